@@ -16,8 +16,10 @@ SAY_NOTHING = {
 READ = tuple(
     f"spark_apps/ignite_kafka/{folder}/"
     for folder in (
-        "common", "datasources", "ignite", "java", "kafka", "migration", "plan", "registry", "runtime", "settings",
-        "sink", "source", "sql", "state", "verification",
+        "common", "convert/avro", "convert/connect", "convert/filter", "convert/ignite_binary", "convert/ignite_types",
+        "convert/json", "convert/json_schema", "convert/json_with_schemas", "convert/rules", "convert/scalars",
+        "convert/to_kafka", "convert/transforms", "datasources", "ignite", "java", "kafka", "migration", "plan", "registry",
+        "runtime", "settings", "sink", "source", "sql", "state", "verification",
     )
 )  # fmt: skip
 """Folders that have been read for their words; the others are to follow."""

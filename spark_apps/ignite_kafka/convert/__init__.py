@@ -29,14 +29,14 @@ def check_transforms(settings: ConnectorSettings) -> None:
     :raises SettingsError: a class is unknown, its properties are wrong, or a source's transforms would give one cache
         several topics.
     """
-    if any(one.transforms for one in settings.variants):
+    if any(variant.transforms for variant in settings.variants):
         from .transforms.steps import check_steps  # which a run without transforms does not load
 
         check_steps(settings)
 
 
 def converter(settings: SourceSettings, whole: SourceSettings | None = None) -> Converter:
-    """The converter of entries to records.
+    """Return the converter of entries to records.
 
     :param settings: those of the cache.
     :param whole: those of the connector, which name the topic of each cache; None: `settings`.
@@ -87,26 +87,26 @@ class Converters:
     def __init__(self, settings: SourceSettings, make: Callable[[SourceSettings], Converter] | None = None) -> None:
         self._settings = settings
         self._make = make or (lambda own: converter(own, settings))
-        self._made: dict[str | None, Converter] = {}
+        self._converters: dict[str | None, Converter] = {}
 
     def of(self, cache: str) -> Converter:
-        """The converter of a cache's entries."""
+        """Return the converter of a cache's entries."""
         override = self._settings.override_of(cache)
-        if override not in self._made:
-            self._made[override] = self._make(self._settings.of(cache))
-        return self._made[override]
+        if override not in self._converters:
+            self._converters[override] = self._make(self._settings.of(cache))
+        return self._converters[override]
 
     def of_keys(self, cache: str) -> Converter:
-        """What turns the keys of a cache's records back.
+        """Return the converter that turns the keys of a cache's records back.
 
         Its converter, without transforms where they do not make keys.
         """
-        found = self.of(cache)
-        return getattr(found, "of_keys", None) or found
+        of_cache = self.of(cache)
+        return getattr(of_cache, "of_keys", None) or of_cache
 
 
 def _side(settings: SourceSettings, side: str, *, connect: bool = False) -> KeyConverter | None:
-    """The converter of keys or values; None: Ignite's binary format.
+    """Return the converter of keys or values; None: Ignite's binary format.
 
     :param connect: JSON without schemas, too, is written from Connect columns, as transforms give them.
     """
@@ -126,19 +126,19 @@ def _side(settings: SourceSettings, side: str, *, connect: bool = False) -> KeyC
         side,
         JsonFormat(properties.get("decimal.format", settings.decimal_format), omit_nulls=side == "value" and not eager),
     )
-    made = serializer(name, side, properties)
-    if made is None and connect:
+    writer = serializer(name, side, properties)
+    if writer is None and connect:
         from .json_with_schemas.serializer import ConnectJsonSerializer
 
-        made = ConnectJsonSerializer(
+        writer = ConnectJsonSerializer(
             JsonFormat(properties["decimal.format"]), schemas=False, defaults=properties["replace.null.with.default"]
         )
-    if made is None:
+    if writer is None:
         return plain
     first = None
     if not settings.is_schema_dynamic:
         first = first_schemas(settings.name, settings.schema_cache_max_size, settings.schema_cache_ttl_ms)
-    # the bytes of the others are the same with a schema and without
+    # the other converters write the same bytes with a schema and without
     schemaless = settings.is_schemaless and name == JSON
     policy = SchemaPolicy(eager, schemaless, first, settings.date_time_zone)
-    return ConnectSide(side, made, policy, plain, lambda: deserializer(side, SideRules(name, properties)))
+    return ConnectSide(side, writer, policy, plain, lambda: deserializer(side, SideRules(name, properties)))

@@ -1,4 +1,4 @@
-"""Kafka Connect's converters by their names in the settings: what makes the serializer and the deserializer of each.
+"""Kafka Connect's converters by their names in the settings, with the factories of serializers and deserializers.
 
 A converter is added with an entry of CONVERTERS, besides its name, classes and properties in
 :mod:`~ignite_kafka.settings.converters`. It then writes and reads both sides of records, for every key policy:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class ConnectConverter(NamedTuple):
-    """Makes the two directions of a converter for a side, `key`, `value` or `header`, with the converter's properties.
+    """Factories of a converter's serializer and deserializer for a side: `key`, `value` or `header`.
 
     None instead of a serializer or deserializer: JSON texts without schemas.
     """
@@ -33,7 +33,7 @@ class ConnectConverter(NamedTuple):
 
 
 def serializer(name: str, side: str, properties: Mapping[str, Any]) -> Serializer | None:
-    """The serializer of keys or values.
+    """Return the serializer of keys or values.
 
     None: plain JSON, which :class:`~.json.converter.JsonConverter` writes without Connect's data model.
 
@@ -43,14 +43,14 @@ def serializer(name: str, side: str, properties: Mapping[str, Any]) -> Serialize
 
 
 def header_serializer(name: str, properties: Mapping[str, Any]) -> Serializer:
-    """The serializer of headers' values."""
-    made = serializer(name, "header", properties)
-    assert made is not None, name
-    return made
+    """Return the serializer of headers' values."""
+    writer = serializer(name, "header", properties)
+    assert writer is not None, name
+    return writer
 
 
 def deserializer(side: str, rules: SideRules) -> Deserializer | None:
-    """The deserializer of a side.
+    """Return the deserializer of a side.
 
     None: its values are JSON texts without schemas, which :class:`~.json.reader.JsonReader` reads.
 
@@ -60,12 +60,12 @@ def deserializer(side: str, rules: SideRules) -> Deserializer | None:
 
 
 def head_of(rules: SideRules) -> Callable[[bytes], bytes] | None:
-    """Function that finds a value's head for :class:`~.connect.columns.HeadedDeserializer`.
+    """Return the function that finds a value's head for :class:`~.connect.columns.HeadedDeserializer`.
 
     None if the values have no heads.
     """
     properties = _with_defaults(rules)
-    # then each record is only a payload
+    # with schema.content each record is only a payload
     content = properties.get("schema.content") and properties["schemas.enable"] == "true"
     if rules.converter != converters.JSON or properties["schemas.enable"] == "false" or content:
         return None
@@ -75,7 +75,9 @@ def head_of(rules: SideRules) -> Callable[[bytes], bytes] | None:
 
 
 def _with_defaults(rules: SideRules) -> Mapping[str, Any]:
-    return {name: one.default for name, one in converters.PROPERTIES[rules.converter].items()} | dict(rules.properties)
+    return {name: definition.default for name, definition in converters.PROPERTIES[rules.converter].items()} | dict(
+        rules.properties
+    )
 
 
 def _json_serializer(side: str, properties: Mapping[str, Any]) -> Serializer | None:

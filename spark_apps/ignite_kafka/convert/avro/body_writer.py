@@ -34,8 +34,8 @@ class BodyWriter:
 
     def constant(self, data: bytes, mask: Mask | None = None) -> None:
         """Append the same bytes."""
-        for one in data:
-            self.cell(one, mask)
+        for byte in data:
+            self.cell(byte, mask)
 
     def fixed(self, values: npt.NDArray[Any], mask: Mask | None = None) -> None:
         """Append the bytes of each item of an array."""
@@ -68,7 +68,7 @@ class BodyWriter:
         self._pieces.append(data)
 
     def rows(self) -> pa.BinaryArray:
-        """The bytes of all rows."""
+        """Return the bytes of all rows."""
         self._pack()
         if not self._pieces:
             return sliced(np.zeros(self._count + 1, np.int64), b"")
@@ -95,7 +95,7 @@ class BodyWriter:
 
 
 def grouped(items: pa.BinaryArray, counts: npt.NDArray[np.int64]) -> pa.BinaryArray:
-    """Rows of items that follow one another: `counts` items a row."""
+    """Group items that follow one another: `counts` items a row."""
     ends = np.zeros(counts.size + 1, np.int64)
     np.cumsum(counts, out=ends[1:])
     offsets = offsets_of(items)

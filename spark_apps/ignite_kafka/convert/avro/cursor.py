@@ -37,7 +37,7 @@ class Bodies:
         return len(self._offsets) - 1
 
     def cursor(self, skip: int = 0) -> Cursor:
-        """A cursor at the start of each body, behind `skip` bytes that each has."""
+        """Return a cursor at the start of each body, behind `skip` bytes that each has."""
         return Cursor(self, np.arange(self._offsets.size - 1), self._offsets[:-1] + skip, self._offsets[1:])
 
 
@@ -59,7 +59,7 @@ class Cursor:
         return self.rows.size
 
     def of(self, chosen: Mask | RowIndex) -> Cursor:
-        """A cursor of some of the rows; give it back with :meth:`put`."""
+        """Return a cursor of some of the rows; give it back with :meth:`put`."""
         return Cursor(self.bodies, self.rows[chosen], self.at[chosen], self.ends[chosen])
 
     def put(self, chosen: Mask | RowIndex, moved: Cursor) -> None:
@@ -78,53 +78,53 @@ class Cursor:
         self._within(path)
 
     def byte(self, path: str) -> npt.NDArray[np.uint8]:
-        """The next byte of each row."""
-        found = self.bodies.bytes[self.at]
+        """Read the next byte of each row."""
+        octets = self.bodies.bytes[self.at]
         self.skip(1, path)
-        return found
+        return octets
 
     def number(self, path: str) -> Int64Array:
-        """The next zig-zag number of each row."""
+        """Read the next zig-zag number of each row."""
         letters = self.bodies.bytes
-        one = letters[self.at]
-        found = (one & 0x7F).astype(np.uint64)
+        octets = letters[self.at]
+        zigzag = (octets & 0x7F).astype(np.uint64)
         self.at = self.at + 1
-        longer = np.flatnonzero(one > 0x7F)
+        longer = np.flatnonzero(octets > 0x7F)
         shift = 7
         while longer.size and shift <= _MOST_SHIFT:
-            one = letters[self.at[longer]]
-            found[longer] |= (one & 0x7F).astype(np.uint64) << np.uint64(shift)
+            octets = letters[self.at[longer]]
+            zigzag[longer] |= (octets & 0x7F).astype(np.uint64) << np.uint64(shift)
             self.at[longer] += 1
-            longer = longer[one > 0x7F]
+            longer = longer[octets > 0x7F]
             shift = shift + 7
         if longer.size:
             wrong = np.zeros(len(self), np.bool_)
             wrong[longer] = True
             self.fail(wrong, f"{path}: a number of more than ten bytes")
         over = self._within(path)
-        values = (found >> np.uint64(1)).view(np.int64) ^ -(found & np.uint64(1)).view(np.int64)
+        values = (zigzag >> np.uint64(1)).view(np.int64) ^ -(zigzag & np.uint64(1)).view(np.int64)
         return values if over is None else np.where(over, 0, values)
 
     def fixed(self, kind: Any, path: str) -> npt.NDArray[Any]:
-        """The next item of a numpy type of each row."""
+        """Read the next item of a numpy type of each row."""
         width = np.dtype(kind).itemsize
         at = self.at
         self.skip(width, path)
         windows = np.lib.stride_tricks.sliding_window_view(self.bodies.bytes, width)
-        found: npt.NDArray[Any] = windows[np.minimum(at, len(windows) - 1)].view(kind).ravel()
-        return found
+        values: npt.NDArray[Any] = windows[np.minimum(at, len(windows) - 1)].view(kind).ravel()
+        return values
 
     def lengths(self, path: str) -> Int64Array:
-        """The next length of each row, which its bytes have room for."""
-        found = self.number(path)
-        wrong = (found < 0) | (found > self.ends - self.at)
+        """Read the next length of each row, at most its remaining bytes."""
+        lengths = self.number(path)
+        wrong = (lengths < 0) | (lengths > self.ends - self.at)
         if wrong.any():
             self.fail(wrong, f"{path}: a length that the bytes have no room for")
-            found[wrong] = 0
-        return found
+            lengths[wrong] = 0
+        return lengths
 
     def _within(self, path: str) -> Mask | None:
-        """The rows that had no bytes left, which fail; None if none."""
+        """Fail the rows that have no bytes left, and return them; None if there are none."""
         over = self.at > self.ends
         if not over.any():
             return None

@@ -35,23 +35,23 @@ _SCALARS: Mapping[str, Callable[[ConnectSchema, str], Reader]] = {
 def decode(
     data: pa.BinaryArray, avro: AvroType, connect: ConnectSchema, skip: int = 0
 ) -> tuple[list[tuple[RowIndex, pa.Array]], dict[int, str]]:
-    """Columns of the values in bodies that one schema has, each with its rows, and the broken rows with the reason.
+    """Read bodies of one schema as columns, each with its rows; return broken rows with the reason.
 
     There is more than one column where decimals of some rows need another Arrow type than those of others.
 
     :param data: bodies without nulls. :param avro: the schema that they were written with.
     :param connect: what :func:`.to_connect.to_connect` made of it. :param skip: bytes before each body.
     """
-    found: dict[pa.DataType, tuple[list[RowIndex], list[pa.Array]]] = {}
+    by_type: dict[pa.DataType, tuple[list[RowIndex], list[pa.Array]]] = {}
     bad: dict[int, str] = {}
     for start in range(0, len(data), ROWS):
         rows, values, broken = _decode(data.slice(start, ROWS), avro, connect, skip)
         bad |= {start + row: reason for row, reason in broken.items()}
         if rows.size:
-            parts = found.setdefault(values.type, ([], []))
+            parts = by_type.setdefault(values.type, ([], []))
             parts[0].append(rows + start)
             parts[1].append(values)
-    return [(np.concatenate(rows), pa.concat_arrays(columns)) for rows, columns in found.values()], bad
+    return [(np.concatenate(rows), pa.concat_arrays(columns)) for rows, columns in by_type.values()], bad
 
 
 def _decode(
@@ -75,7 +75,7 @@ def _decode(
 
 
 def reader_of(avro: AvroType, connect: ConnectSchema, path: str) -> Reader:
-    """The reader of a schema's values."""
+    """Return the reader of a schema's values."""
     place = path or "the value"
     kind = avro.kind
     inner = nullable(avro)
@@ -123,15 +123,17 @@ def _entries(avro: AvroType, connect: ConnectSchema, place: str) -> Reader:
     assert connect.key_schema is not None
     assert connect.value_schema is not None
     schemas = {"key": connect.key_schema, "value": connect.value_schema}
-    members = [one.name for one in avro.content().fields]
-    readers = [reader_of(one.type, schemas[one.name], f"{place}{{{one.name}}}") for one in avro.content().fields]
+    members = [field.name for field in avro.content().fields]
+    readers = [
+        reader_of(field.type, schemas[field.name], f"{place}{{{field.name}}}") for field in avro.content().fields
+    ]
     return EntriesReader(readers, place, key=members.index("key"), has_bytes=_has_bytes(avro.content()))
 
 
 def _has_bytes(avro: AvroType) -> bool:
-    """Whether each value of a schema has at least one byte."""
+    """Return whether each value of a schema has at least one byte."""
     if avro.kind == "record":
-        return any(_has_bytes(one.type) for one in avro.fields)
+        return any(_has_bytes(field.type) for field in avro.fields)
     return avro.size > 0 if avro.kind == "fixed" else avro.kind != "null"
 
 
@@ -140,7 +142,7 @@ def _is_struct_of_union(avro: AvroType, connect: ConnectSchema) -> bool:
 
 
 class _Record:
-    """Values of a record: a column of each field."""
+    """Reader of records: a column of each field."""
 
     def __init__(self, children: Sequence[Reader], connect: ConnectSchema) -> None:
         self._children = children
@@ -163,7 +165,7 @@ class _Record:
 
 
 class _Nullable:
-    """Values of a union of null and one type."""
+    """Reader of unions of null and one type."""
 
     def __init__(self, inner: Reader, null_first: bool, connect: ConnectSchema, path: str) -> None:
         self._inner = inner
@@ -187,11 +189,11 @@ class _Nullable:
         self._valid.append(valid)
 
     def finish(self, bodies: Bodies) -> pa.Array:
-        return spread(self._inner.finish(bodies), _joined(self._valid))
+        return spread(self._inner.finish(bodies), _join(self._valid))
 
 
 class _Union:
-    """Values of a union of several types: a struct with a field for each, of which one has the value."""
+    """Reader of unions of several types: a struct with a field for each, of which one has the value."""
 
     def __init__(
         self, branches: Sequence[Reader | None], avro: AvroType, connect: ConnectSchema | None, path: str
@@ -209,11 +211,11 @@ class _Union:
             cursor.fail(wrong, f"{self._path}: a branch that its union does not have")
             chosen[wrong] = -1
         for index, branch in enumerate(self._branches):
-            mine = chosen == index
+            in_branch = chosen == index
             if branch is not None:
-                some = cursor.of(mine)
+                some = cursor.of(in_branch)
                 branch.read(some)
-                cursor.put(mine, some)
+                cursor.put(in_branch, some)
         self._chosen.append(chosen)
 
     def finish(self, bodies: Bodies) -> pa.Array:
@@ -229,18 +231,18 @@ class _Union:
             pa.field(field.name, column.type) for field, column in zip(self._connect.fields, columns, strict=True)
         ]
         nulls = functools.reduce(
-            np.logical_or, [chosen == i for i, one in enumerate(self._branches) if one is None], chosen < 0
+            np.logical_or, [chosen == i for i, reader in enumerate(self._branches) if reader is None], chosen < 0
         )
         return pa.StructArray.from_arrays(columns, fields=fields, mask=pa.array(nulls))
 
 
 def spread(values: pa.Array, valid: Mask) -> pa.Array:
-    """The values in the rows that are valid, null in the others."""
+    """Return the values in the rows that are valid, null in the others."""
     if len(values) == valid.size:
         return values
     index = np.cumsum(valid) - 1
     return values.take(pa.array(index, mask=~valid))
 
 
-def _joined(parts: list[Mask]) -> Mask:
+def _join(parts: list[Mask]) -> Mask:
     return parts[0] if len(parts) == 1 else np.concatenate(parts) if parts else np.zeros(0, np.bool_)

@@ -21,7 +21,7 @@ _MOST_EMPTY = 1_000
 
 
 class _Blocks:
-    """The items of each value, in the order in which they were read, and the value that each belongs to.
+    """The items of each value in reading order, and the value of each item.
 
     :param has_bytes: an item has at least one byte.
     """
@@ -55,7 +55,7 @@ class _Blocks:
             active = active[left[active] > 0]
 
     def _header(self, cursor: Cursor) -> Int64Array:
-        """Items of the next block of each row; 0 at the end."""
+        """Read the number of items in the next block of each row; 0 at the end."""
         count = cursor.number(self._path)
         sized = count < 0
         if sized.any():
@@ -84,7 +84,7 @@ class _Blocks:
         return left
 
     def offsets_and_order(self, without: Mask | None = None) -> tuple[npt.NDArray[np.int32], Int64Array]:
-        """Where the items of each value are once they are taken in this order.
+        """Return the offsets of each value's items, and the order in which to take the items.
 
         :param without: items, in the order in which they were read, that are left out.
         """
@@ -112,7 +112,7 @@ class _Blocks:
 
 
 class ItemsReader:
-    """Arrays. :param has_bytes: an item has at least one byte."""
+    """Reader of arrays. :param has_bytes: an item has at least one byte."""
 
     def __init__(self, item: Reader, path: str, *, has_bytes: bool) -> None:
         self._item = item
@@ -123,14 +123,14 @@ class ItemsReader:
         self._blocks.read(cursor, [self._item])
 
     def finish(self, bodies: Bodies) -> pa.Array:
-        """The column of the values."""
+        """Return the column of the values."""
         offsets, order = self._blocks.offsets_and_order()
         items = self._item.finish(bodies).take(pa.array(order))
         return pa.ListArray.from_arrays(pa.array(offsets), items, pa.list_(pa.field("item", items.type)))
 
 
 class EntriesReader:
-    """Maps, whose entries are a key and a value each.
+    """Reader of maps, whose entries are a key and a value each.
 
     :param key: place of the key among the two readers.
     :param has_bytes: an entry has at least one byte.
@@ -146,7 +146,7 @@ class EntriesReader:
         self._blocks.read(cursor, self._readers)
 
     def finish(self, bodies: Bodies) -> pa.Array:
-        """The column of the values."""
+        """Return the column of the values."""
         columns = [reader.finish(bodies) for reader in self._readers]
         nulls = np.asarray(columns[self._key].is_null()) if columns[self._key].null_count else None
         if nulls is not None:

@@ -26,102 +26,102 @@ class Reader(Protocol):
         """Move the cursor over a value of each of its rows, and note them; those of later calls follow."""
 
     def finish(self, bodies: Bodies) -> pa.Array:
-        """The column of all values read."""
+        """Return the column of all values read."""
 
 
 class NumberReader:
-    """Zig-zag numbers: INT8 to INT64, Date, Time and Timestamp."""
+    """Reader of zig-zag numbers: INT8 to INT64, Date, Time and Timestamp."""
 
     def __init__(self, connect: ConnectSchema, path: str) -> None:
         self._kind = arrow_type(connect)
         self._path = path
         self._bits = _BOUNDS.get(connect.type, 63)
-        self._found: list[Int64Array] = []
+        self._parts: list[Int64Array] = []
 
     def read(self, cursor: Cursor) -> None:
         """Read a value of each row."""
-        found = cursor.number(self._path)
+        numbers = cursor.number(self._path)
         if self._bits < 63:
             low = -(1 << self._bits)
             high = (1 << self._bits) - 1
             if pa.types.is_time(self._kind):
                 low = 0
                 high = _DAY_MS - 1
-            wrong = (found < low) | (found > high)
+            wrong = (numbers < low) | (numbers > high)
             if wrong.any():
                 cursor.fail(wrong, f"{self._path}: a number beyond {low} to {high}")
-                found[wrong] = 0
-        self._found.append(found)
+                numbers[wrong] = 0
+        self._parts.append(numbers)
 
     def finish(self, bodies: Bodies) -> pa.Array:
-        """The column of the values."""
-        values = _joined(self._found, np.int64)
+        """Return the column of the values."""
+        values = _join(self._parts, np.int64)
         if pa.types.is_integer(self._kind):
             return pa.array(values.astype(self._kind.to_pandas_dtype(), copy=False))
         return pa.array(values if self._kind.bit_width == 64 else values.astype(np.int32)).view(self._kind)
 
 
 class FloatReader:
-    """FLOAT32 and FLOAT64."""
+    """Reader of FLOAT32 and FLOAT64."""
 
     def __init__(self, connect: ConnectSchema, path: str) -> None:
         self._kind: Any = np.dtype("<f4") if connect.type is ConnectType.FLOAT32 else np.dtype("<f8")
         self._path = path
-        self._found: list[npt.NDArray[Any]] = []
+        self._parts: list[npt.NDArray[Any]] = []
 
     def read(self, cursor: Cursor) -> None:
         """Read a value of each row."""
-        self._found.append(cursor.fixed(self._kind, self._path))
+        self._parts.append(cursor.fixed(self._kind, self._path))
 
     def finish(self, bodies: Bodies) -> pa.Array:
-        """The column of the values."""
-        return pa.array(_joined(self._found, self._kind))
+        """Return the column of the values."""
+        return pa.array(_join(self._parts, self._kind))
 
 
 class BooleanReader:
-    """BOOLEAN."""
+    """Reader of BOOLEAN."""
 
     def __init__(self, connect: ConnectSchema, path: str) -> None:
         self._path = path
-        self._found: list[npt.NDArray[np.uint8]] = []
+        self._parts: list[npt.NDArray[np.uint8]] = []
 
     def read(self, cursor: Cursor) -> None:
         """Read a value of each row."""
-        found = cursor.byte(self._path)
-        wrong = (found > 1) & (cursor.at <= cursor.ends)
+        octets = cursor.byte(self._path)
+        wrong = (octets > 1) & (cursor.at <= cursor.ends)
         if wrong.any():
             cursor.fail(wrong, f"{self._path}: a boolean that is neither 0 nor 1")
-        self._found.append(found)
+        self._parts.append(octets)
 
     def finish(self, bodies: Bodies) -> pa.Array:
-        """The column of the values."""
-        return pa.array(_joined(self._found, np.uint8) == 1)
+        """Return the column of the values."""
+        return pa.array(_join(self._parts, np.uint8) == 1)
 
 
 class EnumReader:
-    """Constants of an enum, as STRING."""
+    """Reader of an enum's constants, as STRING."""
 
     def __init__(self, symbols: tuple[str, ...], path: str) -> None:
         self._symbols = pa.array(symbols, pa.string())
         self._path = path
-        self._found: list[Int64Array] = []
+        self._parts: list[Int64Array] = []
 
     def read(self, cursor: Cursor) -> None:
         """Read a value of each row."""
-        found = cursor.number(self._path)
-        wrong = (found < 0) | (found >= len(self._symbols))
+        indexes = cursor.number(self._path)
+        wrong = (indexes < 0) | (indexes >= len(self._symbols))
         if wrong.any():
             cursor.fail(wrong, f"{self._path}: a constant that its enum does not have")
-            found[wrong] = 0
-        self._found.append(found)
+            indexes[wrong] = 0
+        self._parts.append(indexes)
 
     def finish(self, bodies: Bodies) -> pa.Array:
-        """The column of the values."""
-        return self._symbols.take(pa.array(_joined(self._found, np.int64)))
+        """Return the column of the values."""
+        return self._symbols.take(pa.array(_join(self._parts, np.int64)))
 
 
 class BytesReader:
-    """STRING, BYTES and Decimal, of lengths of their own or of a fixed size."""
+    """Reader of STRING, BYTES and Decimal, of lengths of their own or of a fixed size."""
 
     def __init__(self, connect: ConnectSchema, path: str, size: int | None) -> None:
         self._connect = connect
@@ -143,7 +143,7 @@ class BytesReader:
             self._rows.append(cursor.rows)
 
     def finish(self, bodies: Bodies) -> pa.Array:
-        """The column of the values."""
+        """Return the column of the values."""
         data = pa.concat_arrays(self._parts) if self._parts else pa.array([], pa.binary())
         scale = scale_of(self._connect)
         if scale is not None:
@@ -154,7 +154,9 @@ class BytesReader:
         try:
             return data.cast(pa.string())
         except pa.ArrowInvalid:
-            return pa.array([self._text(bodies, row, one) for row, one in enumerate(data.to_pylist())], pa.string())
+            return pa.array(
+                [self._text(bodies, row, octets) for row, octets in enumerate(data.to_pylist())], pa.string()
+            )
 
     def _text(self, bodies: Bodies, place: int, data: bytes) -> str | None:
         try:
@@ -169,23 +171,23 @@ class BytesReader:
         for place in np.flatnonzero(empty).tolist():
             self._note(bodies, place, "a decimal without bytes")
         if pa.types.is_decimal(kind):
-            made, wrong = decimals_from_bytes(data, empty, kind)
+            decimals, wrong = decimals_from_bytes(data, empty, kind)
             if not (wrong & ~empty).any():
-                return made
-        return pa.array([_decimal_text(one, scale) if one else None for one in data.to_pylist()], pa.string())
+                return decimals
+        return pa.array([_decimal_text(octets, scale) if octets else None for octets in data.to_pylist()], pa.string())
 
     def _note(self, bodies: Bodies, place: int, reason: str) -> None:
         bodies.bad.setdefault(int(np.concatenate(self._rows)[place]), f"{self._path}: {reason}")
 
 
 def _decimal_text(data: bytes, scale: int) -> str:
-    """Text of java.math.BigDecimal."""
+    """Return the text of a java.math.BigDecimal."""
     unscaled = int.from_bytes(data, "big", signed=True)
     return str(Decimal((int(unscaled < 0), Decimal(abs(unscaled)).as_tuple().digits, -scale)))
 
 
 def _bytes_at(bodies: Bodies, starts: Int64Array, ends: Int64Array) -> pa.BinaryArray:
-    """The bytes of ranges that rise and do not overlap.
+    """Return the bytes of ranges that rise and do not overlap.
 
     Every other value of an array whose values are the ranges and what is between.
     """
@@ -195,5 +197,5 @@ def _bytes_at(bodies: Bodies, starts: Int64Array, ends: Int64Array) -> pa.Binary
     return ranges.take(pa.array(np.arange(0, offsets.size, 2)))
 
 
-def _joined(parts: list[npt.NDArray[Any]], kind: Any) -> npt.NDArray[Any]:
+def _join(parts: list[npt.NDArray[Any]], kind: Any) -> npt.NDArray[Any]:
     return parts[0] if len(parts) == 1 else np.concatenate(parts) if parts else np.zeros(0, kind)

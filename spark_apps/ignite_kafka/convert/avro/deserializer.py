@@ -1,4 +1,4 @@
-"""Reads values in Confluent's wire format as Connect values, each with the schema that its id names."""
+"""Reader of values in Confluent's wire format as Connect values, each with the schema of its id."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from .types import AvroType
 
 
 class Schemas(References, Protocol):
-    """What a deserializer asks of :class:`~ignite_kafka.registry.client.Registry`."""
+    """The part of :class:`~ignite_kafka.registry.client.Registry` that a deserializer uses."""
 
     def schema(self, id: int, subject: str | None = None) -> RegistrySchema:
-        """The schema of an id; RegistryError, RegistryUnavailable."""
+        """Return the schema of an id; RegistryError, RegistryUnavailable."""
 
 
 class AvroDeserializer:
@@ -45,7 +45,7 @@ class AvroDeserializer:
         self._forms: OrderedDict[int, tuple[AvroType, ConnectSchema] | str] = OrderedDict()
 
     def deserialize(self, data: pa.BinaryArray, topic: str) -> Deserialized:
-        """Values, one part for each schema id.
+        """Read values, one part for each schema id.
 
         :raises RegistryError: the registry refuses the credentials. An id that it does not have makes bad rows.
         :raises RegistryUnavailable: the registry did not answer.
@@ -60,12 +60,12 @@ class AvroDeserializer:
             avro, schema = form
             chosen = data if rows.size == len(data) else data.take(pa.array(rows))
             columns, broken = decode(chosen, avro, schema, HEADER_BYTES)
-            parts += [ConnectPart(rows[mine], ConnectColumn(column, schema)) for mine, column in columns]
+            parts += [ConnectPart(rows[places], ConnectColumn(column, schema)) for places, column in columns]
             bad |= {int(rows[row]): f"Avro of schema id {id}: {reason}" for row, reason in broken.items()}
         return Deserialized(tuple(parts), tuple(sorted(bad.items())))
 
     def _form(self, id: int) -> tuple[AvroType, ConnectSchema] | str:
-        """The schemas of an id, or why its values cannot be read."""
+        """Return the schemas of an id, or why its values cannot be read."""
         if id in self._forms:
             self._forms.move_to_end(id)
             return self._forms[id]
@@ -83,10 +83,10 @@ class AvroDeserializer:
         return form
 
     def _read(self, id: int) -> tuple[AvroType, ConnectSchema]:
-        found = self._registry.schema(id)
-        if found.type != AVRO:
-            raise UnsupportedType(f"its schema is one of {found.type}", "Use the converter of that format.")
-        avro = parse_with_references(found, self._registry)
+        registered = self._registry.schema(id)
+        if registered.type != AVRO:
+            raise UnsupportedType(f"its schema is one of {registered.type}", "Use the converter of that format.")
+        avro = parse_with_references(registered, self._registry)
         return avro, to_connect(avro, self._options)
 
 

@@ -31,7 +31,7 @@ _INTS = {"int": np.int32, "long": np.int64}
 def encode(
     data: pa.Array, connect: ConnectSchema, avro: AvroType, prefix: bytes = b"", *, fill_defaults: bool = True
 ) -> pa.BinaryArray:
-    """The body of each value after a prefix, as ``pa.binary()``; null for a null.
+    """Encode each value after a prefix, as ``pa.binary()``; null for a null.
 
     :param data: values in the Arrow type of :class:`~..connect.columns.ConnectColumn`.
     :param avro: schema of the bodies, which :func:`.from_connect.from_connect` made of `connect`.
@@ -47,7 +47,7 @@ def encode(
 def encode_sparse(
     data: pa.StructArray, connect: ConnectSchema, avro: AvroType, prefix: npt.NDArray[np.void]
 ) -> pa.BinaryArray:
-    """The body of each record without the fields that are null in it, after the prefix of its own schema.
+    """Encode each record without its null fields, after the prefix of its own schema.
 
     The errors of :func:`encode`.
 
@@ -86,7 +86,7 @@ class _Encoder:
             return
         valid = np.asarray(data.is_valid()) if data.null_count else None
         if avro.kind == "union":
-            null = next(index for index, one in enumerate(avro.branches) if one.kind == "null")
+            null = next(index for index, branch in enumerate(avro.branches) if branch.kind == "null")
             of_value = 0 if null else 2
             self.writer.cell(
                 of_value if valid is None else np.where(valid, of_value, 2 - of_value).astype(np.uint8), present
@@ -101,13 +101,13 @@ class _Encoder:
         self._value(data, connect, avro, present if valid is None else valid, path)
 
     def write_present(self, data: pa.StructArray, connect: ConnectSchema, avro: AvroType) -> None:
-        """Records of the fields that are not null."""
+        """Write records of the fields that are not null."""
         for child, field, member in zip(data.flatten(), connect.fields, avro.fields, strict=True):
             present = np.asarray(child.is_valid()) if child.null_count else None
             if is_union(field.schema) or member.type.kind != "union":
                 self._value(child, field.schema, member.type, present, field.name)
                 continue
-            of_value = next(index for index, one in enumerate(member.type.branches) if one.kind != "null")
+            of_value = next(index for index, branch in enumerate(member.type.branches) if branch.kind != "null")
             self.writer.cell(2 * of_value, present)
             self._value(child, field.schema, member.type.branches[of_value], present, field.name)
 
@@ -132,7 +132,7 @@ class _Encoder:
         scale = scale_of(connect)
         data = data.cast(pa.binary()) if scale is None else unscaled_bytes(data, scale, path)
         if avro.kind == "fixed":
-            data = _padded(data, avro.size, path) if scale is not None else _of_size(data, avro.size, path)
+            data = _pad(data, avro.size, path) if scale is not None else _of_size(data, avro.size, path)
         else:
             self.writer.varint(np.asarray(pc.fill_null(pc.binary_length(data), 0)), present)
         self.writer.column(data)
@@ -186,17 +186,17 @@ class _Encoder:
     def _union(
         self, data: pa.StructArray, connect: ConnectSchema, avro: AvroType, present: Mask | None, path: str
     ) -> None:
-        """A struct with one field for each branch that is not null: the first field with a value is the branch."""
+        """Write a struct with a field for each branch that is not null: the first field with a value is the branch."""
         first = 1 if connect.optional else 0
-        taken = np.zeros(len(data), np.bool_) if present is None else ~present
+        written = np.zeros(len(data), np.bool_) if present is None else ~present
         chosen = np.zeros(len(data), np.int32)
         children = []
         for index, child in enumerate(data.flatten(), first):
-            valid = np.asarray(child.is_valid()) & ~taken
+            valid = np.asarray(child.is_valid()) & ~written
             chosen[valid] = index
-            taken |= valid
+            written |= valid
             children.append((pc.if_else(pa.array(valid), child, pa.scalar(None, child.type)), valid))
-        if not connect.optional and not taken.all():
+        if not connect.optional and not written.all():
             raise UnsupportedType(f"{_place(path)} has no branch of its union, and null is none of them", field=path)
         self.writer.varint(chosen, present)
         for (child, valid), field, branch in zip(children, connect.fields, avro.branches[first:], strict=True):
@@ -219,8 +219,8 @@ def _of_size(data: pa.BinaryArray, size: int, path: str) -> pa.BinaryArray:
     return data
 
 
-def _padded(data: pa.BinaryArray, size: int, path: str) -> pa.BinaryArray:
-    """Unscaled decimals at the width of a fixed, with the sign in front."""
+def _pad(data: pa.BinaryArray, size: int, path: str) -> pa.BinaryArray:
+    """Pad unscaled decimals to the width of a fixed, with the sign in front."""
     values = data.to_pylist()
     longest = max((len(value) for value in values if value is not None), default=0)
     if longest > size:

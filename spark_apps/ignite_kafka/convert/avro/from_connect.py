@@ -28,7 +28,7 @@ _MILLISECOND = datetime.timedelta(milliseconds=1)
 
 
 def from_connect(schema: ConnectSchema, options: AvroOptions = AvroOptions()) -> AvroType:  # noqa: B008
-    """The Avro schema of a Connect schema.
+    """Return the Avro schema of a Connect schema.
 
     :raises UnsupportedType: a name that Avro refuses.
     """
@@ -36,53 +36,53 @@ def from_connect(schema: ConnectSchema, options: AvroOptions = AvroOptions()) ->
 
 
 def is_union(schema: ConnectSchema) -> bool:
-    """True for a STRUCT that represents a union: one field for each branch."""
+    """Return True for a STRUCT that represents a union: one field for each branch."""
     return schema.type is ConnectType.STRUCT and (
         schema.name == names.UNION or any(name == names.GENERALIZED_UNION for name, _ in schema.parameters)
     )
 
 
 def is_avro_map(schema: ConnectSchema, options: AvroOptions) -> bool:
-    """True for a MAP that Avro's map holds; others are arrays of entries."""
+    """Return True for a MAP that Avro's map holds; others are arrays of entries."""
     key = schema.key_schema
     return key is not None and key.type is ConnectType.STRING and (not key.optional or options.allow_optional_map_keys)
 
 
 def fixed_size(schema: ConnectSchema) -> int | None:
-    """Bytes of a BYTES schema that was an Avro fixed."""
+    """Return the size in bytes of a BYTES schema that was an Avro fixed."""
     size = dict(schema.parameters).get(names.FIXED_SIZE)
     return int(size) if schema.type is ConnectType.BYTES and schema.name is not None and size is not None else None
 
 
 class _Mapping:
-    """The schema of one value: remembers the types that it has made, and numbers those without a name."""
+    """The schema of one value: keeps the types made so far, and numbers those without a name."""
 
     def __init__(self, options: AvroOptions) -> None:
         self._options = options
-        self._made: dict[str, AvroType] = {}
+        self._types: dict[str, AvroType] = {}
         self._unnamed = 0
 
     def of(self, schema: ConnectSchema, *, ignore_optional: bool = False) -> AvroType:
-        known = repr(schema)
-        if known in self._made:
-            return self._made[known]
+        key = repr(schema)
+        if key in self._types:
+            return self._types[key]
         if is_union(schema):
             nulls = (NULL,) if schema.optional else ()
-            branches = (self.of(one.schema.as_optional(False), ignore_optional=True) for one in schema.fields)
+            branches = (self.of(field.schema.as_optional(False), ignore_optional=True) for field in schema.fields)
             return AvroType("union", branches=(*nulls, *branches))
         if schema.optional and schema.type is ConnectType.STRUCT:
             return AvroType("union", branches=(NULL, self.of(schema.as_optional(False))))
-        made = self._with_properties(self._base(schema), schema)
+        avro = self._with_properties(self._base(schema), schema)
         if schema.optional and not ignore_optional:
-            return AvroType("union", branches=(NULL, made) if schema.default is None else (made, NULL))
-        self._made[known] = made
-        return made
+            return AvroType("union", branches=(NULL, avro) if schema.default is None else (avro, NULL))
+        self._types[key] = avro
+        return avro
 
     def _base(self, schema: ConnectSchema) -> AvroType:
         makers: dict[ConnectType, Callable[[ConnectSchema], AvroType]] = {
             ConnectType.STRING: self._string,
             ConnectType.BYTES: self._bytes,
-            ConnectType.ARRAY: lambda one: AvroType("array", items=self.of(_content(one))),
+            ConnectType.ARRAY: lambda array: AvroType("array", items=self.of(_content(array))),
             ConnectType.MAP: self._map,
             ConnectType.STRUCT: self._record,
         }
@@ -102,7 +102,7 @@ class _Mapping:
             return AvroType("string")
         symbols = tuple(name[len(mark) + 1 :] for name in parameters if name.startswith(f"{mark}."))
         for symbol in symbols:
-            self._checked(symbol, f"the constant {symbol} of enum {parameters[mark]}", scrub=False)
+            self._check_name(symbol, f"the constant {symbol} of enum {parameters[mark]}", scrub=False)
         local = self._name(schema.name)[1]
         doc = names.CONNECT_ENUM_DOC if options.discard_docs else names.ENUM_DOC + local
         default = None if options.discard_docs else parameters.get(names.ENUM_DEFAULT + local)
@@ -110,16 +110,16 @@ class _Mapping:
 
     def _bytes(self, schema: ConnectSchema) -> AvroType:
         size = fixed_size(schema)
-        made = (
+        base = (
             AvroType("bytes")
             if size is None
             else AvroType("fixed", ".".join(filter(None, self._name(schema.name))), size=size)
         )
         if schema.name != DECIMAL:
-            return made
+            return base
         parameters = dict(schema.parameters)
         precision = int(parameters.get(names.DECIMAL_PRECISION, names.DEFAULT_PRECISION))
-        return replace(made, properties=(("scale", int(parameters[SCALE])), ("precision", precision)))
+        return replace(base, properties=(("scale", int(parameters[SCALE])), ("precision", precision)))
 
     def _map(self, schema: ConnectSchema) -> AvroType:
         if is_avro_map(schema, self._options):
@@ -135,12 +135,14 @@ class _Mapping:
         parameters = dict(schema.parameters)
         doc = parameters.get(names.CONNECT_RECORD_DOC if self._options.discard_docs else names.RECORD_DOC)
         fields = []
-        for one in schema.fields:
-            place = f"the field {one.name} of {schema.name or 'a record without a name'}"
+        for field in schema.fields:
+            place = f"the field {field.name} of {schema.name or 'a record without a name'}"
             fields.append(
-                self._field(self._checked(one.name, place), one.schema, parameters.get(names.FIELD_DOC + one.name))
+                self._field(
+                    self._check_name(field.name, place), field.schema, parameters.get(names.FIELD_DOC + field.name)
+                )
             )
-        twice = {one.name for one in fields if sum(other.name == one.name for other in fields) > 1}
+        twice = {field.name for field in fields if sum(other.name == field.name for other in fields) > 1}
         if twice:
             what = f"scrub.invalid.names gives two fields of {full} the name {min(twice)}"
             raise UnsupportedType(what, "Rename one of the fields", field=min(twice))
@@ -156,43 +158,43 @@ class _Mapping:
         return AvroField(name, self.of(schema), schema.doc if self._options.discard_docs else doc, default)
 
     def _with_properties(self, base: AvroType, schema: ConnectSchema) -> AvroType:
-        found: dict[str, Any] = dict(base.properties)
+        properties: dict[str, Any] = dict(base.properties)
         if self._options.metadata:
-            found |= self._metadata(schema)
+            properties |= self._metadata(schema)
         if schema.name in _LOGICAL and (schema.name != DECIMAL or schema.type is ConnectType.BYTES):
-            found[names.LOGICAL_TYPE] = _LOGICAL[schema.name]
-        found |= {name: value for name, value in schema.parameters if name.startswith(names.AVRO_PREFIX)}
-        return replace(base, properties=tuple(found.items()))
+            properties[names.LOGICAL_TYPE] = _LOGICAL[schema.name]
+        properties |= {name: value for name, value in schema.parameters if name.startswith(names.AVRO_PREFIX)}
+        return replace(base, properties=tuple(properties.items()))
 
     def _metadata(self, schema: ConnectSchema) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+        metadata: dict[str, Any] = {}
         if schema.doc is not None:
-            found[names.CONNECT_DOC] = schema.doc
+            metadata[names.CONNECT_DOC] = schema.doc
         if schema.version is not None:
-            found[names.CONNECT_VERSION] = schema.version
+            metadata[names.CONNECT_VERSION] = schema.version
         discard = self._options.discard_docs
         parameters = {name: value for name, value in schema.parameters if discard or name != names.FIELD_DEFAULT}
         if parameters:
-            found[names.CONNECT_PARAMETERS] = parameters
+            metadata[names.CONNECT_PARAMETERS] = parameters
         if schema.default is not None and (discard or names.FIELD_DEFAULT not in dict(schema.parameters)):
-            found[names.CONNECT_DEFAULT] = default_json(schema, schema.default, self._options)
+            metadata[names.CONNECT_DEFAULT] = default_json(schema, schema.default, self._options)
         if schema.name is not None:
-            found[names.CONNECT_NAME] = schema.name
+            metadata[names.CONNECT_NAME] = schema.name
         if schema.type in (ConnectType.INT8, ConnectType.INT16):
-            found[names.CONNECT_TYPE] = str(schema.type)
-        return found
+            metadata[names.CONNECT_TYPE] = str(schema.type)
+        return metadata
 
     def _name(self, name: str | None) -> tuple[str, str]:
-        """Namespace and name of a schema; one without a name gets the next default name."""
+        """Return namespace and name of a schema; one without a name gets the next default name."""
         if name is not None:
             return names.split(self._full(name))
         self._unnamed += 1
         return names.NAMESPACE, names.DEFAULT_NAME + (str(self._unnamed) if self._unnamed > 1 else "")
 
     def _full(self, name: str) -> str:
-        return ".".join(self._checked(part, f"the type {name}") for part in name.split("."))
+        return ".".join(self._check_name(part, f"the type {name}") for part in name.split("."))
 
-    def _checked(self, name: str, place: str, *, scrub: bool = True) -> str:
+    def _check_name(self, name: str, place: str, *, scrub: bool = True) -> str:
         name = names.scrubbed(name) if self._options.scrub and scrub else name
         if not names.is_valid(name):
             raise UnsupportedType(
@@ -202,7 +204,7 @@ class _Mapping:
 
 
 def default_json(schema: ConnectSchema, value: Any, options: AvroOptions) -> Any:
-    """The JSON form of a default (AvroData.defaultValueFromConnect); `value` is as pyarrow's as_py gives it."""
+    """Return the JSON form of a default (AvroData.defaultValueFromConnect); `value` is as pyarrow's as_py gives it."""
     if value is None:
         return None
     if schema.name == DECIMAL and isinstance(value, Decimal):
@@ -216,31 +218,31 @@ def default_json(schema: ConnectSchema, value: Any, options: AvroOptions) -> Any
     if isinstance(value, datetime.time):
         return ((value.hour * 60 + value.minute) * 60 + value.second) * 1000 + value.microsecond // 1000
     if schema.type is ConnectType.ARRAY:
-        return [default_json(_content(schema), one, options) for one in value]
+        return [default_json(_content(schema), item, options) for item in value]
     if schema.type is ConnectType.MAP:
         assert schema.key_schema is not None
         pairs = [
-            (default_json(schema.key_schema, key, options), default_json(_content(schema), one, options))
-            for key, one in value
+            (default_json(schema.key_schema, key, options), default_json(_content(schema), item, options))
+            for key, item in value
         ]
         return dict(pairs) if is_avro_map(schema, options) else [list(pair) for pair in pairs]
     if schema.type is ConnectType.STRUCT:
-        members = {one.name: default_json(one.schema, value.get(one.name), options) for one in schema.fields}
+        members = {field.name: default_json(field.schema, value.get(field.name), options) for field in schema.fields}
         if is_union(schema):
             return next(iter(members.values()))
-        return {names.scrubbed(name) if options.scrub else name: one for name, one in members.items()}
+        return {names.scrubbed(name) if options.scrub else name: item for name, item in members.items()}
     return value
 
 
 def _has_entries(schema: ConnectSchema, options: AvroOptions) -> bool:
-    """True where the default has a map that is an array of records.
+    """Return True where the default has a map that is an array of records.
 
     Its form is no valid default of Avro, and is left out.
     """
     if schema.type is ConnectType.MAP and not is_avro_map(schema, options):
         return True
-    inner = [one.schema for one in schema.fields] + [one for one in (schema.value_schema,) if one is not None]
-    return any(_has_entries(one, options) for one in inner)
+    inner = [field.schema for field in schema.fields] + ([] if schema.value_schema is None else [schema.value_schema])
+    return any(_has_entries(part, options) for part in inner)
 
 
 def _content(schema: ConnectSchema) -> ConnectSchema:

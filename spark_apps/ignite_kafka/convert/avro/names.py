@@ -44,12 +44,12 @@ _VALID = re.compile(r"[^\W\d]\w*")
 
 
 def is_valid(name: str) -> bool:
-    """True for one part of a name that Java's Avro accepts: letters, digits and underscores, the first no digit."""
+    """Return whether Java's Avro accepts one part of a name: letters, digits and underscores, the first no digit."""
     return _VALID.fullmatch(name) is not None
 
 
 def scrubbed(name: str) -> str:
-    """The valid name that scrub.invalid.names makes of one part of a name, such as ``Outer_24Inner`` of ``Outer$Inner``."""
+    """Return one part of a name as scrub.invalid.names makes it valid: ``Outer_24Inner`` of ``Outer$Inner``."""
     if not name or re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
         return name
     encoded = quote_plus(name, safe="*").replace("~", "%7E")
@@ -57,11 +57,11 @@ def scrubbed(name: str) -> str:
 
 
 def scrubbed_full(name: str) -> str:
-    """The full name with each part scrubbed."""
+    """Return the full name with each part scrubbed."""
     return ".".join(map(scrubbed, name.split(".")))
 
 
 def split(full_name: str) -> tuple[str, str]:
-    """Namespace, empty for none, and last part of a full name."""
+    """Split a full name into namespace, empty for none, and last part."""
     namespace, _, name = full_name.rpartition(".")
     return namespace, name

@@ -35,7 +35,7 @@ class AvroOptions:
 
     @classmethod
     def of(cls, properties: Mapping[str, Any]) -> AvroOptions:
-        """The options of a converter's properties."""
+        """Return the options of a converter's properties."""
         return cls(
             properties["enhanced.avro.schema.support"],
             properties["scrub.invalid.names"],

@@ -11,30 +11,30 @@ from .types import AvroType, parse
 
 
 class References(Protocol):
-    """What finding references asks of :class:`~ignite_kafka.registry.client.Registry`."""
+    """The part of :class:`~ignite_kafka.registry.client.Registry` that finds references."""
 
     def referenced(self, reference: Reference) -> RegistrySchema:
-        """A schema that another one refers to; RegistryError, RegistryUnavailable."""
+        """Return a schema referred to by another one; RegistryError, RegistryUnavailable."""
 
 
 def parse_with_references(schema: RegistrySchema, registry: References) -> AvroType:
-    """The Avro schema, in which the types of the schemas that it refers to are whole.
+    """Parse an Avro schema together with the schemas that it refers to.
 
     :raises UnsupportedType: a text is no Avro schema, or one that is too large, or a type contains itself.
     :raises RegistryError: the registry does not have a schema that is referred to.
     :raises RegistryUnavailable: the registry did not answer.
     """
-    known: dict[str, AvroType | None] = {}
-    _resolve(schema, known, registry)
-    return parse(schema.text, known)
+    named: dict[str, AvroType | None] = {}
+    _resolve(schema, named, registry)
+    return parse(schema.text, named)
 
 
-def _resolve(schema: RegistrySchema, known: dict[str, AvroType | None], registry: References, depth: int = 0) -> None:
+def _resolve(schema: RegistrySchema, named: dict[str, AvroType | None], registry: References, depth: int = 0) -> None:
     if depth > MAX_SCHEMA_DEPTH:
         what = f"the Avro schema refers to others over more than {MAX_SCHEMA_DEPTH} steps, or to itself"
         raise UnsupportedType(what, "Correct the references in the registry")
     for reference in schema.references:
-        if reference.name not in known:
+        if reference.name not in named:
             inner = registry.referenced(reference)
-            _resolve(inner, known, registry, depth + 1)
-            known[reference.name] = parse(inner.text, known)
+            _resolve(inner, named, registry, depth + 1)
+            named[reference.name] = parse(inner.text, named)

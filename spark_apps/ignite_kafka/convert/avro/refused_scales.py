@@ -1,4 +1,4 @@
-"""Why a registry refuses a schema that differs from its subject's latest in the scale of a decimal.
+"""Explanation of a registry's refusal of a schema that differs from its subject's latest in a decimal's scale.
 
 Kafka Connect's Decimal has its scale in the schema, and Ignite keeps the scale of each value. So decimals of several
 scales are several schemas, which a registry compares as versions of one; no schema reads decimals of another scale.
@@ -19,14 +19,14 @@ _INCOMPATIBLE = 409
 
 
 class LatestSchemas(References, Protocol):
-    """What the explanation asks of :class:`~ignite_kafka.registry.client.Registry`."""
+    """The part of :class:`~ignite_kafka.registry.client.Registry` that the explanation uses."""
 
     def latest(self, subject: str) -> RegistrySchema:
-        """The latest schema of a subject; RegistryError, RegistryUnavailable."""
+        """Return the latest schema of a subject; RegistryError, RegistryUnavailable."""
 
 
 def explained(error: RegistryError, subject: str, avro: AvroType, registry: LatestSchemas) -> RegistryError:
-    """The error with both scales and the way out if the subject's latest schema has another scale.
+    """Return the error with both scales and the way out if the subject's latest schema has another scale.
 
     Else the error as it is.
     """
@@ -36,10 +36,10 @@ def explained(error: RegistryError, subject: str, avro: AvroType, registry: Late
         latest = parse_with_references(registry.latest(subject), registry)
     except (RegistryError, RegistryUnavailable, UnsupportedType):  # the refusal is the error to report
         return error
-    found = next(_other_scales(latest, avro, ""), None)
-    if found is None:
+    difference = next(_other_scales(latest, avro, ""), None)
+    if difference is None:
         return error
-    path, before, now = found
+    path, before, now = difference
     place = f"field {path}" if path else "the value itself"
     what = (
         f"{error.what}: a decimal ({place}) has scale {now} here and scale {before} in the latest schema of subject "
@@ -53,9 +53,9 @@ def explained(error: RegistryError, subject: str, avro: AvroType, registry: Late
     return RegistryError(what, remedy, **error.where)
 
 
-def _other_scales(one: AvroType, other: AvroType, path: str) -> Iterator[tuple[str, int, int]]:
-    """Path and both scales of each decimal that has two; of the parts that both schemas have."""
-    first = _value_of(one)
+def _other_scales(registered: AvroType, other: AvroType, path: str) -> Iterator[tuple[str, int, int]]:
+    """Yield path and both scales of each decimal that has two, in the parts common to both schemas."""
+    first = _value_of(registered)
     second = _value_of(other)
     if first.kind != second.kind:
         return
@@ -72,6 +72,6 @@ def _other_scales(one: AvroType, other: AvroType, path: str) -> Iterator[tuple[s
 
 
 def _value_of(avro: AvroType) -> AvroType:
-    """The type of an optional value; other unions stay."""
-    branches = [one for one in avro.branches if one.kind != "null"]
+    """Return the type of an optional value; other unions stay."""
+    branches = [branch for branch in avro.branches if branch.kind != "null"]
     return branches[0] if len(branches) == 1 else avro

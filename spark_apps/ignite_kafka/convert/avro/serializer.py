@@ -1,4 +1,4 @@
-"""Writes Connect values in Confluent's wire format: a zero byte, the schema's id in four bytes, the Avro body."""
+"""Writer of Connect values in Confluent's wire format: a zero byte, the schema's id in four bytes, the Avro body."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from .types import AvroType, to_text
 
 
 class SchemaIds(LatestSchemas, Protocol):
-    """What a serializer asks of :class:`~ignite_kafka.registry.client.Registry`."""
+    """The part of :class:`~ignite_kafka.registry.client.Registry` that a serializer uses."""
 
     def subject(self, topic: str, record_name: str | None) -> str:
-        """Subject of a schema; UnsupportedType if the strategy finds no name."""
+        """Return the subject of a schema; UnsupportedType if the strategy finds no name."""
 
     def registered(self, subject: str, schema: RegistrySchema) -> Registered:
-        """The id of a schema, and the schema that its values are written with; RegistryError, RegistryUnavailable."""
+        """Return the id of a schema, and the schema for writing; RegistryError, RegistryUnavailable."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class AvroSerializer:
         self._form(schema, topic)
 
     def serialize(self, column: ConnectColumn, topic: str) -> pa.BinaryArray:
-        """Bytes of each value; null for null.
+        """Return the bytes of each value; null for null.
 
         :raises UnsupportedType: a schema or a value that Avro has no form for, or the registered schema is another.
         :raises RegistryError: the registry refuses the schema.
@@ -96,10 +96,10 @@ class AvroSerializer:
         )
 
     def serialize_sparse(self, column: SparseColumn, topic: str) -> pa.BinaryArray:
-        """Bytes of structs of many schemas; the errors of :meth:`serialize`."""
+        """Return the bytes of structs of many schemas; the errors of :meth:`serialize`."""
         schema = column.whole.schema
         assert schema is not None
-        prefixes = np.array([self._form(one, topic).prefix for one in column.schemas], f"V{HEADER_BYTES}")
+        prefixes = np.array([self._form(row_schema, topic).prefix for row_schema in column.schemas], f"V{HEADER_BYTES}")
         return encode_sparse(column.whole.data, schema, from_connect(schema, self._options), prefixes[column.schema_of])
 
     def _form(self, schema: ConnectSchema, topic: str) -> _Form:
@@ -108,32 +108,34 @@ class AvroSerializer:
             if key in self._forms:
                 self._forms.move_to_end(key)
                 return self._forms[key]
-        form = self._registered(schema, topic)
+        form = self._register(schema, topic)
         with self._lock:
             self._forms[key] = form
             if len(self._forms) > self._kept:
                 self._forms.popitem(last=False)
         return form
 
-    def _registered(self, schema: ConnectSchema, topic: str) -> _Form:
+    def _register(self, schema: ConnectSchema, topic: str) -> _Form:
         avro = from_connect(schema, self._options)
         text = to_text(avro)
         subject = self._subject(avro, topic)
         try:
-            found = self._registry.registered(subject, RegistrySchema(text, AVRO))
+            registered = self._registry.registered(subject, RegistrySchema(text, AVRO))
         except RegistryError as error:
             raise explained(error, subject, avro, self._registry) from error
-        if found.schema.text != text and not _same_body(parse_with_references(found.schema, self._registry), avro):
+        if registered.schema.text != text and not _same_body(
+            parse_with_references(registered.schema, self._registry), avro
+        ):
             what = (
-                f"the registry has schema {found.id} for these values, whose fields or types differ from those of the "
-                "entries"
+                f"the registry has schema {registered.id} for these values, whose fields or types differ from those of "
+                "the entries"
             )
             remedy = "Set auto.register.schemas=true, or register the entries' schema under the subject."
             raise UnsupportedType(what, remedy, subject=subject, topic=topic)
-        return _Form(registry_header(found.id), avro)
+        return _Form(registry_header(registered.id), avro)
 
     def _subject(self, avro: AvroType, topic: str) -> str:
-        record = next((one for one in (avro, *avro.branches) if one.kind == "record"), None)
+        record = next((branch for branch in (avro, *avro.branches) if branch.kind == "record"), None)
         name = record.name if record is not None else None
         subject = self._registry.subject(topic, name)
         self._note_name(subject, name or avro.kind)
@@ -149,16 +151,23 @@ class AvroSerializer:
         events.emit(events.SEVERAL_TYPES_IN_SUBJECT, subject=subject, first=first, second=name)
 
 
-def _same_body(one: AvroType, other: AvroType) -> bool:
-    """True if both schemas give the same bytes: names and types of fields in order, constants and sizes are equal."""
-    if one.kind != other.kind or len(one.fields) != len(other.fields) or len(one.branches) != len(other.branches):
+def _same_body(first: AvroType, second: AvroType) -> bool:
+    """Return whether both schemas give the same bytes.
+
+    Names and types of fields in order, constants and sizes are equal.
+    """
+    if (
+        first.kind != second.kind
+        or len(first.fields) != len(second.fields)
+        or len(first.branches) != len(second.branches)
+    ):
         return False
-    if (one.symbols, one.size) != (other.symbols, other.size):
+    if (first.symbols, first.size) != (second.symbols, second.size):
         return False
-    if one.items is not None and other.items is not None and not _same_body(one.items, other.items):
+    if first.items is not None and second.items is not None and not _same_body(first.items, second.items):
         return False
-    fields = zip(one.fields, other.fields, strict=True)
-    branches = zip(one.branches, other.branches, strict=True)
+    fields = zip(first.fields, second.fields, strict=True)
+    branches = zip(first.branches, second.branches, strict=True)
     return all(a.name == b.name and _same_body(a.type, b.type) for a, b in fields) and all(
         _same_body(a, b) for a, b in branches
     )

@@ -24,7 +24,7 @@ _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def to_connect(schema: AvroType, options: AvroOptions = AvroOptions()) -> ConnectSchema:  # noqa: B008
-    """The Connect schema of an Avro schema.
+    """Return the Connect schema of an Avro schema.
 
     :raises UnsupportedType: the schema is null alone, or has properties ``connect.*`` that Connect refuses.
     """
@@ -32,15 +32,15 @@ def to_connect(schema: AvroType, options: AvroOptions = AvroOptions()) -> Connec
 
 
 def nullable(schema: AvroType) -> AvroType | None:
-    """The type of a union of null and one type; None for another schema."""
+    """Return the type of a union of null and one type; None for another schema."""
     if schema.kind != "union" or len(schema.branches) != 2:
         return None
-    others = [one for one in schema.branches if one.kind != "null"]
+    others = [branch for branch in schema.branches if branch.kind != "null"]
     return others[0] if len(others) == 1 else None
 
 
 def is_entries(schema: AvroType) -> bool:
-    """True for an array of records that represents a map whose keys are not text."""
+    """Return whether an array of records represents a map whose keys are not text."""
     record = schema.items
     if schema.kind != "array" or record is None or record.kind != "record":
         return False
@@ -53,10 +53,10 @@ class _Mapping:
     def __init__(self, options: AvroOptions) -> None:
         self._options = options
         self._unions = 0
-        self._made: dict[tuple[int, bool, int], ConnectSchema] = {}
+        self._schemas: dict[tuple[int, bool, int], ConnectSchema] = {}
 
     def of(self, schema: AvroType, *, optional: bool = False, field: AvroField | None = None) -> ConnectSchema:
-        """The schema of a value; `field` is the record's field whose default and doc it has.
+        """Return the schema of a value; `field` is the record's field whose default and doc it has.
 
         A type that is referred to several times is made once, unless its unions have numbers of their own at each
         place.
@@ -66,9 +66,9 @@ class _Mapping:
         if field is not None and field.default is NO_DEFAULT and field.doc is None:
             field = None  # it adds nothing: the type is the same in all such fields
         place = id(schema), optional, id(field)
-        if place not in self._made:
-            self._made[place] = self._of(schema, optional, field)
-        return self._made[place]
+        if place not in self._schemas:
+            self._schemas[place] = self._of(schema, optional, field)
+        return self._schemas[place]
 
     def _of(self, schema: AvroType, optional: bool, field: AvroField | None) -> ConnectSchema:
         if schema.kind == "union":
@@ -78,8 +78,8 @@ class _Mapping:
             "enum": self._enum,
             "map": self._map,
         }  # fmt: skip
-        found = makers.get(schema.kind, self._simple)(schema)
-        return self._with_properties(found, schema, optional, field)
+        parts = makers.get(schema.kind, self._simple)(schema)
+        return self._with_properties(parts, schema, optional, field)
 
     def _simple(self, schema: AvroType) -> dict[str, Any]:
         if schema.kind not in _KINDS:
@@ -97,16 +97,16 @@ class _Mapping:
         return {"type": _KINDS[schema.kind] if narrow is None else _NARROW[narrow]}
 
     def _bytes(self, schema: AvroType) -> dict[str, Any]:
-        found: dict[str, Any] = {"type": ConnectType.BYTES, "parameters": {}}
+        parts: dict[str, Any] = {"type": ConnectType.BYTES, "parameters": {}}
         if schema.property(names.LOGICAL_TYPE) == names.DECIMAL_TYPE:
             scale = schema.property("scale")
             precision = schema.property("precision")
-            found |= {"name": DECIMAL, "version": 1, "parameters": {SCALE: str(scale if isinstance(scale, int) else 0)}}
+            parts |= {"name": DECIMAL, "version": 1, "parameters": {SCALE: str(scale if isinstance(scale, int) else 0)}}
             if precision not in (None, names.DEFAULT_PRECISION):
-                found["parameters"][names.DECIMAL_PRECISION] = str(precision)
+                parts["parameters"][names.DECIMAL_PRECISION] = str(precision)
         if schema.kind == "fixed":
-            found["parameters"][names.FIXED_SIZE] = str(schema.size)
-        return found
+            parts["parameters"][names.FIXED_SIZE] = str(schema.size)
+        return parts
 
     def _map(self, schema: AvroType) -> dict[str, Any]:
         return {
@@ -119,7 +119,7 @@ class _Mapping:
         content = schema.content()
         if not is_entries(schema):
             return {"type": ConnectType.ARRAY, "value_schema": self.of(content)}
-        fields = {one.name: one for one in content.fields}
+        fields = {field.name: field for field in content.fields}
         if fields.keys() != {names.KEY, names.VALUE}:
             raise _wrong(f"a {content.name} with the fields {', '.join(fields)}, which should be key and value")
         key = self.of(fields[names.KEY].type)
@@ -130,8 +130,8 @@ class _Mapping:
         docs = not self._options.discard_docs and self._options.metadata
         parameters = {names.RECORD_DOC: schema.doc} if docs and schema.doc is not None else {}
         if docs:
-            parameters |= {names.FIELD_DOC + one.name: one.doc for one in schema.fields if one.doc is not None}
-        fields = tuple(ConnectField(one.name, self.of(one.type, field=one)) for one in schema.fields)
+            parameters |= {names.FIELD_DOC + field.name: field.doc for field in schema.fields if field.doc is not None}
+        fields = tuple(ConnectField(field.name, self.of(field.type, field=field)) for field in schema.fields)
         return {"type": ConnectType.STRUCT, "fields": fields, "parameters": parameters}
 
     def _enum(self, schema: AvroType) -> dict[str, Any]:
@@ -167,7 +167,7 @@ class _Mapping:
                 optional = True
             else:
                 fields.append(ConnectField(self._branch_name(branch, index), self.of(branch, optional=True)))
-        if len({one.name for one in fields}) < len(fields):
+        if len({member.name for member in fields}) < len(fields):
             twice = "an Avro union has two types that Connect's field names do not tell apart"
             raise UnsupportedType(twice, "Set enhanced.avro.schema.support=true, which keeps full names")
         return ConnectSchema(
@@ -182,36 +182,36 @@ class _Mapping:
         return branch.name if self._options.enhanced else names.split(branch.name)[1]
 
     def _with_properties(
-        self, found: dict[str, Any], schema: AvroType, optional: bool, field: AvroField | None
+        self, parts: dict[str, Any], schema: AvroType, optional: bool, field: AvroField | None
     ) -> ConnectSchema:
         options = self._options
-        parameters = dict(found.get("parameters", {}))
-        found["doc"] = self._doc(schema, field, parameters)
+        parameters = dict(parts.get("parameters", {}))
+        parts["doc"] = self._doc(schema, field, parameters)
         version = schema.property(names.CONNECT_VERSION)
         if version is not None:
-            found["version"] = _agreed(found.get("version"), version, names.CONNECT_VERSION, int)
-        given = schema.property(names.CONNECT_PARAMETERS)
-        if options.metadata and given is not None:
-            if not isinstance(given, Mapping) or not all(isinstance(value, str) for value in given.values()):
+            parts["version"] = _agree(parts.get("version"), version, names.CONNECT_VERSION, int)
+        declared = schema.property(names.CONNECT_PARAMETERS)
+        if options.metadata and declared is not None:
+            if not isinstance(declared, Mapping) or not all(isinstance(value, str) for value in declared.values()):
                 raise _wrong(f"{names.CONNECT_PARAMETERS} that are not names with texts")
-            parameters |= given
+            parameters |= declared
         parameters |= {name: _text(value) for name, value in schema.properties if name.startswith(names.AVRO_PREFIX)}
         default = schema.property(names.CONNECT_DEFAULT)
         if field is not None and field.default is not NO_DEFAULT and field.default is not None:
             if options.metadata and not options.discard_docs and default is None:
                 parameters[names.FIELD_DEFAULT] = "true"
             default = field.default
-        name = self._connect_name(found.get("name"), schema)
-        made = ConnectSchema(**{**found, "name": name, "parameters": tuple(parameters.items()), "optional": optional})
+        name = self._connect_name(parts.get("name"), schema)
+        plain = ConnectSchema(**{**parts, "name": name, "parameters": tuple(parameters.items()), "optional": optional})
         if default is None:
-            return made
+            return plain
         return ConnectSchema(
             **{
-                **found,
+                **parts,
                 "name": name,
-                "parameters": made.parameters,
+                "parameters": plain.parameters,
                 "optional": optional,
-                "default": default_of(made, default),
+                "default": default_of(plain, default),
             }
         )
 
@@ -222,25 +222,25 @@ class _Mapping:
         if self._options.metadata and schema.doc is not None:
             parameters[names.CONNECT_RECORD_DOC] = schema.doc
         texts = (field.doc if field is not None else None, schema.doc, own)
-        return next((one for one in texts if one is not None), None)
+        return next((text for text in texts if text is not None), None)
 
-    def _connect_name(self, known: str | None, schema: AvroType) -> str | None:
+    def _connect_name(self, own_name: str | None, schema: AvroType) -> str | None:
         name = schema.property(names.CONNECT_NAME)
-        if name is None and (schema.kind in ("record", "enum") or (schema.kind == "fixed" and known != DECIMAL)):
+        if name is None and (schema.kind in ("record", "enum") or (schema.kind == "fixed" and own_name != DECIMAL)):
             name = schema.name
         if name is None or (isinstance(name, str) and name.startswith(f"{names.NAMESPACE}.{names.DEFAULT_NAME}")):
-            return known
-        agreed: str = _agreed(known, name, names.CONNECT_NAME, str)
+            return own_name
+        agreed: str = _agree(own_name, name, names.CONNECT_NAME, str)
         return agreed
 
 
-def default_of(schema: ConnectSchema, found: Any) -> Any:
-    """The default that a JSON value represents, as pyarrow's as_py gives it; None where it fits no value."""
+def default_of(schema: ConnectSchema, value: Any) -> Any:
+    """Return the default that a JSON value represents, as pyarrow's as_py gives it; None if it fits no value."""
     try:
-        if found is None:
+        if value is None:
             return None
         if schema.type is ConnectType.BYTES:
-            data = found.encode("latin-1")
+            data = value.encode("latin-1")
             scale = dict(schema.parameters).get(SCALE)
             return (
                 data
@@ -248,27 +248,30 @@ def default_of(schema: ConnectSchema, found: Any) -> Any:
                 else Decimal(f"{int.from_bytes(data, 'big', signed=True)}E{-int(scale)}")
             )
         if schema.name == TIMESTAMP:
-            return _EPOCH + datetime.timedelta(milliseconds=found)
+            return _EPOCH + datetime.timedelta(milliseconds=value)
         if schema.name == DATE:
-            return _EPOCH.date() + datetime.timedelta(days=found)
+            return _EPOCH.date() + datetime.timedelta(days=value)
         if schema.name == TIME:
-            return (_EPOCH + datetime.timedelta(milliseconds=found)).time()
+            return (_EPOCH + datetime.timedelta(milliseconds=value)).time()
         if schema.type is ConnectType.STRUCT:
-            return {one.name: default_of(one.schema, found.get(one.name, one.schema.default)) for one in schema.fields}
+            return {
+                field.name: default_of(field.schema, value.get(field.name, field.schema.default))
+                for field in schema.fields
+            }
         if schema.value_schema is not None and schema.type is ConnectType.ARRAY:
-            return [default_of(schema.value_schema, one) for one in found]
+            return [default_of(schema.value_schema, item) for item in value]
         if schema.value_schema is not None:
-            pairs = found.items() if isinstance(found, Mapping) else found
-            return [(key, default_of(schema.value_schema, one)) for key, one in pairs]
-        return float(found) if schema.type in (ConnectType.FLOAT32, ConnectType.FLOAT64) else found
+            pairs = value.items() if isinstance(value, Mapping) else value
+            return [(key, default_of(schema.value_schema, item)) for key, item in pairs]
+        return float(value) if schema.type in (ConnectType.FLOAT32, ConnectType.FLOAT64) else value
     except (TypeError, ValueError, AttributeError, OverflowError):
         return None
 
 
-def _agreed(known: Any, given: Any, what: str, kind: type) -> Any:
-    if not isinstance(given, kind) or known not in (None, given):
-        raise _wrong(f"{what} {given}, where Connect has {known}")
-    return given
+def _agree(own: Any, declared: Any, what: str, kind: type) -> Any:
+    if not isinstance(declared, kind) or own not in (None, declared):
+        raise _wrong(f"{what} {declared}, where Connect has {own}")
+    return declared
 
 
 def _text(value: Any) -> str:

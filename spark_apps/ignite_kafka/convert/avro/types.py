@@ -57,11 +57,11 @@ class AvroType:
     properties: Properties = ()
 
     def property(self, name: str) -> Any:
-        """The JSON value of a property; None without it."""
+        """Return the JSON value of a property; None without it."""
         return next((value for key, value in self.properties if key == name), None)
 
     def content(self) -> AvroType:
-        """Schema of an array's items or a map's values."""
+        """Return the schema of an array's items or a map's values."""
         assert self.items is not None
         return self.items
 
@@ -70,7 +70,7 @@ NULL = AvroType("null")
 
 
 def to_text(schema: AvroType) -> str:
-    """The schema as JSON, a type that occurs again by its name.
+    """Return the schema as JSON; a type that occurs again is written by its name.
 
     :raises UnsupportedType: two types of one name differ.
     """
@@ -79,7 +79,7 @@ def to_text(schema: AvroType) -> str:
 
 def _json(schema: AvroType, space: str, seen: dict[str, AvroType]) -> Any:
     if schema.kind == "union":
-        return [_json(one, space, seen) for one in schema.branches]
+        return [_json(branch, space, seen) for branch in schema.branches]
     if schema.kind in PRIMITIVES and not schema.properties:
         return schema.kind
     members: dict[str, Any] = {"type": schema.kind}
@@ -90,7 +90,7 @@ def _json(schema: AvroType, space: str, seen: dict[str, AvroType]) -> Any:
                 raise _redefined(seen[schema.name])
             return name if namespace == space else schema.name
         seen[schema.name] = schema
-        members |= _named(schema, namespace, space, seen)
+        members |= _named_json(schema, namespace, space, seen)
     elif schema.kind == "array":
         members["items"] = _json(schema.content(), space, seen)
     elif schema.kind == "map":
@@ -98,14 +98,14 @@ def _json(schema: AvroType, space: str, seen: dict[str, AvroType]) -> Any:
     return members | dict(schema.properties)
 
 
-def _named(schema: AvroType, namespace: str, space: str, seen: dict[str, AvroType]) -> dict[str, Any]:
+def _named_json(schema: AvroType, namespace: str, space: str, seen: dict[str, AvroType]) -> dict[str, Any]:
     members: dict[str, Any] = {"name": split(schema.name)[1]}
     if namespace != space:
         members["namespace"] = namespace
     if schema.doc is not None:
         members["doc"] = schema.doc
     if schema.kind == "record":
-        members["fields"] = [_field(one, namespace, seen) for one in schema.fields]
+        members["fields"] = [_field(field, namespace, seen) for field in schema.fields]
     elif schema.kind == "enum":
         members["symbols"] = list(schema.symbols)
         if schema.default is not None:
@@ -125,7 +125,7 @@ def _field(field: AvroField, space: str, seen: dict[str, AvroType]) -> dict[str,
 
 
 def _redefined(first: AvroType) -> UnsupportedType:
-    """The error of a type that has two forms, of which this is the first."""
+    """Return the error of a type with two forms, of which this is the first."""
     within = [field.name for field in first.fields if field.type.name == first.name or _has(field.type, first.name)]
     if within:
         why = "each level has another form in Avro, which knows one form of a type within a schema"
@@ -141,27 +141,27 @@ def _redefined(first: AvroType) -> UnsupportedType:
 
 
 def _has(schema: AvroType, name: str) -> bool:
-    """Whether a type has one of that name within itself."""
+    """Return whether a type has one of that name within itself."""
     inner = [
         *schema.branches,
         *(field.type for field in schema.fields),
         *([] if schema.items is None else [schema.items]),
     ]
-    return any(one.name == name or _has(one, name) for one in inner)
+    return any(member.name == name or _has(member, name) for member in inner)
 
 
-def parse(text: str, known: dict[str, AvroType | None] | None = None) -> AvroType:
-    """The schema of a JSON text.
+def parse(text: str, named: dict[str, AvroType | None] | None = None) -> AvroType:
+    """Parse the schema of a JSON text.
 
-    :param known: types of other texts that the text may refer to, by their full names; its own, nested ones too, are
+    :param named: types of other texts that the text may refer to, by their full names; its own, nested ones too, are
         added.
     :raises UnsupportedType: the text is no Avro schema, it is larger than `MAX_SCHEMA_NODES` or `MAX_SCHEMA_DEPTH`
         allow, or a type contains itself, which no column can hold.
     """
     try:
-        found = json.loads(text)
-        json.dumps(found, ensure_ascii=False).encode()
-        parsed = _parsed(found, "", {} if known is None else known)
+        document = json.loads(text)
+        json.dumps(document, ensure_ascii=False).encode()
+        parsed = _parse_node(document, "", {} if named is None else named)
     except UnicodeEncodeError as error:
         raise _wrong("has half of a surrogate pair") from error
     except ValueError as error:
@@ -180,8 +180,12 @@ def _require_bounded(schema: AvroType) -> None:
     sizes: dict[int, tuple[int, int]] = {}  # number of types and levels, by identity
     waiting = [schema]
     while waiting:
-        one = waiting[-1]
-        inner = [*(field.type for field in one.fields), *one.branches, *([one.items] if one.items else [])]
+        current = waiting[-1]
+        inner = [
+            *(field.type for field in current.fields),
+            *current.branches,
+            *([current.items] if current.items else []),
+        ]
         left = [each for each in inner if id(each) not in sizes]
         if left:
             waiting += left
@@ -189,8 +193,11 @@ def _require_bounded(schema: AvroType) -> None:
                 raise _too_large()
             continue
         waiting.pop()
-        known = [sizes[id(each)] for each in inner]
-        sizes[id(one)] = 1 + sum(count for count, _ in known), 1 + max((levels for _, levels in known), default=0)
+        inner_sizes = [sizes[id(each)] for each in inner]
+        sizes[id(current)] = (
+            1 + sum(count for count, _ in inner_sizes),
+            1 + max((levels for _, levels in inner_sizes), default=0),
+        )
     count, levels = sizes[id(schema)]
     if levels > MAX_SCHEMA_DEPTH:
         raise _too_deep()
@@ -207,88 +214,88 @@ def _too_deep() -> UnsupportedType:
     return _wrong(f"is nested more than {MAX_SCHEMA_DEPTH} levels deep", "Write these records with another schema")
 
 
-def _parsed(found: Any, space: str, known: dict[str, AvroType | None]) -> AvroType:
-    if isinstance(found, str):
-        return AvroType(found) if found in PRIMITIVES else _reference(found, space, known)
-    if isinstance(found, list):
-        return AvroType("union", branches=tuple(_parsed(one, space, known) for one in found))
-    if not isinstance(found, dict) or "type" not in found:
-        raise _wrong(f"has {json.dumps(found)[:100]} where a type belongs")
-    kind = found["type"]
+def _parse_node(node: Any, space: str, named: dict[str, AvroType | None]) -> AvroType:
+    if isinstance(node, str):
+        return AvroType(node) if node in PRIMITIVES else _reference(node, space, named)
+    if isinstance(node, list):
+        return AvroType("union", branches=tuple(_parse_node(branch, space, named) for branch in node))
+    if not isinstance(node, dict) or "type" not in node:
+        raise _wrong(f"has {json.dumps(node)[:100]} where a type belongs")
+    kind = node["type"]
     if isinstance(kind, str) and kind in NAMED:
-        return _parsed_named(found, space, known)
+        return _parse_named(node, space, named)
     if kind == "array":
-        return AvroType(kind, items=_parsed(found.get("items"), space, known), properties=_rest(found, "items"))
+        return AvroType(kind, items=_parse_node(node.get("items"), space, named), properties=_rest(node, "items"))
     if kind == "map":
-        return AvroType(kind, items=_parsed(found.get("values"), space, known), properties=_rest(found, "values"))
+        return AvroType(kind, items=_parse_node(node.get("values"), space, named), properties=_rest(node, "values"))
     if isinstance(kind, str) and kind in PRIMITIVES:
-        return AvroType(kind, properties=_rest(found))
-    return _parsed(kind, space, known)
+        return AvroType(kind, properties=_rest(node))
+    return _parse_node(kind, space, named)
 
 
-def _reference(name: str, space: str, known: dict[str, AvroType | None]) -> AvroType:
+def _reference(name: str, space: str, named: dict[str, AvroType | None]) -> AvroType:
     full = name if "." in name or not space else f"{space}.{name}"
-    full = full if full in known else name
-    if full not in known:
+    full = full if full in named else name
+    if full not in named:
         raise _wrong(f"has the unknown type {name}")
-    one = known[full]
-    if one is None:
+    schema = named[full]
+    if schema is None:
         raise UnsupportedType(
             f"the Avro type {full} contains itself, which columns cannot hold",
             "Write these records with another schema",
         )
-    return one
+    return schema
 
 
-def _parsed_named(found: Mapping[str, Any], space: str, known: dict[str, AvroType | None]) -> AvroType:
-    name = _name_of(found)
-    doc = _text_of(found, "doc")
-    namespace = split(name)[0] or (_text_of(found, "namespace") if "namespace" in found else space) or ""
+def _parse_named(node: Mapping[str, Any], space: str, named: dict[str, AvroType | None]) -> AvroType:
+    name = _name_of(node)
+    doc = _text_of(node, "doc")
+    namespace = split(name)[0] or (_text_of(node, "namespace") if "namespace" in node else space) or ""
     full = name if "." in name or not namespace else f"{namespace}.{name}"
-    known[full] = None
+    named[full] = None
     space = split(full)[0]
-    if found["type"] == "enum":
-        symbols = tuple(_checked(one, str, "symbol") for one in _checked(found.get("symbols"), list, "symbols"))
-        rest = _rest(found, "name", "namespace", "doc", "symbols", "default")
-        one = AvroType("enum", full, doc, symbols=symbols, default=_text_of(found, "default"), properties=rest)
-    elif found["type"] == "fixed":
-        size = _checked(found.get("size"), int, "size")
-        one = AvroType("fixed", full, doc, size=size, properties=_rest(found, "name", "namespace", "doc", "size"))
+    if node["type"] == "enum":
+        symbols = tuple(_check(symbol, str, "symbol") for symbol in _check(node.get("symbols"), list, "symbols"))
+        rest = _rest(node, "name", "namespace", "doc", "symbols", "default")
+        schema = AvroType("enum", full, doc, symbols=symbols, default=_text_of(node, "default"), properties=rest)
+    elif node["type"] == "fixed":
+        size = _check(node.get("size"), int, "size")
+        schema = AvroType("fixed", full, doc, size=size, properties=_rest(node, "name", "namespace", "doc", "size"))
     else:
-        fields = tuple(_parsed_field(one, space, known) for one in _checked(found.get("fields"), list, "fields"))
-        one = AvroType("record", full, doc, fields, properties=_rest(found, "name", "namespace", "doc", "fields"))
-    known[full] = one
-    return one
+        fields = tuple(_parse_field(field, space, named) for field in _check(node.get("fields"), list, "fields"))
+        schema = AvroType("record", full, doc, fields, properties=_rest(node, "name", "namespace", "doc", "fields"))
+    named[full] = schema
+    return schema
 
 
-def _parsed_field(found: Any, space: str, known: dict[str, AvroType | None]) -> AvroField:
-    name = _name_of(_checked(found, dict, "field"))
+def _parse_field(node: Any, space: str, named: dict[str, AvroType | None]) -> AvroField:
+    name = _name_of(_check(node, dict, "field"))
     return AvroField(
-        name, _parsed(found.get("type"), space, known), _text_of(found, "doc"), found.get("default", NO_DEFAULT)
+        name, _parse_node(node.get("type"), space, named), _text_of(node, "doc"), node.get("default", NO_DEFAULT)
     )
 
 
-def _name_of(found: Mapping[str, Any]) -> str:
-    name = _text_of(found, "name")
+def _name_of(node: Mapping[str, Any]) -> str:
+    name = _text_of(node, "name")
     if name is None:
         raise _wrong("has a record, enum, fixed or field without a name")
     return name
 
 
-def _text_of(found: Mapping[str, Any], member: str) -> str | None:
-    text = found.get(member)
+def _text_of(node: Mapping[str, Any], member: str) -> str | None:
+    text = node.get(member)
     return text if isinstance(text, str) else None
 
 
-def _checked(value: Any, kind: type, what: str) -> Any:
+def _check(value: Any, kind: type, what: str) -> Any:
     if not isinstance(value, kind) or isinstance(value, bool) or (isinstance(value, int) and value < 0):
         raise _wrong(f"has the {what} {json.dumps(value)[:100]}")
     return value
 
 
-def _rest(found: Mapping[str, Any], *members: str) -> Properties:
+def _rest(node: Mapping[str, Any], *members: str) -> Properties:
     return tuple(
-        (name, value) for name, value in found.items() if name not in members and name not in ("type", "aliases")
+        (name, value) for name, value in node.items() if name not in members and name not in ("type", "aliases")
     )
 
 

@@ -1,4 +1,4 @@
-"""Columns of Connect data, and the interfaces that turn them into the bytes of records and back, for keys and values alike.
+"""Columns of Connect data, and the interfaces between them and the bytes of records, for keys and values alike.
 
 They are the counterparts of Kafka Connect's ``SchemaAndValue`` and ``org.apache.kafka.connect.storage.Converter`` for
 many records at once.
@@ -38,7 +38,7 @@ class ConnectPart:
 
 @dataclass(frozen=True)
 class SparseColumn:
-    """N structs whose schemas differ only in which fields they have.
+    """N structs whose schemas differ only in their fields.
 
     :param whole: the structs, none null, with all fields that any of the schemas has. A field that is not in a row's
         schema is null in this row, and no other one is.
@@ -73,7 +73,7 @@ class Serializer(Protocol):
         """
 
     def serialize(self, column: ConnectColumn, topic: str) -> pa.BinaryArray:
-        """Bytes of each value as ``pa.binary()``; null where Kafka Connect's converter gives null.
+        """Return the bytes of each value as ``pa.binary()``; null where Kafka Connect's converter gives null.
 
         :raises UnsupportedType: a value that the format cannot hold; names the field.
         """
@@ -94,13 +94,13 @@ class Registering(Protocol):
 
 @runtime_checkable
 class SparseSerializer(Protocol):
-    """A serializer that writes rows of many schemas at once, which differ in their fields.
+    """A serializer of rows of many schemas at once, which differ in their fields.
 
     A schema costs far less than a column.
     """
 
     def serialize_sparse(self, column: SparseColumn, topic: str) -> pa.BinaryArray:
-        """The bytes that :meth:`Serializer.serialize` gives for each row with its own schema; the same errors."""
+        """Return the bytes that :meth:`Serializer.serialize` gives for each row with its schema; the same errors."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ class Deserializer(Protocol):
         """Name of the converter in the settings."""
 
     def deserialize(self, data: pa.BinaryArray, topic: str) -> Deserialized:
-        """Values of a binary array without nulls."""
+        """Read values of a binary array without nulls."""
 
 
 @runtime_checkable
@@ -132,13 +132,15 @@ class HeadedDeserializer(Protocol):
 
 @runtime_checkable
 class JoiningDeserializer(Protocol):
-    """A deserializer that reads many schemas, which differ in their fields, at once.
+    """A deserializer of many schemas at once, which differ in their fields.
 
     A schema costs far less than a part.
     """
 
     def deserialize_joined(self, data: pa.BinaryArray, topic: str) -> Deserialized:
-        """The result of :meth:`Deserializer.deserialize`, but one part for STRUCTs of one name whose schemas do not contradict each other.
+        """Read values as :meth:`Deserializer.deserialize` does, but consistent STRUCTs of one name as one part.
+
+        Their schemas must not contradict each other.
 
         It has the fields of all, in the order of the records, null where a record's schema lacks one.
         """

@@ -17,20 +17,22 @@ _ENTRY = "a map's entry"  # the name distinguishes an array of entries from one 
 
 
 def is_listed(schema: ConnectSchema) -> bool:
-    """Whether values of a MAP are arrays of entries: its keys are no texts, or may be null."""
+    """Return whether values of a MAP are arrays of entries: its keys are no texts, or may be null."""
     keys = schema.key_schema
     return schema.type is ConnectType.MAP and (keys is None or keys.type is not ConnectType.STRING or keys.optional)
 
 
 def has_listed(schema: ConnectSchema) -> bool:
-    """Whether a schema is, or holds, such a MAP."""
-    inner = [one.schema for one in schema.fields] + [one for one in (schema.key_schema, schema.value_schema) if one]
+    """Return whether a schema is, or holds, a MAP that is an array of entries."""
+    inner = [field.schema for field in schema.fields] + [
+        part for part in (schema.key_schema, schema.value_schema) if part
+    ]
     return is_listed(schema) or any(map(has_listed, inner))
 
 
 def listed_schema(schema: ConnectSchema) -> ConnectSchema:
-    """The schema with an ARRAY of STRUCTs instead of each such MAP."""
-    fields = tuple(ConnectField(one.name, listed_schema(one.schema)) for one in schema.fields)
+    """Return the schema with an ARRAY of STRUCTs instead of each such MAP."""
+    fields = tuple(ConnectField(field.name, listed_schema(field.schema)) for field in schema.fields)
     key = schema.key_schema and listed_schema(schema.key_schema)
     value = schema.value_schema and listed_schema(schema.value_schema)
     if not is_listed(schema):
@@ -41,7 +43,9 @@ def listed_schema(schema: ConnectSchema) -> ConnectSchema:
         ConnectType.STRUCT, name=_ENTRY, fields=(ConnectField("key", key), ConnectField("value", value))
     )
     default = (
-        schema.default if schema.default is None else [{"key": one, "value": other} for one, other in schema.default]
+        schema.default
+        if schema.default is None
+        else [{"key": entry_key, "value": entry_value} for entry_key, entry_value in schema.default]
     )
     return ConnectSchema(
         ConnectType.ARRAY,
@@ -56,13 +60,13 @@ def listed_schema(schema: ConnectSchema) -> ConnectSchema:
 
 
 def to_lists(array: pa.Array, schema: ConnectSchema) -> pa.Array:
-    """Values of a schema as values of its :func:`listed_schema`."""
+    """Convert values of a schema to values of its :func:`listed_schema`."""
     if not has_listed(schema):
         return array
     mask = null_mask(array)
     if schema.type is ConnectType.STRUCT:
-        columns = [to_lists(array.field(number), one.schema) for number, one in enumerate(schema.fields)]
-        return pa.StructArray.from_arrays(columns, names=[one.name for one in schema.fields], mask=mask)
+        columns = [to_lists(array.field(number), field.schema) for number, field in enumerate(schema.fields)]
+        return pa.StructArray.from_arrays(columns, names=[field.name for field in schema.fields], mask=mask)
     assert schema.value_schema
     if schema.type is ConnectType.ARRAY:
         return pa.ListArray.from_arrays(_offsets(array), to_lists(array.flatten(), schema.value_schema), mask=mask)
@@ -85,11 +89,11 @@ def to_maps(array: pa.Array, schema: ConnectSchema) -> tuple[pa.Array, Mask]:
     mask = null_mask(array)
     if schema.type is ConnectType.STRUCT:
         columns = []
-        for number, one in enumerate(schema.fields):
-            column, bad = to_maps(array.field(number), one.schema)
+        for number, field in enumerate(schema.fields):
+            column, bad = to_maps(array.field(number), field.schema)
             columns.append(column)
             wrong |= bad
-        return pa.StructArray.from_arrays(columns, names=[one.name for one in schema.fields], mask=mask), wrong
+        return pa.StructArray.from_arrays(columns, names=[field.name for field in schema.fields], mask=mask), wrong
     assert schema.value_schema
     if schema.type is ConnectType.ARRAY:
         values, bad = to_maps(array.flatten(), schema.value_schema)
@@ -120,7 +124,7 @@ def to_maps(array: pa.Array, schema: ConnectSchema) -> tuple[pa.Array, Mask]:
 
 
 def _entries(array: pa.MapArray) -> tuple[pa.Array, pa.Array, pa.Array]:
-    """Keys and items of the maps that are not null, and where each map starts."""
+    """Return keys and items of the maps that are not null, and where each map starts."""
     entries = pa.StructArray.from_arrays([array.keys, array.items], names=["key", "value"])
     mask = null_mask(array)
     flat = pa.ListArray.from_arrays(pa.array(np.array(array.offsets)), entries, mask=mask).flatten()
@@ -128,7 +132,7 @@ def _entries(array: pa.MapArray) -> tuple[pa.Array, pa.Array, pa.Array]:
 
 
 def _offsets(array: pa.Array) -> pa.Array:
-    """Where each list, or map, starts among the flattened values, int32; a null one is empty."""
+    """Return where each list, or map, starts among the flattened values, int32; a null one is empty."""
     counts = np.diff(np.asarray(array.offsets))
     if array.null_count:
         counts = np.where(np.asarray(array.is_valid()), counts, 0)
@@ -136,7 +140,7 @@ def _offsets(array: pa.Array) -> pa.Array:
 
 
 def _parents(array: pa.ListArray, bad: Mask) -> Mask:
-    """Lists that hold a marked value."""
-    found = np.zeros(len(array), bool)
-    found[np.repeat(np.arange(len(array)), np.diff(np.asarray(_offsets(array))))[bad]] = True
-    return found
+    """Mark lists that hold a marked value."""
+    flags = np.zeros(len(array), bool)
+    flags[np.repeat(np.arange(len(array)), np.diff(np.asarray(_offsets(array))))[bad]] = True
+    return flags

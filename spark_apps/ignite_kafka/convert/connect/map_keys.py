@@ -16,7 +16,7 @@ from ...common.arrays import Int64Array
 def unique_entries(
     offsets: npt.NDArray[np.int32], keys: pa.Array, values: pa.Array
 ) -> tuple[npt.NDArray[np.int32], pa.Array, pa.Array]:
-    """Entries of maps, each key once in a map.
+    """Return the entries of maps, each key once in a map.
 
     :param offsets: where each map begins among the keys, from 0, and behind the last their number.
     :param keys: of all maps, not null. :param values: as many.
@@ -34,17 +34,17 @@ def unique_entries(
     order = np.argsort(first)
     first = first[order]
     last = last[order]
-    made = np.zeros(offsets.size, np.int32)
-    np.cumsum(np.bincount(owners[first], minlength=offsets.size - 1), out=made[1:])
-    return made, keys.take(pa.array(first)), values.take(pa.array(last))
+    new_offsets = np.zeros(offsets.size, np.int32)
+    np.cumsum(np.bincount(owners[first], minlength=offsets.size - 1), out=new_offsets[1:])
+    return new_offsets, keys.take(pa.array(first)), values.take(pa.array(last))
 
 
 def _codes(array: pa.Array) -> Int64Array:
-    """Numbers below the array's length that are equal for equal values."""
+    """Number values below the array's length: equal values have equal numbers."""
     kind = array.type
     if pa.types.is_struct(kind):
         rows = [_codes(array.field(number)) for number in range(kind.num_fields)]
-        return _numbered(np.asarray(array.is_valid()).astype(np.int64), *rows)
+        return _number_tuples(np.asarray(array.is_valid()).astype(np.int64), *rows)
     if pa.types.is_list(kind) or pa.types.is_map(kind):
         return _codes_of_lists(array)
     if pa.types.is_floating(kind):
@@ -55,19 +55,19 @@ def _codes(array: pa.Array) -> Int64Array:
 
 
 def _codes_of_lists(array: pa.Array) -> Int64Array:
-    """The same of lists and of maps, whose entries have no order."""
+    """Number lists and maps likewise; the entries of maps have no order."""
     is_map = pa.types.is_map(array.type)
-    inner = _numbered(_codes(array.keys), _codes(array.items)) if is_map else _codes(array.values)
+    inner = _number_tuples(_codes(array.keys), _codes(array.items)) if is_map else _codes(array.values)
     offsets = np.asarray(array.offsets)
-    found: dict[object, int] = {}
+    code_of: dict[object, int] = {}
     codes = np.zeros(len(array), np.int64)
     for row, valid in enumerate(array.is_valid().to_pylist()):
         items = inner[offsets[row] : offsets[row + 1]].tolist()
         content = None if not valid else tuple(sorted(items) if is_map else items)
-        codes[row] = found.setdefault(content, len(found))
+        codes[row] = code_of.setdefault(content, len(code_of))
     return codes
 
 
-def _numbered(*columns: Int64Array) -> Int64Array:
+def _number_tuples(*columns: Int64Array) -> Int64Array:
     numbers: Int64Array = np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)[1].reshape(-1)
     return numbers

@@ -1,4 +1,4 @@
-"""Schemas of STRUCTs that differ only in which fields they have, as one schema with all fields.
+"""Schemas of STRUCTs that differ only in their fields, as one schema with all fields.
 
 A source that leaves out null fields (``field_nullability_policy`` LAZY) gives each set of nulls a schema of its own. An
 absent field is stored as a null one is, so these schemas can be read as one.
@@ -47,9 +47,9 @@ class MergedSchema:
             return self._takes_fields(schema, kind)
         if _has_structs(schema) and _has_structs(self._first):
             assert schema.value_schema
-            known = self._element
+            element = self._element
             return schema.name == self._first.name and (
-                known is None or known.takes(schema.value_schema, kind and kind.value_type)
+                element is None or element.takes(schema.value_schema, kind and kind.value_type)
             )
         return schema == self._first and kind == self._kind
 
@@ -64,8 +64,8 @@ class MergedSchema:
         for at, field in enumerate(schema.fields):
             if self._spelled.get(field.name.lower(), field.name) != field.name:
                 return False
-            known = self._fields.get(field.name)
-            if known is not None and not known.takes(field.schema, kind and kind[at].type):
+            member = self._fields.get(field.name)
+            if member is not None and not member.takes(field.schema, kind and kind[at].type):
                 return False
         return True
 
@@ -92,16 +92,16 @@ class MergedSchema:
 
     def schema(self) -> ConnectSchema:
         """Return the schema of all fields."""
-        return self._made(self._first, [ConnectField(name, field.schema()) for name, field in self._fields.items()])
+        return self._build(self._first, [ConnectField(name, field.schema()) for name, field in self._fields.items()])
 
     def nullable(self) -> ConnectSchema:
         """Return the schema of all fields, in which each may be null and none has a default."""
         first = replace(self._first, optional=True, default=None)
-        return self._made(
+        return self._build(
             first, [ConnectField(name, field.nullable()) for name, field in self._fields.items()], nullable=True
         )
 
-    def _made(self, first: ConnectSchema, fields: list[ConnectField], *, nullable: bool = False) -> ConnectSchema:
+    def _build(self, first: ConnectSchema, fields: list[ConnectField], *, nullable: bool = False) -> ConnectSchema:
         if first.type is ConnectType.STRUCT:
             return replace(first, fields=tuple(fields))
         if self._element is not None:
@@ -128,16 +128,16 @@ class MergedSchema:
         present = np.asarray(values.is_valid())
         for at, member in enumerate(self._fields.values()):
             inner = values.field(at)
-            there = np.asarray(inner.is_valid())
-            wrong |= there & ~_marked(member._holders, schemas)[numbers]
-            wrong |= present & ~there & _marked(member._strict, schemas)[numbers]
+            inner_valid = np.asarray(inner.is_valid())
+            wrong |= inner_valid & ~_mark(member._holders, schemas)[numbers]
+            wrong |= present & ~inner_valid & _mark(member._strict, schemas)[numbers]
             if member._nested():
                 wrong |= member.misfits(inner, numbers, schemas)
         if self._element is not None:
             rows = np.asarray(pc.list_parent_indices(values))
             elements = values.flatten()
             of = numbers[rows]
-            bad = ~np.asarray(elements.is_valid()) & _marked(self._element._strict, schemas)[of]
+            bad = ~np.asarray(elements.is_valid()) & _mark(self._element._strict, schemas)[of]
             wrong[rows[bad | self._element.misfits(elements, of, schemas)]] = True
         return wrong
 
@@ -146,7 +146,7 @@ class MergedSchema:
 
 
 def has_fields(schema: ConnectSchema | None) -> bool:
-    """Return whether it is a STRUCT with fields.
+    """Return whether a schema is a STRUCT with fields.
 
     One without says nothing of its type, and keeps its values to itself.
     """
@@ -165,7 +165,7 @@ def merge(schemas: Iterable[ConnectSchema]) -> MergedSchema | None:
 
 
 def _has_structs(schema: ConnectSchema) -> bool:
-    """An ARRAY of STRUCTs, or of ARRAYs of them."""
+    """Return whether a schema is an ARRAY of STRUCTs, or of ARRAYs of them."""
     inner = schema.value_schema
     return (
         schema.type is ConnectType.ARRAY
@@ -174,7 +174,7 @@ def _has_structs(schema: ConnectSchema) -> bool:
     )
 
 
-def _marked(numbers: list[int], count: int) -> Mask:
+def _mark(numbers: list[int], count: int) -> Mask:
     mask = np.zeros(count, bool)
     mask[numbers] = True
     return mask

@@ -88,45 +88,45 @@ class ConnectSchema:
 
     @functools.cached_property
     def _hash(self) -> int:
-        """Computed once: each batch looks its schemas up several times, and wide ones have dozens of fields."""
+        """The hash, computed once: each batch looks up its schemas several times, and wide ones have many fields."""
         parts = self.type, self.optional, self.name, self.version, self.doc, self.parameters
         return hash((*parts, self.fields, self.key_schema, self.value_schema))
 
     def __getstate__(self) -> dict[str, Any]:
-        """All but the hash, which another process has otherwise."""
+        """Return all but the hash, which differs in another process."""
         return {name: value for name, value in self.__dict__.items() if name != "_hash"}
 
     def as_optional(self, optional: bool = True) -> ConnectSchema:
-        """The same schema, optional or not."""
+        """Return the same schema, optional or not."""
         return self if self.optional == optional else replace(self, optional=optional)
 
     def field(self, name: str) -> ConnectField | None:
-        """The field of a STRUCT of that very name."""
-        return next((one for one in self.fields if one.name == name), None)
+        """Return the field of a STRUCT by its exact name."""
+        return next((field for field in self.fields if field.name == name), None)
 
 
 def decimal(scale: int, *, optional: bool = False) -> ConnectSchema:
-    """Schema of decimals of a scale (Decimal.builder)."""
+    """Return the schema of decimals of a scale (Decimal.builder)."""
     return ConnectSchema(ConnectType.BYTES, optional, DECIMAL, 1, parameters=((SCALE, str(scale)),))
 
 
 def date(*, optional: bool = False) -> ConnectSchema:
-    """Schema of days since 1970-01-01."""
+    """Return the schema of days since 1970-01-01."""
     return ConnectSchema(ConnectType.INT32, optional, DATE, 1)
 
 
 def time(*, optional: bool = False) -> ConnectSchema:
-    """Schema of milliseconds of a day."""
+    """Return the schema of milliseconds of a day."""
     return ConnectSchema(ConnectType.INT32, optional, TIME, 1)
 
 
 def timestamp(*, optional: bool = False) -> ConnectSchema:
-    """Schema of milliseconds since 1970-01-01T00:00Z."""
+    """Return the schema of milliseconds since 1970-01-01T00:00Z."""
     return ConnectSchema(ConnectType.INT64, optional, TIMESTAMP, 1)
 
 
 def scale_of(schema: ConnectSchema) -> int | None:
-    """Scale of a Decimal; None for another schema, or a Decimal without the parameter or whose parameter is no int of Java."""
+    """Return the scale of a Decimal; None for another schema, or if the parameter is missing or no int of Java."""
     if schema.name != DECIMAL or schema.type is not ConnectType.BYTES:
         return None
     text = dict(schema.parameters).get(SCALE)
@@ -154,9 +154,12 @@ _LOGICAL = {
 
 @functools.lru_cache(maxsize=_MOST_TYPES)
 def arrow_type(schema: ConnectSchema) -> pa.DataType:
-    """The Arrow type of a schema's values. Decimals: decimal128(38, scale) where the scale allows it, else string."""
+    """Return the Arrow type of a schema's values.
+
+    Decimals: decimal128(38, scale) where the scale allows it, else string.
+    """
     if schema.type is ConnectType.STRUCT:
-        return pa.struct([arrow_field(one.name, one.schema) for one in schema.fields])
+        return pa.struct([arrow_field(field.name, field.schema) for field in schema.fields])
     if schema.type is ConnectType.ARRAY:
         return pa.list_(arrow_field("item", _inner(schema.value_schema)))
     if schema.type is ConnectType.MAP:
@@ -169,14 +172,14 @@ def arrow_type(schema: ConnectSchema) -> pa.DataType:
 
 
 def arrow_field(name: str, schema: ConnectSchema) -> pa.Field:
-    """A nullable Arrow field of a schema's values: whether null is allowed is the schema's to say."""
+    """Return a nullable Arrow field of a schema's values: the schema decides whether null is allowed."""
     return pa.field(name, arrow_type(schema))
 
 
 def text_type(schema: ConnectSchema) -> pa.DataType:
-    """The Arrow type of a schema's values with decimals as text."""
+    """Return the Arrow type of a schema's values with decimals as text."""
     if schema.type is ConnectType.STRUCT:
-        return pa.struct([pa.field(one.name, text_type(one.schema)) for one in schema.fields])
+        return pa.struct([pa.field(field.name, text_type(field.schema)) for field in schema.fields])
     if schema.type is ConnectType.ARRAY:
         return pa.list_(pa.field("item", text_type(_inner(schema.value_schema))))
     if schema.type is ConnectType.MAP:
@@ -185,16 +188,16 @@ def text_type(schema: ConnectSchema) -> pa.DataType:
 
 
 def default_array(schema: ConnectSchema, kind: pa.DataType | None = None) -> pa.Array:
-    """The default as an array of one value.
+    """Return the default as an array of one value.
 
     :param kind: its Arrow type; None: that of :func:`arrow_type`. A decimal may be of another one.
     :raises pa.ArrowException: a decimal of the default has more digits than the type holds.
     """
     try:
-        made = pa.array([schema.default], arrow_type(schema))
+        array = pa.array([schema.default], arrow_type(schema))
     except pa.ArrowTypeError:  # of decimals as text, which have more digits
-        made = pa.array([schema.default], text_type(schema))
-    return made if kind is None or made.type == kind else made.cast(kind)
+        array = pa.array([schema.default], text_type(schema))
+    return array if kind is None or array.type == kind else array.cast(kind)
 
 
 def _inner(schema: ConnectSchema | None) -> ConnectSchema:

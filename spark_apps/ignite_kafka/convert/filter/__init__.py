@@ -23,15 +23,15 @@ def check_conditions(settings: ConnectorSettings) -> None:
 
     :raises SettingsError: a constant has no value, such as ``1 / 0``, or its type cannot be used there.
     """
-    for one in settings.variants:
+    for variant in settings.variants:
         try:
-            entry_filter_of(one.where)
+            entry_filter_of(variant.where)
         except UnsupportedType as error:
-            raise one.wrong("where", error.what, error.remedy) from error
+            raise variant.wrong("where", error.what, error.remedy) from error
 
 
 def entry_filter(settings: ConnectorSettings, name: str) -> EntryFilter | None:
-    """The filter of a cache (source) or topic (sink); None: every entry is kept.
+    """Return the filter of a cache (source) or topic (sink); None: every entry is kept.
 
     :raises SettingsError: the function cannot be imported; event 15050.
     """
@@ -40,7 +40,10 @@ def entry_filter(settings: ConnectorSettings, name: str) -> EntryFilter | None:
 
 
 def entry_filter_of(where: str, function: str = "", zone: str = "UTC") -> EntryFilter | None:
-    """The filter of a condition and of a function's name; None if both are empty. Raises as :func:`entry_filter`."""
+    """Return the filter of a condition and of a function's name; None if both are empty.
+
+    Raises as :func:`entry_filter`.
+    """
     if not (where or function):
         return None
     from ...common.user_functions import FILTER, user_function
@@ -58,11 +61,11 @@ class Filters:
 
     def __init__(self, settings: ConnectorSettings) -> None:
         self._settings = settings
-        self._made: dict[str | None, EntryFilter | None] = {}
+        self._filters: dict[str | None, EntryFilter | None] = {}
 
     def of(self, name: str) -> EntryFilter | None:
-        """The filter of one of them, as :func:`entry_filter` gives it."""
+        """Return the filter of a cache or topic, as :func:`entry_filter` does."""
         override = self._settings.override_of(name)
-        if override not in self._made:
-            self._made[override] = entry_filter(self._settings, name)
-        return self._made[override]
+        if override not in self._filters:
+            self._filters[override] = entry_filter(self._settings, name)
+        return self._filters[override]

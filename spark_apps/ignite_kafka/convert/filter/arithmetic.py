@@ -26,77 +26,81 @@ _SIGNS = {"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide, "%": 
 
 
 def calculated(operator: str, left: Operand, right: Operand, count: int) -> Operand:
-    """N results of an operator, null where an operand is null.
+    """Calculate N results of an operator, null where an operand is null.
 
     :param operator: ``+``, ``-``, ``*``, ``/`` or ``%``.
     :raises UnsupportedType: an operand is not a whole number or float, or both are NULL.
     """
-    for one in (left, right):
-        check_number(one, f"operator {operator}")
+    for operand in (left, right):
+        check_number(operand, f"operator {operator}")
     kind = result_type(operator, left, right)
     left, right = (
-        replace(null_number(kind, count), void=one.void) if one.kind is Kind.NULL else one for one in (left, right)
+        replace(null_number(kind, count), void=operand.void) if operand.kind is Kind.NULL else operand
+        for operand in (left, right)
     )
-    (a, a_there), (b, b_there) = numbers(left, kind, count), numbers(right, kind, count)
-    there = a_there & b_there
+    (a, a_valid), (b, b_valid) = numbers(left, kind, count), numbers(right, kind, count)
+    is_valid = a_valid & b_valid
     zero = None
     if operator in "/%":  # Spark evaluates the divisor first
-        zero = failure(there & (b == 0), "division by zero")
-        skipped = either(right.failure, within(left.failure, b_there))
+        zero = failure(is_valid & (b == 0), "division by zero")
+        skipped = either(right.failure, within(left.failure, b_valid))
         b = np.where(b == 0, b.dtype.type(1), b)
     else:
-        skipped = either(left.failure, within(right.failure, a_there))
+        skipped = either(left.failure, within(right.failure, a_valid))
     with np.errstate(all="ignore"):
-        made, beyond = _whole(operator, a, b) if a.dtype.kind == "i" else (_SIGNS[operator](a, b), None)
-    overflow = None if beyond is None else failure(there & beyond, f"operator {operator} overflows {_NAMES[kind]}")
-    found = operand_of(made, there, kind, operator, either(zero, overflow))
-    return replace(found, failure=None if left.void or right.void else either(skipped, found.failure))
+        values, beyond = _whole(operator, a, b) if a.dtype.kind == "i" else (_SIGNS[operator](a, b), None)
+    overflow = None if beyond is None else failure(is_valid & beyond, f"operator {operator} overflows {_NAMES[kind]}")
+    result = operand_of(values, is_valid, kind, operator, either(zero, overflow))
+    return replace(result, failure=None if left.void or right.void else either(skipped, result.failure))
 
 
-def negated(one: Operand, count: int) -> Operand:
-    """N numbers with the opposite sign.
+def negated(operand: Operand, count: int) -> Operand:
+    """Negate N numbers.
 
     :raises UnsupportedType: the operand is not a whole number or float.
     """
-    check_number(one, "operator -")
-    return _of_one(one, count, "-", np.negative)
+    check_number(operand, "operator -")
+    return _calculate(operand, count, "-", np.negative)
 
 
-def absolute(one: Operand, count: int) -> Operand:
-    """N absolute values; raises as :func:`negated`."""
-    check_number(one, "function abs")
-    return _of_one(one, count, "abs", np.abs)
+def absolute(operand: Operand, count: int) -> Operand:
+    """Return N absolute values; raises as :func:`negated`."""
+    check_number(operand, "function abs")
+    return _calculate(operand, count, "abs", np.abs)
 
 
-def _of_one(one: Operand, count: int, name: str, function: Any) -> Operand:
-    kind = one.width
+def _calculate(operand: Operand, count: int, name: str, function: Any) -> Operand:
+    kind = operand.width
     if kind is None:
         raise _untyped(name)
-    values, there = numbers(one, kind, count)
+    values, is_valid = numbers(operand, kind, count)
     overflow = None
     if values.dtype.kind == "i":
-        overflow = failure(there & (values == np.iinfo(values.dtype).min), f"{name} overflows {_NAMES[kind]}")
+        overflow = failure(is_valid & (values == np.iinfo(values.dtype).min), f"{name} overflows {_NAMES[kind]}")
     with np.errstate(all="ignore"):
-        made = function(values)
-    found = operand_of(made, there, kind, name, overflow)
-    return replace(found, failure=either(one.failure, overflow))
+        result_values = function(values)
+    result = operand_of(result_values, is_valid, kind, name, overflow)
+    return replace(result, failure=either(operand.failure, overflow))
 
 
-def check_number(one: Operand, what: str) -> None:
+def check_number(operand: Operand, what: str) -> None:
     """Check that an operand is a whole number, a float or null; raises UnsupportedType."""
-    if one.kind is Kind.NULL or (one.kind in (Kind.INT, Kind.DOUBLE) and one.width is not None):
+    if operand.kind is Kind.NULL or (operand.kind in (Kind.INT, Kind.DOUBLE) and operand.width is not None):
         return
-    advice = " Write constants with D, such as 1.5D." if one.kind is Kind.DECIMAL else ""
+    advice = " Write constants with D, such as 1.5D." if operand.kind is Kind.DECIMAL else ""
     raise UnsupportedType(
-        f"{what} has {one.name} of type {one.type_name}, and a whole number or a float is due",
+        f"{what} has {operand.name} of type {operand.type_name}, and a whole number or a float is due",
         REMEDY + advice,
-        field=one.name,
+        field=operand.name,
     )
 
 
 def result_type(operator: str, left: Operand, right: Operand) -> pa.DataType:
-    """The type in which Spark calculates, and the type of the result; raises UnsupportedType if both are NULL."""
-    kinds = [one.width for one in (left, right) if one.width is not None]
+    """Return the type in which Spark calculates, and the type of the result.
+
+    Raises UnsupportedType if both are NULL.
+    """
+    kinds = [operand.width for operand in (left, right) if operand.width is not None]
     if not kinds:
         raise _untyped(f"operator {operator}")
     whole = {pa.types.is_integer(kind) for kind in kinds}
@@ -110,40 +114,40 @@ def _untyped(what: str) -> UnsupportedType:
 
 
 def null_number(kind: pa.DataType, count: int) -> Operand:
-    """N nulls of a number type."""
+    """Return N nulls of a number type."""
     return operand_of(np.zeros(count, kind.to_pandas_dtype()), np.zeros(count, bool), kind, "NULL")
 
 
-def numbers(one: Operand, kind: pa.DataType, count: int) -> tuple[Numbers, Mask]:
-    """N numbers in a type that can hold them, with 0 for null, and a mask of those that are not null."""
-    array = one.array(count)
-    there: Mask = np.asarray(array.is_valid())
+def numbers(operand: Operand, kind: pa.DataType, count: int) -> tuple[Numbers, Mask]:
+    """Return N numbers in a type with room for them, 0 for null, and a mask of the valid ones."""
+    array = operand.array(count)
+    is_valid: Mask = np.asarray(array.is_valid())
     filled = np.asarray(array.fill_null(0) if array.null_count else array)
     with np.errstate(all="ignore"):
-        return filled.astype(kind.to_pandas_dtype()), there
+        return filled.astype(kind.to_pandas_dtype()), is_valid
 
 
-def operand_of(values: Numbers, there: Mask, kind: pa.DataType, name: str, failed: Failure | None = None) -> Operand:
-    """The operand of numbers of a type, null where one is not there or has failed."""
+def operand_of(values: Numbers, is_valid: Mask, kind: pa.DataType, name: str, failed: Failure | None = None) -> Operand:
+    """Return the operand of numbers of a type, null where a number is missing or has failed."""
     whole = pa.types.is_integer(kind)
     wide = values.astype(np.int64 if whole else np.float64)
-    there = there if failed is None else there & ~failed.rows
-    return Operand(Kind.INT if whole else Kind.DOUBLE, pa.array(wide, mask=~there), name, kind, failed)
+    is_valid = is_valid if failed is None else is_valid & ~failed.rows
+    return Operand(Kind.INT if whole else Kind.DOUBLE, pa.array(wide, mask=~is_valid), name, kind, failed)
 
 
 def _whole(operator: str, a: Numbers, b: Numbers) -> tuple[Numbers, Mask | None]:
-    """Results of whole numbers of one type, and a mask of results that do not fit, if any can."""
+    """Calculate results of whole numbers of one type, and a mask of overflows, if any can occur."""
     if operator == "%":
         return np.where(b == -1, a.dtype.type(0), np.fmod(a, np.where(b == -1, b.dtype.type(1), b))), None
     if a.dtype != np.int64:
         limits = np.iinfo(a.dtype)
         exact = _SIGNS[operator](a.astype(np.int64), b.astype(np.int64))
         return exact.astype(a.dtype), (exact < limits.min) | (exact > limits.max)
-    made = _SIGNS[operator](a, b)
+    result = _SIGNS[operator](a, b)
     if operator == "+":
-        return made, ((a ^ made) & (b ^ made)) < 0
+        return result, ((a ^ result) & (b ^ result)) < 0
     if operator == "-":
-        return made, ((a ^ b) & (a ^ made)) < 0
+        return result, ((a ^ b) & (a ^ result)) < 0
     least = np.iinfo(np.int64).min
     divisor = np.where((a == 0) | (a == -1), 1, a)
-    return made, np.where(a == -1, b == least, (a != 0) & ((made // divisor != b) | (made % divisor != 0)))
+    return result, np.where(a == -1, b == least, (a != 0) & ((result // divisor != b) | (result % divisor != 0)))

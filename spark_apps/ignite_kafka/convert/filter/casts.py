@@ -24,20 +24,20 @@ _FIRST_DAY = -719_528  # days since 1970: first of year 0, last of year 9999
 _LAST_DAY = 2_932_896
 
 
-def cast(one: Operand, target: str, count: int, *, tries: bool) -> Operand:
-    """N values converted to another type.
+def cast(operand: Operand, target: str, count: int, *, tries: bool) -> Operand:
+    """Convert N values to another type.
 
     :param target: a name of :data:`~ignite_kafka.sql.syntax.CAST_TARGETS`.
     :param tries: this cast gives null instead of an error (``TRY_CAST``).
     :raises UnsupportedType: the cast is not known to give Spark's results.
     """
-    found = _null(target, count) if one.kind is Kind.NULL else _cast(one, target, count)
-    if found is None:
+    result = _null(target, count) if operand.kind is Kind.NULL else _cast(operand, target, count)
+    if result is None:
         raise UnsupportedType(
-            f"CAST of {one.name} from {one.type_name} to {target} is not supported", REMEDY, field=one.name
+            f"CAST of {operand.name} from {operand.type_name} to {target} is not supported", REMEDY, field=operand.name
         )
-    own = None if tries else found.failure
-    return Operand(found.kind, found.values, f"a {target}", found.width, either(one.failure, own))
+    own = None if tries else result.failure
+    return Operand(result.kind, result.values, f"a {target}", result.width, either(operand.failure, own))
 
 
 def _null(target: str, count: int) -> Operand:
@@ -46,59 +46,59 @@ def _null(target: str, count: int) -> Operand:
     return Operand(_KINDS[target], pa.nulls(count, pa.bool_() if target == "BOOLEAN" else pa.string()), target)
 
 
-def _cast(one: Operand, target: str, count: int) -> Operand | None:
-    """The operand with only the failures of this cast; None if the cast is not supported."""
+def _cast(operand: Operand, target: str, count: int) -> Operand | None:
+    """Return the operand with only the failures of this cast; None if the cast is not supported."""
     kind = TYPES.get(target)
-    array = one.array(count)
+    array = operand.array(count)
     if kind is None:
-        return _boolean(one, array, count) if target == "BOOLEAN" else _text(one, array)
-    if one.kind is Kind.BOOLEAN:
-        there = np.asarray(array.is_valid())
-        return operand_of(np.asarray(array.fill_null(False)).astype(kind.to_pandas_dtype()), there, kind, target)
-    if one.kind is Kind.STRING and pa.types.is_integer(kind):
-        return _parsed(array, kind, target)
-    if one.kind is Kind.TIMESTAMP and target == "BIGINT":
+        return _boolean(operand, array, count) if target == "BOOLEAN" else _text(operand, array)
+    if operand.kind is Kind.BOOLEAN:
+        is_valid = np.asarray(array.is_valid())
+        return operand_of(np.asarray(array.fill_null(False)).astype(kind.to_pandas_dtype()), is_valid, kind, target)
+    if operand.kind is Kind.STRING and pa.types.is_integer(kind):
+        return _parse(array, kind, target)
+    if operand.kind is Kind.TIMESTAMP and target == "BIGINT":
         micros = array.cast(pa.int64())
-        there = np.asarray(micros.is_valid())
-        return operand_of(np.asarray(micros.fill_null(0)) // _SECOND, there, kind, target)
-    if one.kind in (Kind.INT, Kind.DOUBLE) and one.width is not None:
-        return _number(one, kind, target, count)
+        is_valid = np.asarray(micros.is_valid())
+        return operand_of(np.asarray(micros.fill_null(0)) // _SECOND, is_valid, kind, target)
+    if operand.kind in (Kind.INT, Kind.DOUBLE) and operand.width is not None:
+        return _number(operand, kind, target, count)
     return None
 
 
-def _number(one: Operand, kind: pa.DataType, target: str, count: int) -> Operand:
-    values, there = numbers(one, one.width, count)
-    made, fits = _narrowed(values, kind)
-    return operand_of(made, there, kind, target, failure(there & ~fits, f"CAST to {target} overflows"))
+def _number(operand: Operand, kind: pa.DataType, target: str, count: int) -> Operand:
+    values, is_valid = numbers(operand, operand.width, count)
+    narrowed, fits = _narrow(values, kind)
+    return operand_of(narrowed, is_valid, kind, target, failure(is_valid & ~fits, f"CAST to {target} overflows"))
 
 
-def _narrowed(values: Numbers, kind: pa.DataType) -> tuple[Numbers, Mask]:
-    """Numbers converted to another type as in Java, and a mask of those that fit."""
-    wanted = np.dtype(kind.to_pandas_dtype())
-    if wanted.kind == "f":
+def _narrow(values: Numbers, kind: pa.DataType) -> tuple[Numbers, Mask]:
+    """Convert numbers to another type as in Java, and mark the ones that fit."""
+    dtype = np.dtype(kind.to_pandas_dtype())
+    if dtype.kind == "f":
         with np.errstate(all="ignore"):
-            return values.astype(wanted), np.ones(len(values), bool)
-    limits = np.iinfo(wanted)
+            return values.astype(dtype), np.ones(len(values), bool)
+    limits = np.iinfo(dtype)
     if values.dtype.kind == "i":
-        return values.astype(wanted), (values >= limits.min) & (values <= limits.max)
+        return values.astype(dtype), (values >= limits.min) & (values <= limits.max)
     with np.errstate(all="ignore"):
         whole = np.trunc(values.astype(np.float64))
         # 2**63 passes and becomes the highest BIGINT, as in Java
         fits = (whole >= float(limits.min)) & (whole <= float(limits.max))
         top = whole >= 2.0**63
-        made = np.where(fits & ~top, whole, 0).astype(np.int64)
-    return np.where(top, np.iinfo(np.int64).max, made).astype(wanted), fits
+        below_top = np.where(fits & ~top, whole, 0).astype(np.int64)
+    return np.where(top, np.iinfo(np.int64).max, below_top).astype(dtype), fits
 
 
-def _parsed(array: pa.Array, kind: pa.DataType, target: str) -> Operand:
-    """Whole numbers parsed from texts."""
+def _parse(array: pa.Array, kind: pa.DataType, target: str) -> Operand:
+    """Parse whole numbers from texts."""
     limits = np.iinfo(kind.to_pandas_dtype())
     texts = array.to_pylist()
-    found = [None if text is None else _INTEGER.fullmatch(text) for text in texts]
-    read = [None if one is None else _within(one[1], limits.min, limits.max) for one in found]
-    there = np.array([one is not None for one in read], bool)
-    wrong = failure(np.asarray(array.is_valid()) & ~there, f"a text is no {target}")
-    return operand_of(np.array([one or 0 for one in read], np.int64), there, kind, target, wrong)
+    matches = [None if text is None else _INTEGER.fullmatch(text) for text in texts]
+    read = [None if matched is None else _within(matched[1], limits.min, limits.max) for matched in matches]
+    is_valid = np.array([number is not None for number in read], bool)
+    wrong = failure(np.asarray(array.is_valid()) & ~is_valid, f"a text is no {target}")
+    return operand_of(np.array([number or 0 for number in read], np.int64), is_valid, kind, target, wrong)
 
 
 def _within(digits: str, least: int, most: int) -> int | None:
@@ -110,34 +110,34 @@ def _within(digits: str, least: int, most: int) -> int | None:
     return value if least <= value <= most else None
 
 
-def _boolean(one: Operand, array: pa.Array, count: int) -> Operand | None:
-    if one.kind is Kind.BOOLEAN:
+def _boolean(operand: Operand, array: pa.Array, count: int) -> Operand | None:
+    if operand.kind is Kind.BOOLEAN:
         return Operand(Kind.BOOLEAN, array, "")
-    if one.kind in (Kind.INT, Kind.DOUBLE) and one.width is not None:
-        values, there = numbers(one, one.width, count)
-        return Operand(Kind.BOOLEAN, pa.array(values != 0, mask=~there), "")
-    if one.kind is not Kind.STRING:
+    if operand.kind in (Kind.INT, Kind.DOUBLE) and operand.width is not None:
+        values, is_valid = numbers(operand, operand.width, count)
+        return Operand(Kind.BOOLEAN, pa.array(values != 0, mask=~is_valid), "")
+    if operand.kind is not Kind.STRING:
         return None
     words = [
         None if text is None else re.sub(rf"\A[{_BLANK}]+|[{_BLANK}]+\Z", "", text).lower()
         for text in array.to_pylist()
     ]
-    made = pa.array([True if word in _TRUE else False if word in _FALSE else None for word in words], pa.bool_())
-    wrong = np.asarray(made.is_null()) & np.asarray(array.is_valid())
-    return Operand(Kind.BOOLEAN, made, "", failure=failure(wrong, "a text is no BOOLEAN"))
+    booleans = pa.array([True if word in _TRUE else False if word in _FALSE else None for word in words], pa.bool_())
+    wrong = np.asarray(booleans.is_null()) & np.asarray(array.is_valid())
+    return Operand(Kind.BOOLEAN, booleans, "", failure=failure(wrong, "a text is no BOOLEAN"))
 
 
-def _text(one: Operand, array: pa.Array) -> Operand | None:
-    if one.kind in (Kind.STRING, Kind.INT, Kind.BOOLEAN):
+def _text(operand: Operand, array: pa.Array) -> Operand | None:
+    if operand.kind in (Kind.STRING, Kind.INT, Kind.BOOLEAN):
         return Operand(Kind.STRING, array.cast(pa.string()), "")
-    if one.kind is not Kind.DATE:
+    if operand.kind is not Kind.DATE:
         return None
     kept, far = near_days(array)
     return Operand(Kind.STRING, kept.cast(pa.string()), "", failure=far)
 
 
 def near_days(array: pa.Array) -> tuple[pa.Array, Failure | None]:
-    """N dates; those outside the years 0 to 9999, which Arrow's calendar does not cover, become null and a failure."""
+    """Return N dates, null and failed outside the years 0 to 9999, which Arrow's calendar does not cover."""
     days = np.asarray(array.cast(pa.int32()).fill_null(0))
     far = failure((days < _FIRST_DAY) | (days > _LAST_DAY), "a DATE is of another year than 0 to 9999")
     return without(array, far), far

@@ -34,7 +34,7 @@ OfRecords = Mapping[str, pa.Array]
 
 @dataclass(frozen=True)
 class NeededColumns:
-    """What must be decoded for a condition.
+    """Sides and fields to decode for a condition.
 
     :param key: fields of keys that are objects, in lower case; None: whole keys. So is `value`.
     :param keys: whether keys are needed at all; so is `values`.
@@ -47,7 +47,7 @@ class NeededColumns:
 
     @staticmethod
     def of(columns: Iterable[Column]) -> NeededColumns:
-        """What the columns of a condition need."""
+        """Return what the columns of a condition need."""
         paths = [tuple(name.lower() for name in column.path) for column in columns]
         keys = [path for path in paths if path[0] == KEY]
         others = {path[0] for path in paths if path[0] != KEY}
@@ -61,21 +61,21 @@ class NeededColumns:
 
 
 def columns_of_group(group: EntryGroup, records: OfRecords) -> dict[str, tuple[pa.Array, pa.Field]]:
-    """The columns of a group by their names, each with its field and marks."""
-    found = {KEY: (group.key, field_of(KEY, group.key.type, group.key_type.mark))}
+    """Return the columns of a group by their names, each with its field and marks."""
+    columns = {KEY: (group.key, field_of(KEY, group.key.type, group.key_type.mark))}
     value = group.value
     if pa.types.is_struct(value.type):
-        found |= {
+        columns |= {
             field.name: (value.field(at), field)
             for at, field in enumerate(value.type)
             if field.name not in (KEY, VALUE, TYPE)
         }
     else:
-        found[VALUE] = value, field_of(VALUE, value.type, group.value_type.mark)
+        columns[VALUE] = value, field_of(VALUE, value.type, group.value_type.mark)
     for name, column in records.items():
-        found[name] = column.take(pa.array(group.rows)), pa.field(name, column.type)
-    found[TYPE] = pa.repeat(pa.scalar(group.value_type.name), len(value)), pa.field(TYPE, pa.string())
-    return found
+        columns[name] = column.take(pa.array(group.rows)), pa.field(name, column.type)
+    columns[TYPE] = pa.repeat(pa.scalar(group.value_type.name), len(value)), pa.field(TYPE, pa.string())
+    return columns
 
 
 class ColumnLookup:
@@ -94,7 +94,7 @@ class ColumnLookup:
         self._absent = absent
 
     def __call__(self, column: Column) -> Operand:
-        """The operand of a column.
+        """Return the operand of a column.
 
         :raises UnsupportedType: it does not exist.
         """
@@ -109,7 +109,7 @@ class ColumnLookup:
 
 
 def _inner(array: pa.Array, name: str, outer: str) -> tuple[pa.Array, pa.Field]:
-    """A field of a struct column, null where the struct is."""
+    """Return a field of a struct column, null where the struct is."""
     if pa.types.is_null(array.type):
         return array, pa.field(name, pa.null())
     if not pa.types.is_struct(array.type):
@@ -122,44 +122,44 @@ def _inner(array: pa.Array, name: str, outer: str) -> tuple[pa.Array, pa.Field]:
             if array.null_count and not pa.types.is_null(child.type):
                 child = pc.if_else(array.is_valid(), child, pa.scalar(None, child.type))
             return child, field
-    known = ", ".join(field.name for field in array.type)
+    names = ", ".join(field.name for field in array.type)
     raise UnsupportedType(
-        f"column {outer} has no field {name} (but {known})", "Correct where.", field=f"{outer}.{name}"
+        f"column {outer} has no field {name} (but {names})", "Correct where.", field=f"{outer}.{name}"
     )
 
 
 def check_absent(setting: str, group: EntryGroup, cache: CacheInfo, types: TypeSource, name: str) -> None:
-    """Refuse a column that neither the value's type nor a declared type of the cache has.
+    """Raise for a column that neither the value's type nor a declared type of the cache has.
 
     Its name is wrong, and not its value null.
     """
     if pa.types.is_null(group.value.type):
         return
-    known = declared_fields(cache, types)
-    if name.lower() not in known:
+    declared = declared_fields(cache, types)
+    if name.lower() not in declared:
         own = (
             set()
             if group.value_type.type_id is None
             else {field.name for field in types.binary_type(group.value_type.type_id).fields}
         )
-        raise no_column(setting, name, cache.name, known | {field.lower() for field in own})
+        raise no_column(setting, name, cache.name, declared | {field.lower() for field in own})
 
 
 def declared_fields(cache: CacheInfo, types: TypeSource) -> set[str]:
-    """Fields of values that the query entities of a cache name, or that the cluster knows of their types, in lower case."""
-    known: set[str] = set()
+    """Return the value fields of a cache's query entities and of the cluster's types, in lower case."""
+    names: set[str] = set()
     for entity in cache.query_entities:
-        known |= {field.name.lower() for field in entity.fields if not field.is_key}
+        names |= {field.name.lower() for field in entity.fields if not field.is_key}
         try:
-            known |= {field.name.lower() for field in types.binary_type(java_hash(entity.value_type.lower())).fields}
+            names |= {field.name.lower() for field in types.binary_type(java_hash(entity.value_type.lower())).fields}
         except UnknownBinaryType:
             continue  # a simple class, or a type of which no object was written yet
-    return known
+    return names
 
 
-def no_column(setting: str, name: str, cache: str, known: Collection[str]) -> UnsupportedType:
-    """The error of a setting that names a column that is not there."""
-    what = f"{setting} names column {name}, which values do not have (but {', '.join(sorted(known)) or VALUE})"
+def no_column(setting: str, name: str, cache: str, names: Collection[str]) -> UnsupportedType:
+    """Return the error of a setting that names a missing column."""
+    what = f"{setting} names column {name}, which values do not have (but {', '.join(sorted(names)) or VALUE})"
     return UnsupportedType(
         what, f"Correct {setting}: docs/filter.md says which columns there are.", cache=cache, field=name
     )

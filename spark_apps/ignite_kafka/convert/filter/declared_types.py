@@ -19,7 +19,7 @@ _LONG_DIGITS = 20
 
 
 def check_declared(condition: Condition, cache: CacheInfo, types: TypeSource) -> None:
-    """Evaluate a condition on columns without rows, of the types that the one query entity of a cache declares.
+    """Evaluate a condition on columns without rows, in the types declared by the cache's one query entity.
 
     A number with more digits than a column of decimals is refused too: Spark would round one of them.
 
@@ -52,7 +52,7 @@ def check_declared(condition: Condition, cache: CacheInfo, types: TypeSource) ->
 
 
 def _digits(operand: Column | Literal, lookup: ColumnLookup) -> tuple[int, int]:
-    """Most digits before and behind the point of a number, as Spark counts them.
+    """Count the most digits before and behind the point of a number, as Spark does.
 
     None for what is no whole number or decimal.
     """
@@ -68,7 +68,7 @@ def _digits(operand: Column | Literal, lookup: ColumnLookup) -> tuple[int, int]:
 
 
 def _pairs(condition: Condition) -> Iterator[tuple[Column, Column | Literal]]:
-    """Columns, each with a column or constant that it is compared with."""
+    """Yield each column with the column or constant compared with it."""
     match condition:
         case Compare(_, (Column() | Literal()) as left, (Column() | Literal()) as right):
             if isinstance(left, Column):

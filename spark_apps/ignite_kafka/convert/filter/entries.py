@@ -68,23 +68,23 @@ class EntryFilter:
         return any(column.path[0].lower() == TIMESTAMP for column in self._columns)
 
     def check(self, cache: CacheInfo, types: TypeSource) -> None:
-        """Check the condition's columns against the types that the cache's query entities declare, before the first entry.
+        """Check the condition's columns against the types that query entities declare, before the first entry.
 
         :raises UnsupportedType: no declared type has a column, or the condition cannot compare one of its declared
             type.
         """
-        known = declared_fields(cache, types)
+        declared = declared_fields(cache, types)
         for column in self._columns:
             name = column.path[0].lower()
-            if known and name not in (KEY, VALUE, TYPE) and name not in known:
-                raise no_column("where", column.path[0], cache.name, known)
+            if declared and name not in (KEY, VALUE, TYPE) and name not in declared:
+                raise no_column("where", column.path[0], cache.name, declared)
         if self._condition is not None:
             for entity in cache.query_entities:
                 with naming_cache(cache.name):
                     check_declared(self._condition, replace(cache, query_entities=(entity,)), types)
 
     def of_pages(self, pages: Sequence[Page], cache: CacheInfo, types: TypeSource) -> Decided:
-        """For each entry of the pages, in their order, whether it is kept; and the errors of entries without a result.
+        """Decide whether each entry of the pages is kept, in their order; return errors for undecided entries.
 
         :raises DecodeError: an entry's bytes are broken.
         :raises UnsupportedType: an entry lacks a column, or has one of a type that the condition cannot compare.
@@ -116,7 +116,7 @@ class EntryFilter:
         types: TypeSource,
         records: OfRecords = NO_RECORDS,
     ) -> Decided:
-        """The same for N keys and values in Ignite's binary format, not wrapped, none null.
+        """Decide whether N keys and values in Ignite's binary format, not wrapped, none null, are kept.
 
         :param records: columns of the records that they come from.
         """
@@ -131,9 +131,9 @@ class EntryFilter:
             kept, errors = self._where(groups, cache, types, len(keys), records)
         if self._function is not None and kept.any():
             left = pa.array(kept)
-            mine = {name: column.filter(left) for name, column in records.items()}
+            kept_records = {name: column.filter(left) for name, column in records.items()}
             groups = decode_arrays(keys.filter(left), values.filter(left), cache, types, date_zone=zone)
-            kept[kept] = self._by_function(groups, int(kept.sum()), mine)
+            kept[kept] = self._by_function(groups, int(kept.sum()), kept_records)
         return kept, errors
 
     def _where(
@@ -151,11 +151,11 @@ class EntryFilter:
             absent = functools.partial(check_absent, "where", group, cache, types)
             lookup = ColumnLookup(columns_of_group(group, records), len(group.rows), absent)
             with naming_cache(cache.name):
-                found = evaluate(self._condition, lookup, len(group.rows))
-            kept[group.rows] = np.asarray(found.values.fill_null(False))
-            if found.failure is not None:
-                for at in np.flatnonzero(found.failure.rows).tolist():
-                    errors[int(group.rows[at])] = condition_failed(found.failure.why(at), cache.name)
+                result = evaluate(self._condition, lookup, len(group.rows))
+            kept[group.rows] = np.asarray(result.values.fill_null(False))
+            if result.failure is not None:
+                for at in np.flatnonzero(result.failure.rows).tolist():
+                    errors[int(group.rows[at])] = condition_failed(result.failure.why(at), cache.name)
         return kept, errors
 
     def _by_function(self, groups: Sequence[EntryGroup], count: int, records: OfRecords = NO_RECORDS) -> Mask:
@@ -164,7 +164,7 @@ class EntryFilter:
         for group in groups:
             columns = columns_of_group(group, records)
             batch = pa.RecordBatch.from_arrays([array for array, _ in columns.values()], schema=_schema(columns))
-            kept[group.rows] = _called(self._function, batch)
+            kept[group.rows] = _call(self._function, batch)
         return kept
 
 
@@ -181,15 +181,15 @@ def _schema(columns: dict[str, tuple[pa.Array, pa.Field]]) -> pa.Schema:
     return pa.schema([field.with_name(name) for name, (_, field) in columns.items()])
 
 
-def _called(function: MaskFunction, batch: pa.RecordBatch) -> Mask:
-    """The flags of a user's function; null is false.
+def _call(function: MaskFunction, batch: pa.RecordBatch) -> Mask:
+    """Call a user's function and return its flags; null is false.
 
     :raises ProgramFault: it failed, or returned something else.
     """
     beat()
     try:
-        found = function(batch)
-        mask = pa.array(found, pa.bool_()) if not isinstance(found, pa.Array | pa.ChunkedArray) else found
+        returned = function(batch)
+        mask = pa.array(returned, pa.bool_()) if not isinstance(returned, pa.Array | pa.ChunkedArray) else returned
         mask = mask.combine_chunks() if isinstance(mask, pa.ChunkedArray) else mask
     except (IgniteKafkaError, MemoryError):
         raise

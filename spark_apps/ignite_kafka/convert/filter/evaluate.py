@@ -48,7 +48,7 @@ _SPECIAL = frozenset("\\.^$|?*+()[]{}")
 
 
 def evaluate(condition: Condition, lookup: Lookup, count: int) -> Operand:
-    """N results: true, false or null; and the rows for which Spark raises an error instead.
+    """Evaluate a condition: N times true, false or null, and the rows for which Spark raises an error instead.
 
     :param count: N.
     :raises UnsupportedType: a column does not exist, or its type cannot be compared in this way (the error names it),
@@ -81,21 +81,21 @@ class _Evaluation:
         self._count = count
 
     def condition(self, condition: Condition) -> Operand:
-        """The operand of a condition: N booleans."""
-        found = self.operand(condition)
-        return replace(found, kind=Kind.BOOLEAN, values=_condition(found, self._count))
+        """Return the operand of a condition: N booleans."""
+        operand = self.operand(condition)
+        return replace(operand, kind=Kind.BOOLEAN, values=_condition(operand, self._count))
 
     def operand(self, condition: Condition) -> Operand:
-        """The operand of any expression.
+        """Return the operand of any expression.
 
         :raises UnsupportedType: the expression is a constant with an error instead of a value.
         """
-        found = self._operand(condition)
-        if not found.constant or found.is_literal or not self._count:
-            return found
-        if found.failure is not None:
-            raise UnsupportedType(f"a constant of where has no value: {found.failure.first}", "Correct where.")
-        return replace(found, void=found.array(self._count).null_count == self._count)
+        operand = self._operand(condition)
+        if not operand.constant or operand.is_literal or not self._count:
+            return operand
+        if operand.failure is not None:
+            raise UnsupportedType(f"a constant of where has no value: {operand.failure.first}", "Correct where.")
+        return replace(operand, void=operand.array(self._count).null_count == self._count)
 
     def _operand(self, condition: Condition) -> Operand:
         count = self._count
@@ -109,17 +109,17 @@ class _Evaluation:
                 second = self.operand(right)
                 return replace(calculated(operator, first, second, count), constant=_fold(first, second))
             case Negative(inner):
-                one = self.operand(inner)
-                return replace(negated(one, count), constant=one.constant)
+                operand = self.operand(inner)
+                return replace(negated(operand, count), constant=operand.constant)
             case Cast(inner, target, tries):
-                one = self.operand(inner)
-                return replace(cast(one, target, count, tries=tries), constant=one.constant)
+                operand = self.operand(inner)
+                return replace(cast(operand, target, count, tries=tries), constant=operand.constant)
             case Call(name, parts):
-                arguments = [self.operand(one) for one in parts]
+                arguments = [self.operand(part) for part in parts]
                 if name in ("coalesce", "nvl"):
                     constant = _first_is_constant(arguments)
                 else:
-                    constant = all(one.constant for one in arguments) or is_folded(name, arguments)
+                    constant = all(argument.constant for argument in arguments) or is_folded(name, arguments)
                 return replace(called(name, arguments, count), constant=constant)
             case _:
                 return self._predicate(condition)
@@ -128,29 +128,29 @@ class _Evaluation:
         count = self._count
         match condition:
             case And(left, right):
-                return self._both(pc.and_kleene, left, right, decides=False)
+                return self._combine(pc.and_kleene, left, right, decides=False)
             case Or(left, right):
-                return self._both(pc.or_kleene, left, right, decides=True)
+                return self._combine(pc.or_kleene, left, right, decides=True)
             case Not(inner):
-                one = self.condition(inner)
-                return _boolean(pc.invert(one.values), one.failure, constant=one.constant)
+                operand = self.condition(inner)
+                return _boolean(pc.invert(operand.values), operand.failure, constant=operand.constant)
             case IsNull(inner):
-                one = self.operand(inner)
-                return _boolean(_nulls(one, count), one.failure, constant=one.constant)
+                operand = self.operand(inner)
+                return _boolean(_nulls(operand, count), operand.failure, constant=operand.constant)
             case In(inner, items):
-                one = self.operand(inner)
+                operand = self.operand(inner)
                 void = all(item.kind is Kind.NULL for item in items)
                 return _boolean(
-                    _one_of(one, items, count), None if void else one.failure, constant=one.constant or void
+                    _one_of(operand, items, count), None if void else operand.failure, constant=operand.constant or void
                 )
             case Like(inner, pattern):
-                one = self.operand(inner)
-                return _boolean(_like(one, pattern, count), one.failure, constant=one.constant)
+                operand = self.operand(inner)
+                return _boolean(_like(operand, pattern, count), operand.failure, constant=operand.constant)
             case Compare(operator, left, right):
-                return self._compared(operator, left, right)
+                return self._compare(operator, left, right)
         raise AssertionError(f"{condition} is no condition")
 
-    def _both(
+    def _combine(
         self, combine: Callable[..., pa.BooleanArray], left: Condition, right: Condition, *, decides: bool
     ) -> Operand:
         """Combine two conditions.
@@ -161,54 +161,54 @@ class _Evaluation:
         first = self.condition(left)
         second = self.condition(right)
         result = combine(first.values, second.values)
-        decided = any(one.constant and _all(one.values, decides) for one in (first, second))
+        decided = any(side.constant and _all(side.values, decides) for side in (first, second))
         constant = decided or (first.constant and second.constant)
         if decided or first.failure is second.failure is None:
             return _boolean(result, None, constant=constant)
         undecided: Mask = ~np.asarray(pc.fill_null(pc.equal(first.values, decides), False))
         return _boolean(result, either(first.failure, within(second.failure, undecided)), constant=constant)
 
-    def _compared(self, operator: str, first: Condition, second: Condition) -> Operand:
+    def _compare(self, operator: str, first: Condition, second: Condition) -> Operand:
         left = self.operand(first)
         right = self.operand(second)
         count = self._count
-        for one, other in ((left, second), (right, first)):
-            if one.kind is Kind.DECIMAL and not one.is_literal and not isinstance(other, Column | Literal):
-                what = f"column {one.name} is a DECIMAL, which Spark may round to compare it with an expression"
-                raise UnsupportedType(what, operands.REMEDY, field=one.name)
+        for side, other in ((left, second), (right, first)):
+            if side.kind is Kind.DECIMAL and not side.is_literal and not isinstance(other, Column | Literal):
+                what = f"column {side.name} is a DECIMAL, which Spark may round to compare it with an expression"
+                raise UnsupportedType(what, operands.REMEDY, field=side.name)
         if operator == "<=>":
             both = left.constant and right.constant
             return _boolean(_null_safe_equal(left, right, count), either(left.failure, right.failure), constant=both)
-        found = operands.compared(operator, left, right, count)
+        result = operands.compared(operator, left, right, count)
         constant = _fold(left, right)
         if left.failure is right.failure is None or left.void or right.void:
-            return _boolean(found, None, constant=constant)
-        there = ~np.asarray(_nulls(left, count))
-        return _boolean(found, either(left.failure, within(right.failure, there)), constant=constant)
+            return _boolean(result, None, constant=constant)
+        left_valid = ~np.asarray(_nulls(left, count))
+        return _boolean(result, either(left.failure, within(right.failure, left_valid)), constant=constant)
 
 
 def _fold(*parts: Operand) -> bool:
-    """Whether Spark folds an expression of these operands into a constant; a constant null makes it null."""
-    return all(one.constant for one in parts) or any(one.void for one in parts)
+    """Return whether Spark folds an expression of these operands into a constant; a constant null makes it null."""
+    return all(part.constant for part in parts) or any(part.void for part in parts)
 
 
 def _first_is_constant(arguments: list[Operand]) -> bool:
-    """Whether the first argument that is not a constant null is a constant, or all are constant nulls."""
-    first = next((one for one in arguments if not one.void), None)
+    """Return whether the first argument that is not a constant null is a constant, or all are constant nulls."""
+    first = next((argument for argument in arguments if not argument.void), None)
     return first is None or first.constant
 
 
 def _boolean(values: pa.BooleanArray, failed: Failure | None, *, constant: bool) -> Operand:
-    """A boolean operand; null for rows with an error."""
+    """Return a boolean operand; null for rows with an error."""
     return Operand(Kind.BOOLEAN, without(values, failed), "a condition", failure=failed, constant=constant)
 
 
-def _all(values: pa.BooleanArray, wanted: bool) -> bool:
-    return not values.null_count and pc.all(pc.equal(values, wanted)).as_py() is not False
+def _all(values: pa.BooleanArray, expected: bool) -> bool:
+    return not values.null_count and pc.all(pc.equal(values, expected)).as_py() is not False
 
 
 def _condition(operand: Operand, count: int) -> pa.BooleanArray:
-    """A column or literal that is a condition itself."""
+    """Return the values of a column or literal used as a condition."""
     if operand.kind is Kind.NULL:
         return pa.nulls(count, pa.bool_())
     if operand.kind is not Kind.BOOLEAN:
@@ -240,13 +240,13 @@ def _like(operand: Operand, pattern: tuple[tuple[str, str], ...], count: int) ->
     if operand.kind is not Kind.STRING:
         what = f"{operand.name} is of type {operand.values.type}, and LIKE compares STRINGs"
         raise UnsupportedType(what, "Correct where.", field=operand.name)
-    regex = "".join({"%": ".*", "_": "."}.get(kind) or _quoted(text) for kind, text in pattern)
+    regex = "".join({"%": ".*", "_": "."}.get(kind) or _quote(text) for kind, text in pattern)
     result = pc.match_substring_regex(operand.values, rf"(?s)\A{regex}\z")
     return pa.repeat(result, count) if isinstance(result, pa.Scalar) else result
 
 
-def _quoted(letter: str) -> str:
-    """A character in RE2; a null character can be in a text, and ends no pattern."""
+def _quote(letter: str) -> str:
+    """Quote a character for RE2; a null character can be in a text, and ends no pattern."""
     if letter == "\0":
         return r"\x00"
     return f"\\{letter}" if letter in _SPECIAL else letter

@@ -20,7 +20,7 @@ class Failure:
     reasons: tuple[tuple[Mask, str], ...]
 
     def why(self, row: int) -> str:
-        """The first reason of a row with an error."""
+        """Return the first reason of a row with an error."""
         return next(why for rows, why in self.reasons if rows[row])
 
     @property
@@ -30,39 +30,40 @@ class Failure:
 
 
 def failure(rows: Mask, why: str) -> Failure | None:
-    """The failure of the given rows; None if no flag is true."""
+    """Return the failure of the given rows; None if no flag is true."""
     return Failure(rows, ((rows, why),)) if rows.any() else None
 
 
-def within(found: Failure | None, evaluated: Mask | pa.BooleanArray) -> Failure | None:
-    """An operand's failures, limited to the rows for which Spark evaluates it; None if none are left.
+def within(failed: Failure | None, evaluated: Mask | pa.BooleanArray) -> Failure | None:
+    """Return an operand's failures in the rows for which Spark evaluates it; None if none are left.
 
     :param evaluated: N flags without nulls.
     """
-    if found is None:
+    if failed is None:
         return None
     mask: Mask = np.asarray(evaluated)
-    rows = found.rows & mask
-    return Failure(rows, tuple((one & mask, why) for one, why in found.reasons)) if rows.any() else None
+    rows = failed.rows & mask
+    return Failure(rows, tuple((flags & mask, why) for flags, why in failed.reasons)) if rows.any() else None
 
 
 def either(*failures: Failure | None) -> Failure | None:
-    """The failures of several operands combined; None if no operand failed."""
-    found = [one for one in failures if one is not None]
-    if not found:
+    """Combine the failures of several operands; None if no operand failed."""
+    present = [failed for failed in failures if failed is not None]
+    if not present:
         return None
     return Failure(
-        np.logical_or.reduce([one.rows for one in found]), tuple(reason for one in found for reason in one.reasons)
+        np.logical_or.reduce([failed.rows for failed in present]),
+        tuple(reason for failed in present for reason in failed.reasons),
     )
 
 
-def without(values: pa.Array, found: Failure | None) -> pa.Array:
-    """N values, null in the rows that have none."""
-    return values if found is None else pc.if_else(pa.array(found.rows), pa.scalar(None, values.type), values)
+def without(values: pa.Array, failed: Failure | None) -> pa.Array:
+    """Return N values, null in the failed rows."""
+    return values if failed is None else pc.if_else(pa.array(failed.rows), pa.scalar(None, values.type), values)
 
 
 def condition_failed(why: str, cache: str) -> ConditionFailed:
-    """The error of an entry for which the condition fails in Spark."""
+    """Return the error of an entry for which the condition fails in Spark."""
     what = f"where fails for an entry, as it would in Spark SQL: {why}"
     return ConditionFailed(
         what, "Correct the entry, or where: TRY_CAST gives null, and AND can exclude the entry.", cache=cache

@@ -24,7 +24,7 @@ _MOST_INT = 2**31 - 1
 
 
 def called(name: str, arguments: Sequence[Operand], count: int) -> Operand:
-    """N results of a function.
+    """Evaluate a function: N results.
 
     :raises UnsupportedType: an argument has a type that Spark would convert or refuse.
     """
@@ -33,28 +33,34 @@ def called(name: str, arguments: Sequence[Operand], count: int) -> Operand:
     if name in ("coalesce", "nvl"):
         return _coalesce(name, arguments, count)
     due = [_DUE[name][min(place, len(_DUE[name]) - 1)] for place in range(len(arguments))]
-    for one, kind in zip(arguments, due, strict=True):
-        _check_argument(name, one, kind)
-    failed = None if is_folded(name, arguments) else either(*(one.failure for one in arguments))
+    for argument, kind in zip(arguments, due, strict=True):
+        _check_argument(name, argument, kind)
+    failed = None if is_folded(name, arguments) else either(*(argument.failure for argument in arguments))
     typed = [
-        _typed_null(kind, count) if one.kind is Kind.NULL else one for one, kind in zip(arguments, due, strict=True)
+        _typed_null(kind, count) if argument.kind is Kind.NULL else argument
+        for argument, kind in zip(arguments, due, strict=True)
     ]
-    made = _OF_NAME[name](typed, count)
-    return Operand(made.kind, made.values, name, made.width, either(failed, made.failure))
+    result = _OF_NAME[name](typed, count)
+    return Operand(result.kind, result.values, name, result.width, either(failed, result.failure))
 
 
 def is_folded(name: str, arguments: Sequence[Operand]) -> bool:
-    """Whether an argument is a constant null for which Spark folds the function into null without evaluating other arguments."""
-    return name in _FOLDED and any(one.void for one in arguments)
+    """Return whether Spark folds the function into null because an argument is a constant null.
+
+    Spark evaluates no other argument then.
+    """
+    return name in _FOLDED and any(argument.void for argument in arguments)
 
 
-def _check_argument(name: str, one: Operand, due: Kind) -> None:
-    if one.kind not in (due, Kind.NULL) or (
-        due is Kind.INT and one.kind is due and one.width not in (pa.int8(), pa.int16(), _INT)
+def _check_argument(name: str, argument: Operand, due: Kind) -> None:
+    if argument.kind not in (due, Kind.NULL) or (
+        due is Kind.INT and argument.kind is due and argument.width not in (pa.int8(), pa.int16(), _INT)
     ):
-        wanted = "INT" if due is Kind.INT else due.value
+        expected = "INT" if due is Kind.INT else due.value
         raise UnsupportedType(
-            f"function {name} has {one.name} of type {one.type_name}, and a {wanted} is due", REMEDY, field=one.name
+            f"function {name} has {argument.name} of type {argument.type_name}, and a {expected} is due",
+            REMEDY,
+            field=argument.name,
         )
 
 
@@ -65,12 +71,13 @@ def _typed_null(kind: Kind, count: int) -> Operand:
 
 
 def _coalesce(name: str, arguments: Sequence[Operand], count: int) -> Operand:
-    """The first value that is not null; Spark does not evaluate the arguments after it."""
-    typed = [one for one in arguments if one.kind is not Kind.NULL]
+    """Return the first value that is not null; Spark does not evaluate the arguments after it."""
+    typed = [argument for argument in arguments if argument.kind is not Kind.NULL]
     if any(
-        one.kind in (None, Kind.DECIMAL) or (one.kind, one.width) != (typed[0].kind, typed[0].width) for one in typed
+        argument.kind in (None, Kind.DECIMAL) or (argument.kind, argument.width) != (typed[0].kind, typed[0].width)
+        for argument in typed
     ):
-        shown = ", ".join(f"{one.name} ({one.values.type})" for one in typed)
+        shown = ", ".join(f"{argument.name} ({argument.values.type})" for argument in typed)
         raise UnsupportedType(
             f"function {name} has arguments of several types, or decimals: {shown}", REMEDY, field=typed[0].name
         )
@@ -78,28 +85,31 @@ def _coalesce(name: str, arguments: Sequence[Operand], count: int) -> Operand:
         return Operand(Kind.NULL, pa.nulls(count), name)
     missing = np.ones(count, bool)
     failed = None
-    made = pa.nulls(count, typed[0].values.type)
-    for one in typed:
-        own = within(one.failure, missing)
-        array = one.array(count)
-        made = pc.coalesce(made, array)
+    merged = pa.nulls(count, typed[0].values.type)
+    for argument in typed:
+        own = within(argument.failure, missing)
+        array = argument.array(count)
+        merged = pc.coalesce(merged, array)
         failed = either(failed, own)
         missing = missing & np.asarray(array.is_null())
         if own is not None:
             missing = missing & ~own.rows
-    return Operand(typed[0].kind, without(made, failed), name, typed[0].width, failed)
+    return Operand(typed[0].kind, without(merged, failed), name, typed[0].width, failed)
 
 
 def _texts(function: Callable[[pa.Array], pa.Array]) -> Callable[[Sequence[Operand], int], Operand]:
     return lambda arguments, count: Operand(Kind.STRING, function(arguments[0].array(count)), "")
 
 
-def _cased(
+def _change_case(
     ascii_only: Callable[[pa.Array], pa.Array], whole: Callable[[str], str]
 ) -> Callable[[Sequence[Operand], int], Operand]:
-    """Texts in another case. Characters whose case Spark's Unicode version may define and Python's does not are an error."""
+    """Convert texts to another case.
 
-    def made(arguments: Sequence[Operand], count: int) -> Operand:
+    A character whose case Spark's Unicode version may define, but Python's does not, is an error.
+    """
+
+    def call(arguments: Sequence[Operand], count: int) -> Operand:
         array = arguments[0].array(count)
         if pc.all(pc.string_is_ascii(array)).as_py() is not False:
             return Operand(Kind.STRING, ascii_only(array), "")
@@ -111,16 +121,16 @@ def _cased(
         why = f"the case of a character is newer than Unicode {unicodedata.unidata_version}"
         return Operand(Kind.STRING, pa.array(changed, pa.string()), "", failure=failure(unknown, why))
 
-    return made
+    return call
 
 
 def _is_new(letter: str) -> bool:
-    """Whether a Unicode version newer than Python's may define a case for a character."""
+    """Return whether a Unicode version newer than Python's may define a case for a character."""
     if letter in _CASED_LATER:
         return True
     point = ord(letter)
-    # never assigned
-    return unicodedata.category(letter) == "Cn" and point & 0xFFFE != 0xFFFE and not 0xFDD0 <= point < 0xFDF0
+    never_assigned = point & 0xFFFE == 0xFFFE or 0xFDD0 <= point < 0xFDF0
+    return unicodedata.category(letter) == "Cn" and not never_assigned
 
 
 def _length(arguments: Sequence[Operand], count: int) -> Operand:
@@ -128,7 +138,7 @@ def _length(arguments: Sequence[Operand], count: int) -> Operand:
 
 
 def _concat(arguments: Sequence[Operand], count: int) -> Operand:
-    arrays = [one.array(count) for one in arguments]
+    arrays = [argument.array(count) for argument in arguments]
     return Operand(Kind.STRING, pc.binary_join_element_wise(*arrays, pa.scalar(""), null_handling="emit_null"), "")
 
 
@@ -140,7 +150,7 @@ def _substring(arguments: Sequence[Operand], count: int) -> Operand:
 
 
 def _part(text: str | None, start: int | None, size: int | None) -> str | None:
-    """Part of a text. Starts 1 and 0 are the first character.
+    """Return part of a text. Starts 1 and 0 are the first character.
 
     A negative start counts from the end and may lie before the beginning.
     """
@@ -152,32 +162,35 @@ def _part(text: str | None, start: int | None, size: int | None) -> str | None:
 
 
 def _of_day(function: Callable[[pa.Array], pa.Array]) -> Callable[[Sequence[Operand], int], Operand]:
-    def made(arguments: Sequence[Operand], count: int) -> Operand:
+    def call(arguments: Sequence[Operand], count: int) -> Operand:
         days, far = near_days(arguments[0].array(count))
         return Operand(Kind.INT, function(days).cast(pa.int64()), "", _INT, far)
 
-    return made
+    return call
 
 
 def _days(sign: int) -> Callable[[Sequence[Operand], int], Operand]:
-    """The date some days before or after a date."""
+    """Return the function for the date some days before or after a date."""
 
-    def made(arguments: Sequence[Operand], count: int) -> Operand:
-        (first, there), (more, more_there) = _day_numbers(arguments[0], count), numbers(arguments[1], pa.int64(), count)
+    def call(arguments: Sequence[Operand], count: int) -> Operand:
+        (first, is_valid), (more, more_valid) = (
+            _day_numbers(arguments[0], count),
+            numbers(arguments[1], pa.int64(), count),
+        )
         moved = (first + sign * more).astype(np.int32)  # Java's int wraps
-        return Operand(Kind.DATE, pa.array(moved, pa.int32(), mask=~(there & more_there)).cast(pa.date32()), "")
+        return Operand(Kind.DATE, pa.array(moved, pa.int32(), mask=~(is_valid & more_valid)).cast(pa.date32()), "")
 
-    return made
+    return call
 
 
 def _day_difference(arguments: Sequence[Operand], count: int) -> Operand:
-    (end, there), (start, start_there) = (_day_numbers(one, count) for one in arguments)
-    return operand_of((end - start).astype(np.int32), there & start_there, _INT, "")
+    (end, end_valid), (start, start_valid) = (_day_numbers(argument, count) for argument in arguments)
+    return operand_of((end - start).astype(np.int32), end_valid & start_valid, _INT, "")
 
 
-def _day_numbers(one: Operand, count: int) -> tuple[Numbers, Mask]:
-    """N days since 1970, and which are not null."""
-    return numbers(Operand(Kind.INT, one.array(count).cast(pa.int32()), "", _INT), pa.int64(), count)
+def _day_numbers(operand: Operand, count: int) -> tuple[Numbers, Mask]:
+    """Return N days since 1970, and a mask of the valid ones."""
+    return numbers(Operand(Kind.INT, operand.array(count).cast(pa.int32()), "", _INT), pa.int64(), count)
 
 
 _DUE: dict[str, tuple[Kind, ...]] = {
@@ -187,8 +200,8 @@ _DUE: dict[str, tuple[Kind, ...]] = {
     **dict.fromkeys(("date_add", "date_sub"), (Kind.DATE, Kind.INT)),
 }
 _OF_NAME: dict[str, Callable[[Sequence[Operand], int], Operand]] = {
-    "lower": _cased(pc.ascii_lower, str.lower), "upper": _cased(pc.ascii_upper, str.upper), "length": _length,
-    "concat": _concat,
+    "lower": _change_case(pc.ascii_lower, str.lower), "upper": _change_case(pc.ascii_upper, str.upper),
+    "length": _length, "concat": _concat,
     "trim": _texts(lambda texts: pc.utf8_trim(texts, " ")), "ltrim": _texts(lambda texts: pc.utf8_ltrim(texts, " ")),
     "rtrim": _texts(lambda texts: pc.utf8_rtrim(texts, " ")), "substring": _substring, "year": _of_day(pc.year),
     "month": _of_day(pc.month),

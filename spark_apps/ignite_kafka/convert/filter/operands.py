@@ -61,54 +61,65 @@ class Operand:
         return self.kind.value if self.kind is not None else str(self.values.type)
 
     def array(self, count: int) -> pa.Array:
-        """N values; a literal is repeated."""
+        """Return N values; a literal is repeated."""
         return pa.repeat(self.values, count) if isinstance(self.values, pa.Scalar) else self.values
 
 
-def literal(one: Literal) -> Operand:
-    """The operand of a literal."""
-    if one.kind is Kind.TIMESTAMP:
-        return Operand(one.kind, pa.scalar(one.value, pa.int64()).cast(_MICROSECONDS), "a TIMESTAMP", constant=True)
-    if one.kind is Kind.DECIMAL:
-        assert isinstance(one.value, Decimal)
-        scale = max(0, -int(one.value.as_tuple().exponent))
-        return Operand(one.kind, pa.scalar(one.value, pa.decimal128(38, scale)), f"DECIMAL {one.value}", constant=True)
+def literal(constant: Literal) -> Operand:
+    """Return the operand of a literal."""
+    if constant.kind is Kind.TIMESTAMP:
+        return Operand(
+            constant.kind, pa.scalar(constant.value, pa.int64()).cast(_MICROSECONDS), "a TIMESTAMP", constant=True
+        )
+    if constant.kind is Kind.DECIMAL:
+        assert isinstance(constant.value, Decimal)
+        scale = max(0, -int(constant.value.as_tuple().exponent))
+        return Operand(
+            constant.kind,
+            pa.scalar(constant.value, pa.decimal128(38, scale)),
+            f"DECIMAL {constant.value}",
+            constant=True,
+        )
     width = None
-    if one.kind is Kind.NULL:
-        return Operand(one.kind, pa.scalar(None), "NULL", constant=True, void=True)
-    if one.kind is Kind.INT:
-        assert isinstance(one.value, int)
-        width = pa.int64() if one.long or not -(2**31) <= one.value < 2**31 else pa.int32()
-    if one.kind is Kind.DOUBLE:
+    if constant.kind is Kind.NULL:
+        return Operand(constant.kind, pa.scalar(None), "NULL", constant=True, void=True)
+    if constant.kind is Kind.INT:
+        assert isinstance(constant.value, int)
+        width = pa.int64() if constant.long or not -(2**31) <= constant.value < 2**31 else pa.int32()
+    if constant.kind is Kind.DOUBLE:
         width = pa.float64()
     return Operand(
-        one.kind, pa.scalar(one.value, _LITERALS.get(one.kind, pa.null())), f"a {one.kind.value}", width, constant=True
+        constant.kind,
+        pa.scalar(constant.value, _LITERALS.get(constant.kind, pa.null())),
+        f"a {constant.kind.value}",
+        width,
+        constant=True,
     )
 
 
 def column(array: pa.Array, field: pa.Field, name: str) -> Operand:
-    """The operand of a decoded column.
+    """Return the operand of a decoded column.
 
     :param field: with the mark of its Ignite type.
     :raises UnsupportedType: a time is out of the range of Spark's.
     """
     kind = array.type
-    known = pa.types
-    if known.is_null(kind):
+    types = pa.types
+    if types.is_null(kind):
         return Operand(Kind.NULL, array, name)
-    if known.is_boolean(kind):
+    if types.is_boolean(kind):
         return Operand(Kind.BOOLEAN, array, name)
-    if known.is_integer(kind):
-        return Operand(Kind.INT, array.cast(pa.int64()), name, kind if known.is_signed_integer(kind) else None)
-    if known.is_floating(kind):
+    if types.is_integer(kind):
+        return Operand(Kind.INT, array.cast(pa.int64()), name, kind if types.is_signed_integer(kind) else None)
+    if types.is_floating(kind):
         return Operand(Kind.DOUBLE, array.cast(pa.float64()), name, kind)
-    if known.is_decimal(kind) or mark_of(field) == "decimal":
+    if types.is_decimal(kind) or mark_of(field) == "decimal":
         return Operand(Kind.DECIMAL, array, name)
-    if known.is_string(kind):
+    if types.is_string(kind):
         return Operand(Kind.STRING, array, name)
-    if known.is_date32(kind):
+    if types.is_date32(kind):
         return Operand(Kind.DATE, array, name)
-    if known.is_timestamp(kind) and kind.tz is not None:
+    if types.is_timestamp(kind) and kind.tz is not None:
         return Operand(Kind.TIMESTAMP, _microseconds(array, name), name)
     return Operand(None, array, name)
 
@@ -124,7 +135,7 @@ def _microseconds(array: pa.Array, name: str) -> pa.Array:
 
 
 def compared(operator: str, left: Operand, right: Operand, count: int) -> pa.Array:
-    """N results of a comparison, null where an operand is null.
+    """Compare N values; the result is null where an operand is null.
 
     :param operator: ``=``, ``<>``, ``<``, ``<=``, ``>`` or ``>=``.
     :raises UnsupportedType: Spark converts one of the types, or refuses them, in a way that is not proved equal here.
@@ -167,9 +178,9 @@ def _full(result: pa.Array | pa.Scalar, count: int) -> pa.Array:
 
 
 def _as_double(left: Operand, right: Operand) -> bool:
-    """Whether a decimal that is compared with a double is a literal that every conversion turns into the same double."""
-    one = left if left.kind is Kind.DECIMAL else right
-    return one.is_literal and len(one.values.as_py().as_tuple().digits) <= _EXACT_DIGITS
+    """Return whether a decimal compared with a double is a literal with the same double in every conversion."""
+    decimal = left if left.kind is Kind.DECIMAL else right
+    return decimal.is_literal and len(decimal.values.as_py().as_tuple().digits) <= _EXACT_DIGITS
 
 
 def _double(operand: Operand) -> pa.Array | pa.Scalar:
@@ -180,7 +191,7 @@ def _double(operand: Operand) -> pa.Array | pa.Scalar:
 
 
 def _doubles(operator: str, left: pa.Array | pa.Scalar, right: pa.Array | pa.Scalar) -> pa.Array | pa.Scalar:
-    """Spark's order: NaN equals NaN and is above every other number."""
+    """Compare doubles in Spark's order: NaN equals NaN and is above every other number."""
     if operator in (">", ">="):
         return _doubles(_MIRRORED[operator], right, left)
     if operator in ("<>", "<="):
@@ -194,7 +205,7 @@ def _doubles(operator: str, left: pa.Array | pa.Scalar, right: pa.Array | pa.Sca
 
 
 def _decimals(operator: str, left: Operand, right: Operand, count: int) -> pa.Array:
-    """Exact comparison; two columns of decimals, or a literal with more digits than Spark keeps, are refused."""
+    """Compare decimals exactly; refuse two columns, and a literal with more digits than Spark keeps."""
     if not (left.is_literal or right.is_literal) and left.kind is right.kind:
         what = f"columns {left.name} and {right.name} are decimals, which Spark may round to compare them"
         raise UnsupportedType(what, REMEDY, field=left.name)
@@ -223,8 +234,8 @@ _PYTHON = {
 
 
 def _decimal_texts(operator: str, left: Operand, right: Operand, count: int) -> pa.Array:
-    """The same for decimals that are texts, because they differ in scale or have more than 38 digits."""
-    first, second = (_python_decimals(one, count) for one in (left, right))
+    """Compare decimals held as texts, because they differ in scale or have more than 38 digits."""
+    first, second = (_python_decimals(operand, count) for operand in (left, right))
     order: npt.NDArray[np.int8] = np.array(
         [0 if a is None or b is None else (a > b) - (a < b) for a, b in zip(first, second, strict=True)], np.int8
     )

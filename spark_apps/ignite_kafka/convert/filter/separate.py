@@ -1,4 +1,4 @@
-"""Finds the rows for which a filter fails, so that the others are still decided."""
+"""Separation of the rows for which a filter fails: the others are still decided."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Decided = tuple[Mask, dict[int, IgniteKafkaError]]
 
 
 def each_row(count: int, evaluate: Callable[[int, int], Decided]) -> Decided:
-    """Flags of N rows, and the errors of single rows, by bisection; a row with an error has the flag false.
+    """Decide N rows by bisection: return their flags, false for rows with an error, and the errors.
 
     :param evaluate: evaluates the rows from the first number to the second (excluded); raises an error of
         :data:`ROW_ERRORS` if any of them fails.

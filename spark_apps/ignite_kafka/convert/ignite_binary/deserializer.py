@@ -39,7 +39,7 @@ class BinaryReader:
         self._types = types
 
     def read(self, data: pa.BinaryArray) -> ConvertedSide:
-        """Values, none null."""
+        """Read values, none null."""
         if self._wrong(data) is None:
             return ConvertedSide(np.arange(len(data)), data, ())
         whys = [_not_one(value) or self._wrong(data.slice(row, 1)) for row, value in enumerate(data.to_pylist())]
@@ -49,7 +49,7 @@ class BinaryReader:
         )
 
     def _wrong(self, data: pa.BinaryArray) -> str | None:
-        """Why the values are not all sound; None when they are."""
+        """Return why the values are not all sound; None when they are."""
         sizes = np.asarray(pc.binary_length(data))
         if not sizes.all():
             return "no bytes at all"
@@ -82,7 +82,7 @@ class BinaryReader:
 
 
 def _not_one(data: bytes) -> str | None:
-    """Why these bytes are not exactly one value; None when they are."""
+    """Return why these bytes are not exactly one value; None when they are."""
     if not data:
         return "no bytes at all"
     try:

@@ -25,14 +25,14 @@ class IgniteBinaryConverter:
     name = key_name = "ignite-binary"
 
     def component(self, stage: Stage) -> type:
-        """This class, for both sides."""
+        """Return this class, for both sides."""
         return type(self)
 
     def check(self, cache: CacheInfo, types: TypeSource, topic: str = "") -> None:
-        """Every type can travel: nothing is refused."""
+        """Do nothing: every type can travel."""
 
     def register(self, cache: CacheInfo, types: TypeSource, topic: str) -> None:
-        """Types are written to the types topic with the records that need them."""
+        """Do nothing: types are written to the types topic with the records that need them."""
 
     def convert(
         self, pages: Sequence[Page], cache: CacheInfo, types: TypeSource, *, topic: str = "", in_order: bool = True
@@ -63,12 +63,12 @@ class IgniteBinaryConverter:
     def key_forms(
         self, keys: Sequence[bytes], kinds: Collection[KeyKind], cache: CacheInfo, types: TypeSource, *, topic: str = ""
     ) -> list[list[bytes]]:
-        """The keys themselves."""
+        """Return the keys themselves."""
         return [[key] for key in keys]
 
 
 def _cuts(bounds: EntryBounds) -> npt.NDArray[np.int32]:
-    """Key start, key end, value start, value end of each entry, one after the other; they never go back."""
+    """Return key start, key end, value start, value end of each entry, one after the other; they never go back."""
     cuts = np.empty((bounds.key_start.size, 4), np.int32)
     for column, cut in enumerate((bounds.key_start, bounds.key_end, bounds.value_start, bounds.value_end)):
         cuts[:, column] = cut

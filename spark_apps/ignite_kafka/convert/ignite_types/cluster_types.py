@@ -19,7 +19,7 @@ class ClusterTypes:
     cluster: Cluster
 
     def binary_type(self, type_id: int) -> BinaryType:
-        """Metadata, asked for once. Raises UnknownBinaryType."""
+        """Return a type's metadata, asked for once; raises UnknownBinaryType."""
         return self.cluster.binary_type(type_id)
 
     def register(self, kind: BinaryType, *, unless_known: bool = False) -> BinaryType:

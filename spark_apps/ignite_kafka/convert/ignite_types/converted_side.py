@@ -31,11 +31,11 @@ class Reader(Protocol):
         """Read texts, one per record; `texts` has no nulls."""
 
 
-def read_rows(reader: Reader, data: pa.BinaryArray, wanted: Mask) -> ConvertedSide:
-    """Read the rows of a binary array for which `wanted` is True."""
-    if wanted.all():
+def read_rows(reader: Reader, data: pa.BinaryArray, selected: Mask) -> ConvertedSide:
+    """Read the rows of a binary array for which `selected` is True."""
+    if selected.all():
         return reader.read(data)
-    rows = np.flatnonzero(wanted)
+    rows = np.flatnonzero(selected)
     return concat_sides([reader.read(data.take(pa.array(rows)))], [rows])
 
 

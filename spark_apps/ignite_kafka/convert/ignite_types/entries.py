@@ -50,11 +50,11 @@ class Entries:
         return len(self.keys)
 
     def part(self, first: int, last: int) -> Entries:
-        """The entries from `first` to `last` (excluded), without bad records."""
+        """Return the entries from `first` to `last` (excluded), without bad records."""
         return Entries(self.rows[first:last], self.keys[first:last], self.values[first:last])
 
     def without(self, refused: Sequence[BadRecord]) -> Entries:
-        """The entries without those of the refused records, which are added to `bad`."""
+        """Return the entries without the refused records, which are added to `bad`."""
         good = ~np.isin(self.rows, [record.row for record in refused])
         mask = pa.array(good)
         bad = sorted([*self.bad, *refused], key=lambda record: record.row)

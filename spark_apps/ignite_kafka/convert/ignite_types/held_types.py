@@ -7,14 +7,17 @@ from ...ignite.types.model import BinaryType
 from ...java.hash_code import java_hash
 
 
-def alike(held: BinaryType, wanted: BinaryType) -> bool:
-    """True if the cluster holds a key type as wanted: the same schema, no more fields, no field of another type."""
-    mine = {one.field_id: one.type_code for one in wanted.fields}
-    return wanted.schemas.keys() <= held.schemas.keys() and {one.field_id: one.type_code for one in held.fields} == mine
+def alike(held: BinaryType, expected: BinaryType) -> bool:
+    """Return whether the cluster holds a key type as expected: the same schema, no more fields, equal field types."""
+    expected_codes = {field.field_id: field.type_code for field in expected.fields}
+    return (
+        expected.schemas.keys() <= held.schemas.keys()
+        and {field.field_id: field.type_code for field in held.fields} == expected_codes
+    )
 
 
 def declared_form(held: BinaryType, names: tuple[str, ...]) -> tuple[str, ...] | None:
-    """The declared names of a key type's fields, in lower case, in the order of keys that have these fields alone.
+    """Return the declared names of a key type's fields, in lower case, in the order of keys with just these fields.
 
     None if the cluster knows no such keys: then keys have all fields of the type, as those of a Java class have that
     has more fields than columns. A field that another program gives the type later changes no key.
@@ -34,7 +37,7 @@ def require_one_form(held: BinaryType) -> None:
     """
     if len(held.schemas) < 2:
         return
-    names = {one.field_id: one.name for one in held.fields}
+    names = {field.field_id: field.name for field in held.fields}
     forms = "; ".join(
         ", ".join(names.get(number, str(number)) for number in schema) for schema in sorted(held.schemas.values())
     )

@@ -32,23 +32,23 @@ class KeyTypes:
         return _within(type_name, self._keys) and not _within(type_name, self._declared - self._keys)
 
 
-def types_of_keys(known: EntryTypes) -> frozenset[str]:
-    """The types of a cache's keys, with the classes that the fields of keys are declared to have.
+def types_of_keys(entry_types: EntryTypes) -> frozenset[str]:
+    """Return the types of a cache's keys, with the classes declared for fields of keys.
 
     A class may be that of a field of the value, too: its objects get no more fields there either.
     """
-    found: set[str] = set()
-    waiting = [*known.key_objects, *_names(known.key)]
+    names: set[str] = set()
+    waiting = [*entry_types.key_objects, *_names(entry_types.key)]
     while waiting:
         name = waiting.pop()
-        if name not in found:
-            found.add(name)
-            waiting += [inner for one in known.objects.get(name, ()) for inner in _names(one)]
-    return frozenset(found)
+        if name not in names:
+            names.add(name)
+            waiting += [inner for field in entry_types.objects.get(name, ()) for inner in _names(field)]
+    return frozenset(names)
 
 
 def _names(field: pa.Field) -> Iterator[str]:
-    """The binary types that a field refers to, and the class that the cluster does not know."""
+    """Return the binary types of a field's objects, and its class unknown to the cluster."""
     kind = field.type
     if any(is_a(field, mark) for mark in (OBJECT, ANY, UNDECIDED)):
         yield str(field.metadata[TYPE_NAME], "utf-8")
@@ -60,4 +60,4 @@ def _names(field: pa.Field) -> Iterator[str]:
 
 
 def _within(type_name: str, outer: Iterable[str]) -> bool:
-    return any(type_name == one or type_name.startswith(f"{one}.") for one in outer)
+    return any(type_name == prefix or type_name.startswith(f"{prefix}.") for prefix in outer)

@@ -1,4 +1,4 @@
-"""One binary type as records give it fields: its fields, their ids, and how each learned field is taken back."""
+"""One binary type and what records add to it: its fields, their ids, and how a learned field is taken back."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ See docs/decisions/0040-fields-of-a-row.md.
 
 @dataclass
 class KnownType:
-    """One binary type: its fields by lower-cased name in the order written, and the codes that the cluster has for them.
+    """One binary type: its fields by lower-cased name in the order written, and their codes in the cluster.
 
     :param by_name: the fields are written in the order of their names.
     :param always: names in lower case of the fields that all objects have, in the order written. The others are
@@ -41,7 +41,7 @@ class KnownType:
     ids: dict[int, str] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.ids = {java_hash(name): name for name, one in self.fields.items() if not is_a(one, UNKNOWN)}
+        self.ids = {java_hash(name): name for name, field in self.fields.items() if not is_a(field, UNKNOWN)}
 
     @property
     def dense(self) -> bool:
@@ -49,27 +49,31 @@ class KnownType:
         return self.always is None or (not self.of_key and len(self.fields) <= MAX_DENSE_FIELDS)
 
     def written(self) -> tuple[pa.Field, ...]:
-        """The fields in the order written, the optional ones marked."""
+        """Return the fields in the order written, the optional ones marked."""
         if self.dense or self.always is None:
-            return tuple(one for _, one in sorted(self.fields.items())) if self.by_name else tuple(self.fields.values())
+            return (
+                tuple(field for _, field in sorted(self.fields.items()))
+                if self.by_name
+                else tuple(self.fields.values())
+            )
         first = {name: self.fields[name] for name in self.always if name in self.fields}
-        return (*first.values(), *(optional(one) for name, one in sorted(self.fields.items()) if name not in first))
+        return (*first.values(), *(optional(field) for name, field in sorted(self.fields.items()) if name not in first))
 
-    def put(self, name: str, one: pa.Field) -> None:
+    def put(self, name: str, field: pa.Field) -> None:
         """Add a field under its name in lower case, or replace the field of that name."""
-        self.fields[name] = one
-        if not is_a(one, UNKNOWN):
+        self.fields[name] = field
+        if not is_a(field, UNKNOWN):
             self.ids[java_hash(name)] = name
 
-    def learn(self, name: str, one: pa.Field, *, by_name: bool) -> Callable[[], None]:
-        """Put a field that records have; returns what takes it back.
+    def learn(self, name: str, field: pa.Field, *, by_name: bool) -> Callable[[], None]:
+        """Put a field of a record; return the function that takes it back.
 
         Only this field is kept for that, not all: a copy for each field would be quadratic in the fields of a record.
         """
         old = self.fields.get(name)
         was_learned = name in self.learned
         was_by_name = self.by_name
-        self.put(name, one)
+        self.put(name, field)
         self.learned.add(name)
         self.by_name = by_name or was_by_name
 

@@ -22,7 +22,7 @@ _UNTYPED = "is of an enum that no query entity names"
 
 
 def metadata_field(binary: BinaryField, type_name: str, declared: pa.Field | None) -> pa.Field:
-    """The field of a type by its metadata.
+    """Return the field of a type by its metadata.
 
     One of code Object, as Java's Object, List and Map fields are, holds anything.
 
@@ -52,14 +52,14 @@ def metadata_field(binary: BinaryField, type_name: str, declared: pa.Field | Non
             return refused(name, _UNTYPED)
     if code not in BY_CODE:
         return refused(name, f"is of type code {code}, which JSON cannot hold")
-    one = declared_field(name, code)
-    if code in codes.ELEMENT_WIDTH and pa.types.is_list(one.type):
-        return one.with_type(pa.list_(one.type.value_field.with_nullable(False)))
-    return one
+    field = declared_field(name, code)
+    if code in codes.ELEMENT_WIDTH and pa.types.is_list(field.type):
+        return field.with_type(pa.list_(field.type.value_field.with_nullable(False)))
+    return field
 
 
 def _by_code(declared: pa.Field, code: int) -> pa.Field:
-    """A field of an unknown class as the code of metadata decides it: an object, or an enum that is not known yet."""
+    """Return a field of an unknown class as metadata's code decides it: an object, or an enum not known yet."""
     if code in (codes.OBJECT, codes.OBJECT_ARRAY):
         element = reference("item" if pa.types.is_list(declared.type) else declared.name, undecided_class(declared))
         return (
@@ -70,10 +70,10 @@ def _by_code(declared: pa.Field, code: int) -> pa.Field:
     return untyped_enum(declared) if code in (codes.ENUM, codes.BINARY_ENUM, codes.ENUM_ARRAY) else declared
 
 
-def metadata_code(one: pa.Field) -> int:
-    """The code that metadata has for a field."""
-    if pa.types.is_null(one.type):
+def metadata_code(field: pa.Field) -> int:
+    """Return the code that metadata has for a field."""
+    if pa.types.is_null(field.type):
         return codes.OBJECT
-    if pa.types.is_list(one.type) and pa.types.is_null(one.type.value_type) and mark_of(one) != "collection":
+    if pa.types.is_list(field.type) and pa.types.is_null(field.type.value_type) and mark_of(field) != "collection":
         return codes.OBJECT_ARRAY
-    return type_code(one)
+    return type_code(field)

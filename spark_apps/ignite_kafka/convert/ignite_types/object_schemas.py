@@ -1,4 +1,4 @@
-"""The schemas of objects with optional fields: which of them objects may have, and which the cluster lacks yet.
+"""The schemas of objects with optional fields: the accepted ones, and the ones that the cluster lacks yet.
 
 Ignite keeps each schema of a type for ever, in metadata that all nodes and clients hold and that is sent whole at each
 change. So a type has a budget (`MAX_SCHEMA_FIELDS`). Objects beyond it have all fields of their type, with nulls.
@@ -32,7 +32,7 @@ class ObjectSchemas:
         self._new: dict[str, set[Schema]] = defaultdict(set)
 
     def accepted(self, type_name: str, schemas: Sequence[Schema], *, limited: bool) -> list[bool]:
-        """Whether objects may have these schemas, the first ones first; those are new if the cluster lacks them.
+        """Return whether objects may have these schemas, in order; accepted ones are new if the cluster lacks them.
 
         That of objects without fields is accepted in any case. Java registers it, too, and other clients look it up.
 
@@ -41,23 +41,23 @@ class ObjectSchemas:
         held = self._of_cluster(type_name)
         new = self._new[type_name]
         left = MAX_SCHEMA_FIELDS - sum(map(_cost, (*held, *new)))
-        found = []
+        flags = []
         for schema in schemas:
-            known = schema in held or schema in new
-            if not known and (not limited or not schema or _cost(schema) <= left):
+            is_accepted = schema in held or schema in new
+            if not is_accepted and (not limited or not schema or _cost(schema) <= left):
                 new.add(schema)
-                known = True
+                is_accepted = True
                 left = left - _cost(schema)
-            found.append(known)
-        return found
+            flags.append(is_accepted)
+        return flags
 
     def use(self, type_name: str, schema: Schema) -> None:
-        """Note a schema that objects have whatever the budget."""
+        """Note a schema of objects, whatever the budget."""
         if schema not in self._of_cluster(type_name):
             self._new[type_name].add(schema)
 
     def new(self, type_name: str) -> dict[int, Schema]:
-        """Schemas to register, by their ids."""
+        """Return schemas to register, by their ids."""
         return {schema_id_of(schema): schema for schema in sorted(self._new.get(type_name, ()))}
 
     def registered(self, type_name: str, held: Mapping[int, Schema]) -> None:
@@ -66,7 +66,7 @@ class ObjectSchemas:
         self._new.pop(type_name, None)
 
     def forget(self, type_name: str) -> None:
-        """The type is read anew."""
+        """Forget a type, because it is read anew."""
         self._held.pop(type_name, None)
         self._new.pop(type_name, None)
 

@@ -86,7 +86,7 @@ class ObjectTypes:
         self.columns = columns or SqlColumns()
         self._classes = UnknownClasses(types)
         self.names = TypeNames(types)
-        self._known: dict[str, KnownType] = {}
+        self._by_name: dict[str, KnownType] = {}
         self._hints: dict[str, pa.Field | None] = {}
         self._undo: list[Callable[[], object]] = []
         self.version = self.rereads = 0
@@ -94,63 +94,63 @@ class ObjectTypes:
         self.lists: dict[str, str | None] = {}
 
     def fields(self, type_name: str) -> tuple[pa.Field, ...]:
-        """All fields in the order written."""
+        """Return all fields in the order written."""
         return self._type(type_name).written()
 
     def field(self, type_name: str, name: str) -> pa.Field | None:
-        """The field of that name, in whatever case; None when the type has none."""
+        """Return the field of a name, in whatever case; None if the type has none."""
         return self._type(type_name).fields.get(name.lower())
 
     def same_id(self, type_name: str, name: str) -> str | None:
-        """Another field of the type with the id of this name, which is a hash of the name."""
-        known = self._type(type_name)
-        other = known.ids.get(java_hash(name.lower()))
-        return None if other is None or other == name.lower() else str(known.fields[other].name)
+        """Return the name of another field with the id of this name; an id is a hash of the name."""
+        object_type = self._type(type_name)
+        other = object_type.ids.get(java_hash(name.lower()))
+        return None if other is None or other == name.lower() else str(object_type.fields[other].name)
 
     def is_full(self, type_name: str) -> bool:
-        """True if the type has as many fields as records may give it (`MAX_FIELDS`): it accepts no new one."""
+        """Return whether the type has the most fields that records may give it (`MAX_FIELDS`)."""
         return len(self._type(type_name).ids) >= MAX_FIELDS
 
     def spell(self, type_name: str, name: str) -> None:
-        """Note that JSON spells a field's name so. The first spelling met stays."""
+        """Note JSON's spelling of a field's name; the first spelling stays."""
         fields = self._type(type_name).fields
-        found = fields[name.lower()]
-        if spelling(found) == name or spelling(found) != found.name:
+        field = fields[name.lower()]
+        if spelling(field) == name or spelling(field) != field.name:
             return
-        self._note(lambda: fields.update({name.lower(): found}))
-        fields[name.lower()] = spelled(found, name)
+        self._note(lambda: fields.update({name.lower(): field}))
+        fields[name.lower()] = spelled(field, name)
 
     def learn(self, type_name: str, name: str, value: Any) -> pa.Field | None:
         """Add the field of a record's member, or give an unknown field its type; None if the type accepts no new field.
 
         A member that is null adds nothing to what is written, so any type takes it. A full type does not remember it.
         """
-        known = self._type(type_name)
-        if value is not None and (known.fixed or self.is_full(type_name)):
+        object_type = self._type(type_name)
+        if value is not None and (object_type.fixed or self.is_full(type_name)):
             return None
-        old = known.fields.get(name.lower())
+        old = object_type.fields.get(name.lower())
         label = old.name if old is not None else name
-        made = unknown(label) if value is None else self._first(type_name, label, value)
-        if value is None and len(known.fields) >= MAX_FIELDS:
-            return made
+        field = unknown(label) if value is None else self._first(type_name, label, value)
+        if value is None and len(object_type.fields) >= MAX_FIELDS:
+            return field
         # tasks that learn a key type side by side must write the same key alike
-        by_name = self.of_key(type_name) and not known.fixed
-        made = made if label == name else spelled(made, name)
-        self._note(known.learn(name.lower(), made, by_name=by_name))
-        return made
+        by_name = self.of_key(type_name) and not object_type.fixed
+        field = field if label == name else spelled(field, name)
+        self._note(object_type.learn(name.lower(), field, by_name=by_name))
+        return field
 
     def decide(self, type_name: str, name: str, *, is_object: bool) -> pa.Field | None:
-        """Decide about a field of an unknown class by a value (:class:`~.unknown_classes.UnknownClasses`).
+        """Decide a field of an unknown class by a value (:class:`~.unknown_classes.UnknownClasses`).
 
         None: it stays open.
         """
-        known = self._type(type_name)
-        old = known.fields[name.lower()]
-        made = self._classes.by_value(old, is_object=is_object)
-        if made is not None:
-            made = made if spelling(old) == old.name else spelled(made, spelling(old))
-            self._note(known.learn(name.lower(), made, by_name=False))
-        return made
+        object_type = self._type(type_name)
+        old = object_type.fields[name.lower()]
+        field = self._classes.by_value(old, is_object=is_object)
+        if field is not None:
+            field = field if spelling(old) == old.name else spelled(field, spelling(old))
+            self._note(object_type.learn(name.lower(), field, by_name=False))
+        return field
 
     def new_batch(self) -> None:
         """Ask the cluster again for classes that it did not know in the batch before."""
@@ -171,21 +171,21 @@ class ObjectTypes:
         """
         if of_key:
             self._keys.add(type_name)
-        known = self._type(type_name)
-        if of_key and known.registered is not None:
-            known.fixed = True
+        object_type = self._type(type_name)
+        if of_key and object_type.registered is not None:
+            object_type.fixed = True
         new = {
-            one.name.lower(): one
-            for one in fields
-            if is_a(known.fields.get(one.name.lower(), unknown(one.name)), UNKNOWN)
+            field.name.lower(): field
+            for field in fields
+            if is_a(object_type.fields.get(field.name.lower(), unknown(field.name)), UNKNOWN)
         }
         by_name = by_name and self.of_key(type_name)
-        for name, one in new.items():
-            if not known.fixed and not self.is_full(type_name):
-                self._note(known.learn(name, self.columns.key_field(type_name, name) or one, by_name=by_name))
+        for name, field in new.items():
+            if not object_type.fixed and not self.is_full(type_name):
+                self._note(object_type.learn(name, self.columns.key_field(type_name, name) or field, by_name=by_name))
 
     def _first(self, type_name: str, label: str, value: Any) -> pa.Field:
-        """The field of a first value.
+        """Return the field of a first value.
 
         Of a text such as NaN it is a guess: a double, as converter `json` writes floats; in keys String.
         """
@@ -199,26 +199,26 @@ class ObjectTypes:
         return any_kind(label, inner) if type(value) is dict else kind_of(value, inner, label)
 
     def reconsider(self, type_name: str, name: str, value: Any) -> pa.Field | None:
-        """The field with the type of a value that contradicts a guess; None if its type was not guessed."""
-        known = self._type(type_name)
-        old = known.fields[name.lower()]
+        """Retype a guessed field by a value that contradicts the guess; None if its type was not guessed."""
+        object_type = self._type(type_name)
+        old = object_type.fields[name.lower()]
         kind = pa.string() if type(value) is str else pa.float64() if type(value) is Number else None
         if kind is None or not is_guessed(old):
             return None
-        made = settled(old).with_type(kind)
-        self._note(lambda: known.put(name.lower(), old))
-        known.put(name.lower(), made)
-        return made
+        field = settled(old).with_type(kind)
+        self._note(lambda: object_type.put(name.lower(), old))
+        object_type.put(name.lower(), field)
+        return field
 
     def settle(self, type_name: str, name: str) -> None:
-        """Note that a value was met that fits the field's type and no other: it is a guess no more."""
+        """Mark a field's type as certain, because a value fits no other type."""
         fields = self._type(type_name).fields
-        found = fields.get(name.lower())
-        if found is not None and is_guessed(found):
-            fields[name.lower()] = settled(found)
+        field = fields.get(name.lower())
+        if field is not None and is_guessed(field):
+            fields[name.lower()] = settled(field)
 
     def forget(self, version: int) -> None:
-        """Take back what was learned since that version: of a record that is bad nothing is learned."""
+        """Take back what was learned since a version, because a bad record teaches nothing."""
         while self.version > version:
             self._undo.pop()()
             self.version -= 1
@@ -227,12 +227,12 @@ class ObjectTypes:
         self._undo.append(undo)
         self.version += 1
 
-    def declare(self, type_name: str, one: pa.Field) -> None:
+    def declare(self, type_name: str, field: pa.Field) -> None:
         """Add a field whose type is known beforehand."""
-        self._type(type_name).put(one.name.lower(), one)
+        self._type(type_name).put(field.name.lower(), field)
 
     def hint(self, type_name: str, kind: pa.Field) -> None:
-        """Note the kind of the first value met where any may be.
+        """Note the kind of a field's first value, where any kind may follow.
 
         Columns are tried with it, rows hold whatever it does not fit.
 
@@ -244,13 +244,13 @@ class ObjectTypes:
             if useful:
                 self._note(lambda: self._hints.pop(type_name))
 
-    def remember(self, type_name: str, met: str) -> None:
-        """Note what lists of elements of that type hold: `text`, `number`, or only such texts as NaN: `guess`."""
-        old, self.lists[type_name] = self.lists.get(type_name), met
+    def remember(self, type_name: str, content: str) -> None:
+        """Note the content of lists of an element type: `text`, `number`, or `guess` for only such texts as NaN."""
+        old, self.lists[type_name] = self.lists.get(type_name), content
         self._note(lambda: self.lists.update({type_name: old}))
 
     def expanded(self, root: pa.Field, within: tuple[str, ...] = ()) -> pa.Field:
-        """The field with references as structs, and any kind as the kind first met.
+        """Return the field with references as structs, and a field of any kind with the kind seen first.
 
         A type within itself stays a reference.
         """
@@ -267,101 +267,101 @@ class ObjectTypes:
             return self.expanded(named if spelling(root) == root.name else spelled(named, spelling(root)), within)
         if not is_a(root, OBJECT) or name in within:
             return root
-        inner = [as_optional(self.expanded(one, (*within, name)), one) for one in self.fields(name)]
+        inner = [as_optional(self.expanded(field, (*within, name)), field) for field in self.fields(name)]
         metadata = {key: value for key, value in root.metadata.items() if key != MARK}
         return root.with_type(pa.struct(inner)).with_metadata(metadata)
 
     def written(self, type_name: str) -> tuple[pa.Field, ...]:
-        """The fields of the type's objects: all but those that have no type yet."""
-        return tuple(one for one in self.fields(type_name) if not is_open(one))
+        """Return the fields of the type's objects: all but fields that have no type yet."""
+        return tuple(field for field in self.fields(type_name) if not is_open(field))
 
     def register(self) -> bool:
         """Make the cluster hold every type as it is written here.
 
-        False when it has another: read anew, records must be read again.
+        Returns False if the cluster has another form: it is read anew, and records must be read again.
 
         :raises TypeClash: a query entity declares a field otherwise than the cluster's metadata; a type of keys has
             several forms.
         """
-        return all(self._register(name) for name in list(self._known))
+        return all(self._register(name) for name in list(self._by_name))
 
     def accepted(self, type_name: str, schemas: Sequence[Schema]) -> list[bool]:
-        """Whether objects of the type may have these schemas.
+        """Return whether objects of the type may have these schemas.
 
         See :class:`~ignite_kafka.ignite.binary.encode_sparse.Schemas`.
         """
         return self._schemas.accepted(type_name, schemas, limited=not self.of_key(type_name))
 
     def use(self, type_name: str, schema: Schema) -> None:
-        """Register a schema of the type with its fields, likewise."""
+        """Register a schema of the type with its fields; see :meth:`accepted`."""
         self._schemas.use(type_name, schema)
 
     def whole(self, type_name: str) -> tuple[pa.Field, ...]:
-        """All fields of the type's objects, likewise."""
+        """Return all fields of the type's objects; see :meth:`accepted`."""
         return self.written(type_name)
 
     def _register(self, type_name: str) -> bool:
-        known = self._known[type_name]
+        object_type = self._by_name[type_name]
         fields = self.written(type_name)
-        names = tuple(one.name for one in fields)
+        names = tuple(field.name for field in fields)
         schemas = self._schemas.new(type_name)
-        if (known.registered == names and not schemas) or not names or type_name in self._local:
+        if (object_type.registered == names and not schemas) or not names or type_name in self._local:
             return True
         layout = ObjectLayout(type_name, fields)
         coded = tuple(
-            BinaryField(one.name, known.codes.get(one.name.lower(), metadata_code(one)), number)
-            for one, number in zip(fields, layout.field_ids, strict=True)
+            BinaryField(field.name, object_type.codes.get(field.name.lower(), metadata_code(field)), number)
+            for field, number in zip(fields, layout.field_ids, strict=True)
         )
-        if known.dense:
-            schemas = {layout.schema_id: layout.field_ids}
-        wanted = BinaryType(layout.type_id, type_name, None, coded, schemas)
+        schemas = {layout.schema_id: layout.field_ids} if object_type.dense else schemas
+        expected = BinaryType(layout.type_id, type_name, None, coded, schemas)
         of_key = self.of_key(type_name)
         undeclared_key = of_key and not self._declared.get(type_name)  # known to the cluster alone
-        one_form = undeclared_key and not (known.fixed and type_name in self._key_classes)
-        if one_form and known.fixed:
+        one_form = undeclared_key and not (object_type.fixed and type_name in self._key_classes)
+        if one_form and object_type.fixed:
             require_one_form(self.types.binary_type(layout.type_id))
         try:
-            held = self.types.register(wanted, unless_known=of_key and not known.fixed)
+            held = self.types.register(expected, unless_known=of_key and not object_type.fixed)
         except TypeClash:
             # a field learned here that another task has learned otherwise meanwhile: the cluster's is the one
-            if not known.learned - {one.name.lower() for one in self._declared.get(type_name, ()) if not is_open(one)}:
+            declared = self._declared.get(type_name, ())
+            if not object_type.learned - {field.name.lower() for field in declared if not is_open(field)}:
                 raise
             self._read_anew(type_name)
             return False
         if one_form:
             require_one_form(held)
-        if of_key and not alike(held, wanted):
+        if of_key and not alike(held, expected):
             # another task has registered the key type meanwhile: keys are written as it has them
             self._read_anew(type_name)
             return False
-        self._tell_guesses(type_name, known)
-        known.registered = names
-        known.fixed = of_key
-        known.learned = set()
-        known.codes |= {one.name.lower(): one.type_code for one in held.fields}
+        self._report_guesses(type_name, object_type)
+        object_type.registered = names
+        object_type.fixed = of_key
+        object_type.learned = set()
+        object_type.codes |= {field.name.lower(): field.type_code for field in held.fields}
         self._schemas.registered(type_name, held.schemas)
         return True
 
     def _read_anew(self, type_name: str) -> None:
-        del self._known[type_name]
+        del self._by_name[type_name]
         self._schemas.forget(type_name)
         self.rereads += 1
 
-    def _tell_guesses(self, type_name: str, known: KnownType) -> None:
-        """Warn of fields whose type is a guess: it is registered now, and never changes."""
-        for name, one in known.fields.items():
-            if is_guessed(one):
-                events.emit(events.FLOAT_GUESSED, type=type_name, field=one.name, kind=code_name(type_code(one)))
-                known.fields[name] = settled(one)
+    def _report_guesses(self, type_name: str, object_type: KnownType) -> None:
+        """Warn of fields with a guessed type: it is registered now, and never changes."""
+        for name, field in object_type.fields.items():
+            if is_guessed(field):
+                events.emit(events.FLOAT_GUESSED, type=type_name, field=field.name, kind=code_name(type_code(field)))
+                object_type.fields[name] = settled(field)
 
     def _type(self, type_name: str) -> KnownType:
-        if type_name not in self._known:
-            self._known[type_name] = self._read(type_name)
-        return self._known[type_name]
+        if type_name not in self._by_name:
+            self._by_name[type_name] = self._read(type_name)
+        return self._by_name[type_name]
 
     def _read(self, type_name: str) -> KnownType:
         listed = (*self.columns.undecided(type_name), *self._declared.get(type_name, ()))
-        declared = {one.name.lower(): self._classes.decided(one) for one in listed}
+        declared = {field.name.lower(): self._classes.decided(field) for field in listed}
         if type_name in self._local:
             return KnownType(declared, fixed=True)
         of_key = self.of_key(type_name)
@@ -371,19 +371,21 @@ class ObjectTypes:
             return KnownType(
                 declared, fixed=of_key and bool(declared), always=None if of_key else self._always_of(type_name)
             )
-        found = {}
-        for one in binary.fields:
-            name = one.name.lower()
-            found[name] = metadata_field(one, type_name, declared.get(name, self.columns.key_field(type_name, name)))
-            inner = f"{type_name}.{one.name}"
-            if is_a(found[name], ANY) and self.names.known(inner):
+        of_metadata = {}
+        for field in binary.fields:
+            name = field.name.lower()
+            of_metadata[name] = metadata_field(
+                field, type_name, declared.get(name, self.columns.key_field(type_name, name))
+            )
+            inner = f"{type_name}.{field.name}"
+            if is_a(of_metadata[name], ANY) and self.names.is_known(inner):
                 # most likely objects, as where a record has taught the field
                 self._hints.setdefault(inner, reference("", inner))
-        held = {one.name.lower(): one.type_code for one in binary.fields}
+        held = {field.name.lower(): field.type_code for field in binary.fields}
         always = self._always_of(type_name)
         always = declared_form(binary, always) if of_key and always is not None else always
         return KnownType(
-            found | {name: one for name, one in declared.items() if name not in found},
+            of_metadata | {name: field for name, field in declared.items() if name not in of_metadata},
             held,
             of_key,
             always=always,
@@ -394,5 +396,5 @@ class ObjectTypes:
         return None if self._always is None else self._always.get(type_name, ())
 
     def of_key(self, type_name: str) -> bool:
-        """True if objects of the type are keys or parts of keys."""
+        """Return whether objects of the type are keys or parts of keys."""
         return type_name in self._keys

@@ -1,4 +1,4 @@
-"""The types of a cache's keys and values: from its query entity, and without one from the entries themselves."""
+"""The types of a cache's keys and values: by its query entity, or without one by the entries themselves."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PRIMITIVES = {"S": "short", "I": "int", "J": "long", "F": "float", "D": "double
 
 
 def entry_types(cache: CacheInfo, types: TypeSource, *, several: bool = False) -> EntryTypes:
-    """Types by the cache's query entity.
+    """Return the types of a cache's entries by its query entity.
 
     Without one keys and values have their own, and objects are ``<cache>.Key`` and ``<cache>.Value``.
 
@@ -43,13 +43,13 @@ def entry_types(cache: CacheInfo, types: TypeSource, *, several: bool = False) -
             "type."
         )
         raise UnsupportedType(what, remedy, cache=cache.name)
-    found = [_of_entity(cache, types, entity) for entity in entities]
-    if len(found) == 1:
-        return found[0]
+    of_entities = [_of_entity(cache, types, entity) for entity in entities]
+    if len(of_entities) == 1:
+        return of_entities[0]
     keys = {entity.key_type for entity in entities}
-    objects = {name: fields for one in found for name, fields in one.objects.items()}
-    key_objects = frozenset(names[:1]).union(*(one.key_objects for one in found))
-    key = found[0].key if len(keys) == 1 else any_kind("", names[0])
+    objects = {name: fields for of_entity in of_entities for name, fields in of_entity.objects.items()}
+    key_objects = frozenset(names[:1]).union(*(of_entity.key_objects for of_entity in of_entities))
+    key = of_entities[0].key if len(keys) == 1 else any_kind("", names[0])
     return EntryTypes(
         key, any_kind("", names[1]), objects, key_objects, tuple(entity.value_type for entity in entities)
     )
@@ -60,9 +60,11 @@ def _of_entity(cache: CacheInfo, types: TypeSource, entity: QueryEntity) -> Entr
     value = class_field(cache, types, "", entity.value_type, _scale(entity, entity.value_field))
     objects: dict[str, tuple[pa.Field, ...]] = {}
     if java_code(entity.key_type) is None:
-        of_key = _fields(cache, types, [one for one in entity.fields if one.is_key], entity.key_type)
+        of_key = _fields(cache, types, [field for field in entity.fields if field.is_key], entity.key_type)
         # a key that lacks a field because its class is not known would be another key once it is
-        objects[entity.key_type] = tuple(one.with_nullable(False) if undecided_class(one) else one for one in of_key)
+        objects[entity.key_type] = tuple(
+            field.with_nullable(False) if undecided_class(field) else field for field in of_key
+        )
     if java_code(entity.value_type) is None:
         objects[entity.value_type] = _fields(cache, types, list(_value_fields(entity)), entity.value_type)
         objects = _fields_within(cache, types, entity) | objects
@@ -70,26 +72,26 @@ def _of_entity(cache: CacheInfo, types: TypeSource, entity: QueryEntity) -> Entr
 
 
 def _scale(entity: QueryEntity, whole: str | None) -> int:
-    """The declared scale of a key or value that is one column; -1: none."""
-    return next((one.scale for one in entity.fields if whole and one.name.lower() == whole.lower()), -1)
+    """Return the declared scale of a key or value that is one column; -1: none."""
+    return next((field.scale for field in entity.fields if whole and field.name.lower() == whole.lower()), -1)
 
 
 def _fields_within(cache: CacheInfo, types: TypeSource, entity: QueryEntity) -> dict[str, tuple[pa.Field, ...]]:
-    """Fields of objects within the value, by the types of these: columns such as `address.city`."""
-    found: dict[str, tuple[pa.Field, ...]] = {}
-    for one in _value_fields(entity):
-        *_, (type_name, name) = object_paths(entity, one, whole=True)
-        if type_name != entity.value_type or name != one.name:
-            found[type_name] = (*found.get(type_name, ()), _declared(cache, types, one, name, type_name))
-    return found
+    """Return the fields of objects within the value, by type: columns such as `address.city`."""
+    fields: dict[str, tuple[pa.Field, ...]] = {}
+    for column in _value_fields(entity):
+        *_, (type_name, name) = object_paths(entity, column, whole=True)
+        if type_name != entity.value_type or name != column.name:
+            fields[type_name] = (*fields.get(type_name, ()), _declared(cache, types, column, name, type_name))
+    return fields
 
 
 def object_paths(entity: QueryEntity, column: QueryField, *, whole: bool = False) -> Iterator[tuple[str, str]]:
-    """The binary types on the way of a column such as `address.geo.lat`, each with the rest of the path from there.
+    """Yield the binary types on the way of a column such as `address.geo.lat`, each with the rest of the path.
 
     :param whole: with the last type, of which the rest is a field; else only those of which it is a path.
     """
-    classes = {one.name: one.java_type for one in entity.fields if one.is_key == column.is_key}
+    classes = {field.name: field.java_type for field in entity.fields if field.is_key == column.is_key}
     type_name = entity.key_type if column.is_key else entity.value_type
     path = column.name.split(".")
     for number, name in enumerate(path, 1):
@@ -100,15 +102,21 @@ def object_paths(entity: QueryEntity, column: QueryField, *, whole: bool = False
 
 
 def _value_fields(entity: QueryEntity) -> Iterable[QueryField]:
-    """Columns of the value: not those of the key, nor the names that the whole key or the whole value have in SQL."""
-    return (one for one in entity.fields if not one.is_key and one.name not in (entity.key_field, entity.value_field))
+    """Return the columns of the value, without the key's columns and the SQL names of a whole key or value."""
+    return (
+        field
+        for field in entity.fields
+        if not field.is_key and field.name not in (entity.key_field, entity.value_field)
+    )
 
 
 def _fields(cache: CacheInfo, types: TypeSource, columns: Sequence[QueryField], type_name: str) -> tuple[pa.Field, ...]:
-    """Fields of an object; columns such as `address.city` are of objects within, so `address` is an object."""
-    outer = {one.name.partition(".")[0] for one in columns if "." in one.name}
-    plain = (one for one in columns if "." not in one.name)
-    return tuple(_declared(cache, types, one, one.name, type_name, is_object=one.name in outer) for one in plain)
+    """Return the fields of an object; columns such as `address.city` make `address` an object."""
+    outer = {column.name.partition(".")[0] for column in columns if "." in column.name}
+    plain = (column for column in columns if "." not in column.name)
+    return tuple(
+        _declared(cache, types, column, column.name, type_name, is_object=column.name in outer) for column in plain
+    )
 
 
 def _declared(
@@ -129,7 +137,7 @@ def class_field(
     *,
     unknown: Callable[[str, str], pa.Field] = reference,
 ) -> pa.Field:
-    """The field of a Java class: simple ones by the type table.
+    """Return the field of a Java class: simple classes by the type table.
 
     Any other class is a binary type of that name, or an enum.
 

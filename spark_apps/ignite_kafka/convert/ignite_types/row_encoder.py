@@ -1,4 +1,4 @@
-"""Values of the row path to encoded columns: for fields that refer to types or whose values have their own types."""
+"""Encoding of the row path's values, for fields that refer to types or hold values of any type."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ENCODED = pa.field("", pa.binary(), metadata={MARK: b"encoded"})
 
 
 def array_of(values: Sequence[Any], field: pa.Field, objects: ObjectTypes) -> tuple[pa.Array, pa.Field]:
-    """An array of these values (of :class:`~.json.read_rows.RowReader`) and its field: what :func:`encoded` takes."""
+    """Return an array of values of :class:`~.json.read_rows.RowReader` and its field, as :func:`encoded` takes them."""
     kind = field.type
     if is_a(field, OBJECT) or pa.types.is_struct(kind):
         return _structs(values, field, objects)
@@ -26,17 +26,17 @@ def array_of(values: Sequence[Any], field: pa.Field, objects: ObjectTypes) -> tu
         return _any(values, field, objects)
     if pa.types.is_list(kind):
         items, element = array_of(
-            [one for value in values if value is not None for one in value], kind.value_field, objects
+            [member for value in values if value is not None for member in value], kind.value_field, objects
         )
-        made = pa.ListArray.from_arrays(_starts(values), items, type=pa.list_(element), mask=_missing(values))
-        return made, field.with_type(made.type)
+        array = pa.ListArray.from_arrays(_starts(values), items, type=pa.list_(element), mask=_missing(values))
+        return array, field.with_type(array.type)
     if pa.types.is_map(kind):
         pairs = [pair for value in values if value is not None for pair in value]
         keys, key_field = array_of([key for key, _ in pairs], kind.key_field, objects)
         items, item_field = array_of([item for _, item in pairs], kind.item_field, objects)
         starts = pa.array(np.asarray(_starts(values)), mask=np.array([*(value is None for value in values), False]))
-        made = pa.MapArray.from_arrays(starts, keys, items, pa.map_(key_field.with_nullable(False), item_field))
-        return made, field.with_type(made.type)
+        array = pa.MapArray.from_arrays(starts, keys, items, pa.map_(key_field.with_nullable(False), item_field))
+        return array, field.with_type(array.type)
     return pa.array(values, kind), field
 
 
@@ -44,23 +44,27 @@ def _structs(values: Sequence[Any], field: pa.Field, objects: ObjectTypes) -> tu
     if all(value is None for value in values):  # also the end of a type that holds itself
         return pa.nulls(len(values), pa.binary()), ENCODED.with_name(field.name)
     name = str(field.metadata[TYPE_NAME], "utf-8")
-    written = _met(objects.written(name), values)
+    written = _written_fields(objects.written(name), values)
     columns = [
-        array_of([None if value is None else value.get(one.name) for value in values], one, objects) for one in written
+        array_of([None if value is None else value.get(child.name) for value in values], child, objects)
+        for child in written
     ]
-    fields = [as_optional(made.with_nullable(True), one) for one, (_, made) in zip(written, columns, strict=True)]
-    made = pa.StructArray.from_arrays([column for column, _ in columns], fields=fields, mask=_missing(values))
-    return made, object_field(field.name, name, fields)
+    fields = [
+        as_optional(encoded_field.with_nullable(True), child)
+        for child, (_, encoded_field) in zip(written, columns, strict=True)
+    ]
+    array = pa.StructArray.from_arrays([column for column, _ in columns], fields=fields, mask=_missing(values))
+    return array, object_field(field.name, name, fields)
 
 
-def _met(fields: Sequence[pa.Field], values: Sequence[Any]) -> Sequence[pa.Field]:
-    """The fields without the optional ones that no value has."""
+def _written_fields(fields: Sequence[pa.Field], values: Sequence[Any]) -> Sequence[pa.Field]:
+    """Return the fields without the optional ones that no value has."""
     names = {label for value in values if value is not None for label, item in value.items() if item is not None}
-    return [one for one in fields if one.name in names or not is_optional(one)] or fields[:1]
+    return [field for field in fields if field.name in names or not is_optional(field)] or fields[:1]
 
 
 def _any(values: Sequence[Any], field: pa.Field, objects: ObjectTypes) -> tuple[pa.Array, pa.Field]:
-    """Each value as the field that its own kind gave it, all of a kind encoded as one column."""
+    """Encode each value by the field of its own kind, all values of a kind as one column."""
     kinds: dict[tuple[str, bytes | None], list[int]] = {}
     of_field: dict[int, tuple[str, bytes | None]] = {}  # by identity: values of one kind share their field
     for row, value in enumerate(values):
@@ -77,8 +81,8 @@ def _any(values: Sequence[Any], field: pa.Field, objects: ObjectTypes) -> tuple[
     order = [row for rows in kinds.values() for row in rows]
     place[order] = np.arange(len(order))
     flat = pa.concat_arrays(parts) if parts else pa.array([], pa.binary())
-    made = flat.take(pa.array(np.maximum(place, 0), mask=place < 0)) if parts else pa.nulls(len(values), pa.binary())
-    return made, ENCODED.with_name(field.name)
+    array = flat.take(pa.array(np.maximum(place, 0), mask=place < 0)) if parts else pa.nulls(len(values), pa.binary())
+    return array, ENCODED.with_name(field.name)
 
 
 def _kind(field: pa.Field) -> tuple[str, bytes | None]:

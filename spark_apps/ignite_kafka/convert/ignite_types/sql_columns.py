@@ -1,4 +1,4 @@
-"""Columns of a cache's query entities that are no fields of a value by themselves, though records may have fields of their names."""
+"""Columns of query entities that are no fields of a value, though records may have fields of their names."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class NestedColumn(NamedTuple):
 
 @dataclass(frozen=True)
 class SqlColumns:
-    """See the module.
+    """Columns of a cache that are no fields of a value.
 
     :param key_fields: by binary type of values and name in lower case, fields of the classes that columns of the key
         have. A Java class that repeats a part of its key has the field with this class, so a record's field gets it; a
@@ -37,27 +37,27 @@ class SqlColumns:
     nested: Mapping[str, Mapping[str, NestedColumn]] = field(default_factory=dict)
 
     def key_field(self, type_name: str, name: str) -> pa.Field | None:
-        """The field of a name, in whatever case, that is a column of the key as well; None: there is none."""
+        """Return the key column of a field name, in whatever case; None if there is none."""
         return self.key_fields.get(type_name, {}).get(name.lower())
 
     def undecided(self, type_name: str) -> Iterator[pa.Field]:
-        """The key columns of a type whose class the cluster does not know."""
-        return (one for one in self.key_fields.get(type_name, {}).values() if undecided_class(one))
+        """Return the key columns of a type whose class is unknown to the cluster."""
+        return (field for field in self.key_fields.get(type_name, {}).values() if undecided_class(field))
 
     def refusal(self, type_name: str, name: str) -> str | None:
-        """Why a value of a field of that name cannot be stored, as the predicate of a sentence; None: it can."""
-        found = self.nested.get(type_name, {}).get(name.lower())
-        if found is None:
+        """Return why a field of that name cannot be stored, as the predicate of a sentence; None if it can."""
+        nested = self.nested.get(type_name, {}).get(name.lower())
+        if nested is None:
             return None
-        outer, _, inner = found.path.partition(".")
+        outer, _, inner = nested.path.partition(".")
         what = (
-            f"has the name of column {found.column}, which SQL reads from field {inner} of an object in field {outer}"
+            f"has the name of column {nested.column}, which SQL reads from field {inner} of an object in field {outer}"
         )
         return f"{what}: send this object instead of the flat field, or rename the field"
 
 
 def sql_columns(cache: CacheInfo, types: TypeSource) -> SqlColumns:
-    """The columns of a cache.
+    """Return the columns of a cache.
 
     :raises UnsupportedType: a Java class that no JSON is turned into.
     """
@@ -66,7 +66,8 @@ def sql_columns(cache: CacheInfo, types: TypeSource) -> SqlColumns:
     for entity in cache.query_entities:
         if java_code(entity.value_type) is None:
             key_fields[entity.value_type] = {
-                one.name.lower(): _of_key(cache, types, entity, one) for one in _key_columns(entity)
+                key_column.name.lower(): _of_key(cache, types, entity, key_column)
+                for key_column in _key_columns(entity)
             }
         for column in entity.fields:
             for type_name, path in object_paths(entity, column):
@@ -75,10 +76,14 @@ def sql_columns(cache: CacheInfo, types: TypeSource) -> SqlColumns:
 
 
 def _key_columns(entity: QueryEntity) -> Iterator[QueryField]:
-    """Columns of the key that are no paths: those of its fields, or the name of the whole key."""
-    listed = [one for one in entity.fields if (one.is_key or one.name == entity.key_field) and "." not in one.name]
+    """Yield the key's columns that are no paths: columns of its fields, or the name of the whole key."""
+    listed = [
+        column
+        for column in entity.fields
+        if (column.is_key or column.name == entity.key_field) and "." not in column.name
+    ]
     yield from listed
-    if entity.key_field and all(one.name != entity.key_field for one in listed):
+    if entity.key_field and all(column.name != entity.key_field for column in listed):
         yield QueryField(entity.key_field, entity.key_type, is_key=True)
 
 

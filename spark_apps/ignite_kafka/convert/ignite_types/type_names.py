@@ -14,12 +14,12 @@ class TypeNames:
         self._types = types
         self._by_id: dict[int, str] = {}
 
-    def known(self, type_name: str) -> bool:
-        """True if the cluster holds a binary type of that name."""
+    def is_known(self, type_name: str) -> bool:
+        """Return whether the cluster holds a binary type of that name."""
         return self._held(type_name) is not None
 
     def other(self, type_name: str) -> str | None:
-        """Another type, of the cluster or of a record before, whose id equals that of this name."""
+        """Return another type with the id of this name, of the cluster or of an earlier record; None without one."""
         type_id = java_hash(type_name.lower())
         if type_id not in self._by_id:
             self._by_id[type_id] = self._held(type_name) or type_name

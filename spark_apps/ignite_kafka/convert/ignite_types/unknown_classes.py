@@ -35,7 +35,7 @@ class UnknownClasses:
         return asked
 
     def decided(self, field: pa.Field) -> pa.Field:
-        """The field of a class that the cluster knows by now; else the field as it is."""
+        """Return the field of a class that the cluster knows by now; else the field as it is."""
         name = undecided_class(field)
         try:
             return _of_class(field, self._types.binary_type(java_hash(name.lower()))) if name else field
@@ -43,7 +43,7 @@ class UnknownClasses:
             return field
 
     def by_value(self, field: pa.Field, *, is_object: bool) -> pa.Field | None:
-        """The field as a value decides it: an object of the class, or whatever the cluster says of the class now.
+        """Return the field as a value decides it: an object of the class, or the cluster's answer by now.
 
         None: it is still open.
 
@@ -63,9 +63,13 @@ class UnknownClasses:
 
 
 def unknown_class(name: str) -> str:
-    """Why a value of an unknown class cannot be stored, as the predicate of a sentence, and what to do."""
+    """Return why a value of an unknown class cannot be stored, as the predicate of a sentence, and what to do."""
     what = f"is of class {name}, which the cluster does not know: a text fits only if this is an enum"
-    return f"{what}; register it (put an object that has one by a Java client), or let types_topic name the types of a source that has it"
+    remedy = (
+        "register it (put an object that has one by a Java client), or let types_topic name the types of a source that "
+        "has it"
+    )
+    return f"{what}; {remedy}"
 
 
 def _of_class(field: pa.Field, binary: BinaryType) -> pa.Field:
@@ -78,6 +82,6 @@ def _element(field: pa.Field) -> pa.Field:
 
 
 def _of_element(field: pa.Field, element: pa.Field) -> pa.Field:
-    """The field with that type, or with elements of that type."""
-    made = pa.field(field.name, pa.list_(element)) if pa.types.is_list(field.type) else element
-    return made.with_nullable(field.nullable)
+    """Return the field with a type, or with elements of the type."""
+    typed = pa.field(field.name, pa.list_(element)) if pa.types.is_list(field.type) else element
+    return typed.with_nullable(field.nullable)

@@ -1,4 +1,4 @@
-"""Types of keys and values as a source has seen them, where neither the cache's query entity nor binary metadata has them.
+"""Types of keys and values as a source has seen them, where neither query entity nor binary metadata has them.
 
 Binary metadata does not say the class of an object, enum or element within an object, nor what a field of class Object,
 List or Map holds. A source that decodes its entries notes them; what is of one class at a path is read as that class.
@@ -27,35 +27,35 @@ Objects = dict[str, dict[str, pa.Field | None]]
 """Fields by the names of binary types; None: of two classes in two places, which is left open."""
 
 
-def with_uses(known: EntryTypes, cache: CacheInfo, types: TypeSource, uses: Iterable[TypeUse]) -> EntryTypes:
-    """The types of a cache, completed by what was seen.
+def with_uses(entry_types: EntryTypes, cache: CacheInfo, types: TypeSource, uses: Iterable[TypeUse]) -> EntryTypes:
+    """Complete the types of a cache by the classes and types that were seen.
 
     :param uses: classes and types that the source of the records has seen: they decide what the query entity leaves
         open.
 
     :raises UnsupportedType: a class that no other format is turned into.
     """
-    seen = _Seen(cache, types, _names(uses), known.objects)
+    seen = _Seen(cache, types, _names(uses), entry_types.objects)
     if not seen.names:
-        return known
-    key = seen.refined("key", "", known.key)
-    value = seen.refined("value", "", known.value)
-    objects: dict[str, tuple[pa.Field, ...]] = dict(known.objects)
+        return entry_types
+    key = seen.refined("key", "", entry_types.key)
+    value = seen.refined("value", "", entry_types.value)
+    objects: dict[str, tuple[pa.Field, ...]] = dict(entry_types.objects)
     for side, root in (("key", key), ("value", value)):
         for type_name, fields in seen.objects(side, _name_of(root)).items():
-            declared = {one.name.lower(): one for one in known.objects.get(type_name, ())}
-            completed = {name.lower(): one for name, one in fields.items() if one is not None}
+            declared = {field.name.lower(): field for field in entry_types.objects.get(type_name, ())}
+            completed = {name.lower(): field for name, field in fields.items() if field is not None}
             objects[type_name] = tuple((declared | completed).values())
-    of_key = known.key_objects if key is known.key else frozenset({_name_of(key)} - {""})
-    return replace(known, key=key, value=value, objects=objects, key_objects=of_key)
+    of_key = entry_types.key_objects if key is entry_types.key else frozenset({_name_of(key)} - {""})
+    return replace(entry_types, key=key, value=value, objects=objects, key_objects=of_key)
 
 
 def _names(uses: Iterable[TypeUse]) -> dict[tuple[str, str], set[str]]:
-    """Side and path to the names of the classes seen there."""
-    found: dict[tuple[str, str], set[str]] = defaultdict(set)
+    """Map side and path to the names of the classes seen there."""
+    names: dict[tuple[str, str], set[str]] = defaultdict(set)
     for use in uses:
-        found[use.side, use.path].add(use.name)
-    return found
+        names[use.side, use.path].add(use.name)
+    return names
 
 
 def _name_of(root: pa.Field) -> str:
@@ -70,57 +70,59 @@ class _Seen:
     declared: Mapping[str, Sequence[pa.Field]]
 
     def objects(self, side: str, type_name: str) -> Objects:
-        """Fields of binary types that are more than the query entity and metadata say, from a type at a side's root on."""
-        found: Objects = {}
-        self._collect(side, "", type_name, found)
-        self._visit(side, "", found)
-        return found
+        """Return the fields of binary types that were completed, from a type at a side's root on."""
+        objects: Objects = {}
+        self._collect(side, "", type_name, objects)
+        self._visit(side, "", objects)
+        return objects
 
-    def refined(self, side: str, path: str, known: pa.Field) -> pa.Field:
-        """The field with what was seen where it is open; the field itself if nothing was, or nothing is open."""
-        kind = known.type
-        if is_a(known, ANY):
-            found = self._at(side, path, known.name, _name_of(known))
-            return known if found is None else found.with_nullable(known.nullable)
-        if is_a(known, REFUSED):  # metadata does not say of which enum a field is
-            return self._enum(side, path, known.name) or self._enums(side, path, known.name) or known
+    def refined(self, side: str, path: str, field: pa.Field) -> pa.Field:
+        """Return the field completed by what was seen; the field itself if nothing was seen or nothing is open."""
+        kind = field.type
+        if is_a(field, ANY):
+            by_use = self._at(side, path, field.name, _name_of(field))
+            return field if by_use is None else by_use.with_nullable(field.nullable)
+        if is_a(field, REFUSED):  # metadata does not say of which enum a field is
+            return self._enum(side, path, field.name) or self._enums(side, path, field.name) or field
         if pa.types.is_list(kind):
             element = self.refined(side, f"{path}[]", kind.value_field)
             if element is kind.value_field:
-                return known
+                return field
             return (
-                known.with_type(pa.list_(element)) if mark_of(known) == "collection" else _objects(known.name, element)
+                field.with_type(pa.list_(element)) if mark_of(field) == "collection" else _objects(field.name, element)
             )
         if pa.types.is_map(kind):
             key, item = (
-                self.refined(side, f"{path}{{{part}}}", one)
-                for part, one in (("key", kind.key_field), ("value", kind.item_field))
+                self.refined(side, f"{path}{{{part}}}", child)
+                for part, child in (("key", kind.key_field), ("value", kind.item_field))
             )
-            return known.with_type(pa.map_(key.with_nullable(False), item))
-        return known
+            return field.with_type(pa.map_(key.with_nullable(False), item))
+        return field
 
-    def _visit(self, side: str, path: str, found: Objects) -> None:
+    def _visit(self, side: str, path: str, objects: Objects) -> None:
         """Collect the fields of all objects at a path, and within the containers there."""
         for name in sorted(self.names.get((side, path), ())):
-            self._collect(side, path, name, found)
+            self._collect(side, path, name, objects)
         for inner in (f"{path}[]", f"{path}{{key}}", f"{path}{{value}}"):
             if (side, inner) in self.names:
-                self._visit(side, inner, found)
+                self._visit(side, inner, objects)
 
-    def _collect(self, side: str, path: str, type_name: str, found: Objects) -> None:
+    def _collect(self, side: str, path: str, type_name: str, objects: Objects) -> None:
         binary = self._held(type_name)
         if binary is None or binary.is_enum:
             return
-        fields = found.setdefault(binary.name, {})
-        declared = {one.name.lower(): one for one in self.declared.get(binary.name, ())}
-        for one in binary.fields:
-            where = f"{path}.{one.name}" if path else one.name
-            known = metadata_field(one, binary.name, declared.get(one.name.lower()))
-            made = self.refined(side, where, known)
-            if not made.equals(known, check_metadata=True):
-                before = fields.setdefault(one.name, made)
-                fields[one.name] = made if before is not None and before.equals(made, check_metadata=True) else None
-            self._visit(side, where, found)
+        fields = objects.setdefault(binary.name, {})
+        declared = {arrow_field.name.lower(): arrow_field for arrow_field in self.declared.get(binary.name, ())}
+        for binary_field in binary.fields:
+            where = f"{path}.{binary_field.name}" if path else binary_field.name
+            field = metadata_field(binary_field, binary.name, declared.get(binary_field.name.lower()))
+            refined = self.refined(side, where, field)
+            if not refined.equals(field, check_metadata=True):
+                before = fields.setdefault(binary_field.name, refined)
+                fields[binary_field.name] = (
+                    refined if before is not None and before.equals(refined, check_metadata=True) else None
+                )
+            self._visit(side, where, objects)
 
     def _held(self, type_name: str) -> BinaryType | None:
         if not type_name or type_name == OTHER or type_name.startswith(("java.", "[")):
@@ -131,12 +133,12 @@ class _Seen:
             return None
 
     def _only(self, side: str, path: str) -> str:
-        """The only class at a path; empty if several were seen, or none that has a name."""
-        found = self.names.get((side, path), {OTHER})
-        return "" if len(found) > 1 or OTHER in found else next(iter(found))
+        """Return the only class at a path; empty if several were seen, or one without a name."""
+        names = self.names.get((side, path), {OTHER})
+        return "" if len(names) > 1 or OTHER in names else next(iter(names))
 
     def _at(self, side: str, path: str, name: str, inner: str) -> pa.Field | None:
-        """The field of the only class at a path; None without one.
+        """Return the field of the only class at a path; None without one.
 
         :param inner: binary type of objects whose class was not seen.
         """
@@ -158,18 +160,18 @@ class _Seen:
         return self._at(side, path, name, inner) or any_kind(name, inner)
 
     def _enum(self, side: str, path: str, name: str) -> pa.Field | None:
-        """The field of the only enum at a path."""
+        """Return the field of the only enum at a path."""
         only = self._only(side, path)
-        made = class_field(self.cache, self.types, name, only) if only and not only.startswith("[") else None
-        return made if made is not None and mark_of(made) == "enum" else None
+        field = class_field(self.cache, self.types, name, only) if only and not only.startswith("[") else None
+        return field if field is not None and mark_of(field) == "enum" else None
 
     def _enums(self, side: str, path: str, name: str) -> pa.Field | None:
-        """The field of an array of the only enum at the path of its elements."""
+        """Return the field of an array of the only enum at the path of its elements."""
         element = self._enum(side, f"{path}[]", "item")
         return None if element is None else pa.field(name, pa.list_(element))
 
 
 def _objects(name: str, element: pa.Field) -> pa.Field:
-    """The field of an Object[], marked as one if an array of such elements would be of another class."""
-    made = pa.field(name, pa.list_(element))
-    return made if metadata_code(made) == codes.OBJECT_ARRAY else objects_of(name, element)
+    """Return the field of an Object[], marked if an array of such elements would be of another class."""
+    field = pa.field(name, pa.list_(element))
+    return field if metadata_code(field) == codes.OBJECT_ARRAY else objects_of(name, element)

@@ -43,7 +43,7 @@ class JsonConverter:
         self._form = form or JsonFormat()
 
     def check(self, context: SideContext) -> None:
-        """Raise UnsupportedType when a type that the cache's query entities name has a field that JSON cannot hold.
+        """Raise UnsupportedType if a type of the cache's query entities has a field that JSON cannot hold.
 
         Types that no query entity names show themselves with their first entry: :meth:`convert` raises then.
         """
@@ -70,10 +70,10 @@ class JsonConverter:
                 )
 
     def register(self, context: SideContext) -> None:
-        """JSON without schemas has nothing to register."""
+        """Do nothing: JSON without schemas has nothing to register."""
 
     def convert(self, values: pa.Array, kind: TypeRef, context: SideContext) -> pa.BinaryArray:
-        """JSON of each value.
+        """Return JSON of each value.
 
         :raises ValueNotWritten: a value that JSON cannot hold, or a decimal that has no exact form at its declared
             scale: names cache and field.
@@ -89,30 +89,30 @@ class JsonConverter:
             return text(values, field, self._form)
 
     def key_kinds(self, group: EntryGroup, keys: pa.BinaryArray, context: SideContext) -> set[KeyKind]:
-        """Kinds of the keys of a group."""
+        """Return the kinds of the keys of a group."""
         return proved_kinds(group, keys, self, context)
 
     def key_forms(self, keys: Sequence[bytes], kinds: Collection[KeyKind], context: SideContext) -> list[list[bytes]]:
-        """For each JSON text the keys of Ignite, not wrapped, of these kinds that it may be of."""
+        """Return, for each JSON text, its possible Ignite keys of these kinds, not wrapped."""
         unscaled = self._form.decimal_format == "BASE64"
         forms = KeyForms(kinds, context.cache, context.types, context.enums, unscaled=unscaled)
-        found = []
+        forms_of_keys = []
         for key in keys:
             try:
-                found.append(
+                forms_of_keys.append(
                     forms.of(json.loads(key, parse_int=json_integer, parse_float=Decimal, parse_constant=Decimal))
                 )
             except (ValueError, RecursionError):
-                found.append([])
-        return found
+                forms_of_keys.append([])
+        return forms_of_keys
 
     def key_types(self, group: EntryGroup, keys: pa.BinaryArray) -> set[KeyType]:
-        """Types of the keys of a group."""
+        """Return the types of the keys of a group."""
         return key_types_of(group, keys, self._form.decimal_format)
 
 
 def declared_types(cache: CacheInfo, types: TypeSource, part: str) -> Iterator[BinaryType]:
-    """Binary types of keys, or values, that the cache's query entities name and the cluster already knows."""
+    """Return the binary types of keys, or values, named by the cache's query entities and known to the cluster."""
     names = {entity.key_type if part == "key" else entity.value_type for entity in cache.query_entities}
     for name in sorted(names):
         try:

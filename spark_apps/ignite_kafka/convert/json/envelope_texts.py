@@ -20,8 +20,8 @@ def head_of(text: bytes) -> bytes:
 
     Empty if the record has another layout.
     """
-    found = split_head(text)
-    return b"" if found is None else found[0]
+    parts = split_head(text)
+    return b"" if parts is None else parts[0]
 
 
 def split_head(text: bytes) -> tuple[bytes, str] | None:
@@ -46,13 +46,13 @@ def split_head(text: bytes) -> tuple[bytes, str] | None:
 
 def member_texts(text: str) -> dict[str, str]:
     """Return the JSON texts of an object's members; `text` is known to be one object."""
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     at = text.index("{")
     while text[at] != "}":
         name, at = _DECODER.raw_decode(text, text.index('"', at))
         begin = text.index(":", at) + 1
         begin += len(text[begin:]) - len(text[begin:].lstrip(SPACE))
         _, end = _DECODER.raw_decode(text, begin)
-        found[name] = text[begin:end]
+        texts[name] = text[begin:end]
         at = end + len(text[end:]) - len(text[end:].lstrip(SPACE))
-    return found
+    return texts

@@ -24,13 +24,13 @@ _MEMBERS = frozenset({"schema", "payload"})
 
 
 def envelopes(texts: pa.BinaryArray) -> RowIndex:
-    """RowIndex of the JSON texts, none null, that are envelopes."""
+    """Return the rows of JSON texts, none null, that are envelopes."""
     begin = np.flatnonzero(np.asarray(pc.match_substring_regex(texts, BEGINS)))
     return np.array([row for row in begin.tolist() if _is_envelope(texts[row].as_py())], np.int64)
 
 
 def refusal(side: str) -> str:
-    """Why a record whose `side`, key or value, is an envelope is bad."""
+    """Return the reason against a record whose `side`, key or value, is an envelope."""
     return (
         "an object of schema and payload, as Kafka Connect's JsonConverter writes by default: set schemas.enable to "
         f"true, or to auto where other records are plain, in {side}_converter_config ({side}.converter.schemas.enable "
@@ -39,9 +39,10 @@ def refusal(side: str) -> str:
 
 
 def are_columns(cache: CacheInfo, side: str) -> bool:
-    """True if the cache's query entity declares schema and payload as columns of its keys or values, so that they are data."""
+    """Return whether the cache's query entity declares schema and payload as columns, so that they are data."""
     names = (
-        {one.name.lower() for one in entity.fields if one.is_key == (side == "key")} for entity in cache.query_entities
+        {field.name.lower() for field in entity.fields if field.is_key == (side == "key")}
+        for entity in cache.query_entities
     )
     return any(columns >= _MEMBERS for columns in names)
 

@@ -19,15 +19,15 @@ _QUOTE = pa.scalar('"')
 
 
 def have_one_form(array: pa.FloatingPointArray) -> bool:
-    """True if polars' serializer writes every value of the array as Jackson does."""
+    """Return whether polars' serializer writes every value of the array as Jackson does."""
     size = np.abs(np.asarray(array.fill_null(0)))
     return bool(((size == 0) | ((size >= _PLAIN_FROM) & (size < _PLAIN_TO))).all())
 
 
 def floats(array: pa.FloatingPointArray) -> pa.BinaryArray:
-    """JSON of each value; null is the four bytes ``null``. NaN and the infinities are in quotes."""
-    made = java_text(array)
+    """Return JSON of each value; null is the four bytes ``null``. NaN and the infinities are in quotes."""
+    texts = java_text(array)
     finite = pc.is_finite(array).fill_null(True)
     if not pc.all(finite, min_count=0).as_py():
-        made = pc.if_else(finite, made, pc.binary_join_element_wise(_QUOTE, made, _QUOTE, _NOTHING))
-    return made.fill_null("null").cast(_BINARY)
+        texts = pc.if_else(finite, texts, pc.binary_join_element_wise(_QUOTE, texts, _QUOTE, _NOTHING))
+    return texts.fill_null("null").cast(_BINARY)

@@ -1,4 +1,4 @@
-"""Many JSON records parsed at once by Arrow, as strictly as one by one.
+"""Parsing of many JSON records at once by Arrow, as strictly as one by one.
 
 The few on which that fails are found by halving.
 
@@ -37,7 +37,7 @@ _SMALLEST = 32  # a call of the parser costs as much as ten rows one by one, and
 def parsed(
     texts: pa.BinaryArray, kind: pa.DataType, *, ignore: bool = False
 ) -> Iterator[tuple[slice, pa.Array | None]]:
-    """Runs of rows in order, each with its values as the plain JSON type `kind`.
+    """Yield the runs of rows in order, each with its values as the plain JSON type `kind`.
 
     None for rows that only rows can judge.
 
@@ -45,7 +45,7 @@ def parsed(
     :param ignore: pass over members of objects that the struct lacks; else they are for rows to judge.
     """
     if pa.types.is_struct(kind):
-        texts = _trimmed(texts)
+        texts = _trim(texts)
         fit = _are_objects(texts)
         schema = pa.schema(list(kind))
         whole = pc.binary_join_element_wise(texts, _NOTHING, _LINE)
@@ -57,17 +57,17 @@ def parsed(
         if not fit[run.start]:
             yield run, None
             continue
-        for part, table in _halved(whole, run, schema, "ignore" if ignore else "error"):
+        for part, table in _halve(whole, run, schema, "ignore" if ignore else "error"):
             if table is None:
                 yield part, None
             elif pa.types.is_struct(kind):
-                columns = [_one(column) for column in table.columns]
+                columns = [_whole(column) for column in table.columns]
                 yield part, pa.StructArray.from_arrays(columns, fields=list(kind))
             else:
-                yield part, _one(table.column(0))
+                yield part, _whole(table.column(0))
 
 
-def _halved(
+def _halve(
     whole: pa.BinaryArray, rows: slice, schema: pa.Schema, unexpected: str
 ) -> Iterator[tuple[slice, pa.Table | None]]:
     waiting = [rows]
@@ -82,7 +82,7 @@ def _halved(
 
 
 def _read(texts: pa.BinaryArray, schema: pa.Schema, unexpected: str) -> pa.Table | None:
-    """A table of as many rows as there are texts, or None."""
+    """Return a table of as many rows as there are texts, or None."""
     offsets = np.frombuffer(texts.buffers()[1], np.int32, len(texts) + 1, texts.offset * 4)
     block = texts.buffers()[2].slice(int(offsets[0]), int(offsets[-1] - offsets[0]))
     if _NULL_RECORD.search(block) or not np.frombuffer(block, np.uint8).all():  # Arrow takes a zero byte for the end
@@ -99,32 +99,32 @@ def _read(texts: pa.BinaryArray, schema: pa.Schema, unexpected: str) -> pa.Table
     return table if table.num_rows == len(texts) else None
 
 
-def _trimmed(texts: pa.BinaryArray) -> pa.BinaryArray:
+def _trim(texts: pa.BinaryArray) -> pa.BinaryArray:
     if _are_objects(texts).all():
         return texts
     return pc.ascii_trim(texts.view(pa.string()), " \t\r\n").view(_BINARY)
 
 
 def _are_objects(texts: pa.BinaryArray) -> Mask:
-    """True for texts whose first byte is { and whose last is }."""
+    """Mark texts with { as first byte and } as last."""
     offsets = np.frombuffer(texts.buffers()[1], np.int32, len(texts) + 1, texts.offset * 4)
     data = texts.buffers()[2]
     if data is None or not data.size:
         return np.zeros(len(texts), bool)
     letters = np.frombuffer(data, np.uint8)
-    there = offsets[1:] > offsets[:-1]
+    nonempty = offsets[1:] > offsets[:-1]
     first = letters[np.minimum(offsets[:-1], letters.size - 1)]
     last = letters[offsets[1:] - 1]
-    fit: Mask = there & (first == ord("{")) & (last == ord("}"))
+    fit: Mask = nonempty & (first == ord("{")) & (last == ord("}"))
     return fit
 
 
 def _runs(flags: Mask) -> Iterator[slice]:
-    """Runs of equal flags."""
+    """Yield the runs of equal flags."""
     if flags.size:
         cuts = [0, *(np.flatnonzero(np.diff(flags)) + 1).tolist(), flags.size]
         yield from (slice(a, b) for a, b in itertools.pairwise(cuts))
 
 
-def _one(column: pa.ChunkedArray) -> pa.Array:
+def _whole(column: pa.ChunkedArray) -> pa.Array:
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()

@@ -33,7 +33,7 @@ _MARKED = {"char": pa.uint16(), "time": pa.int64(), "date": pa.int64(), "uuid": 
 
 
 def parsed_as(field: pa.Field, form: JsonFormat) -> pa.DataType | None:
-    """The plain JSON type that the field's values are parsed as; None where only rows can hold them."""
+    """Return the plain JSON type that the field's values are parsed as; None where only rows can hold them."""
     kind = field.type
     mark = mark_of(field)
     if is_open(field):
@@ -58,12 +58,12 @@ def parsed_as(field: pa.Field, form: JsonFormat) -> pa.DataType | None:
     if pa.types.is_struct(kind):
         inner = [(spelling(child), parsed_as(child, form)) for child in kind]
         nothing = all(map(is_open, kind))
-        return None if nothing or any(one is None for _, one in inner) else pa.struct(inner)
+        return None if nothing or any(child_type is None for _, child_type in inner) else pa.struct(inner)
     return None if pa.types.is_map(kind) else kind
 
 
 def narrowed(field: pa.Field, texts: pa.BinaryArray) -> pa.Field:
-    """The field without the optional members of wide objects that no text has.
+    """Return the field without the optional members of wide objects that no text has.
 
     Each column costs time, also one of nulls.
 
@@ -90,12 +90,12 @@ def _with_members(field: pa.Field, names: set[bytes]) -> pa.Field:
         return field.with_type(pa.list_(_with_members(kind.value_field, names)))
     if not pa.types.is_struct(kind):
         return field
-    kept = [one for one in kind if not is_optional(one) or spelling(one).encode() in names]
-    return field.with_type(pa.struct([_with_members(one, names) for one in kept or list(kind)[:1]]))
+    kept = [child for child in kind if not is_optional(child) or spelling(child).encode() in names]
+    return field.with_type(pa.struct([_with_members(child, names) for child in kept or list(kind)[:1]]))
 
 
 def typed(array: pa.Array, field: pa.Field) -> tuple[pa.Array, Mask]:
-    """A parsed column as its field's type, and the rows that hold what the form does not allow.
+    """Convert a parsed column to its field's type, and mark rows with values that the form does not allow.
 
     Those come out as anything.
     """
@@ -111,7 +111,7 @@ def typed(array: pa.Array, field: pa.Field) -> tuple[pa.Array, Mask]:
     if mark == "time":
         return sql_times_from_json(array)
     if mark == "uuid":
-        return array, ~_filled(pc.match_substring_regex(array, UUID_FORM), True)
+        return array, ~_fill(pc.match_substring_regex(array, UUID_FORM), True)
     if mark == "enum":
         return _enum(array, field)
     if pa.types.is_timestamp(kind):
@@ -119,7 +119,7 @@ def typed(array: pa.Array, field: pa.Field) -> tuple[pa.Array, Mask]:
     if pa.types.is_date32(kind):
         return array.view(kind), right
     if pa.types.is_floating(kind):
-        return array, ~_filled(pc.is_finite(array), True)
+        return array, ~_fill(pc.is_finite(array), True)
     if pa.types.is_binary(kind):
         return bytes_from_json(array)
     if pa.types.is_decimal(kind):
@@ -143,7 +143,7 @@ def _struct(array: pa.StructArray, field: pa.Field) -> tuple[pa.Array, Mask]:
     if missing is not None:
         wrong &= ~np.asarray(missing)
     if not fields:
-        return pa.array([None if gone else {} for gone in _filled(array.is_null(), True)], pa.struct([])), wrong
+        return pa.array([None if gone else {} for gone in _fill(array.is_null(), True)], pa.struct([])), wrong
     return pa.StructArray.from_arrays(columns, fields=fields, mask=missing), wrong
 
 
@@ -159,12 +159,12 @@ def _list(array: pa.ListArray, field: pa.Field) -> tuple[pa.Array, Mask]:
 
 
 def _enum(array: pa.Array, field: pa.Field) -> tuple[pa.Array, Mask]:
-    """Ordinals of constants by their names."""
+    """Return the ordinals of constants by their names."""
     forms = enum_forms(field)
-    found = pc.index_in(array, value_set=pa.array(list(forms), pa.string()))
-    wrong = np.asarray(found.is_null()) & np.asarray(array.is_valid())
-    return pa.array(list(forms.values()), pa.int32()).take(found), wrong
+    places = pc.index_in(array, value_set=pa.array(list(forms), pa.string()))
+    wrong = np.asarray(places.is_null()) & np.asarray(array.is_valid())
+    return pa.array(list(forms.values()), pa.int32()).take(places), wrong
 
 
-def _filled(flags: pa.BooleanArray, value: bool) -> Mask:
+def _fill(flags: pa.BooleanArray, value: bool) -> Mask:
     return np.asarray(flags.fill_null(value))

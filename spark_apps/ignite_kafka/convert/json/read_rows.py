@@ -1,4 +1,4 @@
-"""JSON records one by one: for types that columns cannot hold, and for the reason why a record is bad."""
+"""Reading of JSON records one by one: for types that columns cannot hold, and for the reason why a record is bad."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ..rules.exact_numbers import is_strict
 from ..rules.marked_fields import ANY, OBJECT, REASON, REFUSED, UNKNOWN, column_class, is_a, is_open, undecided_class
 from ..rules.parsed_json import QUOTED_FLOATS, Number, QuotedFloat, kind_of
 from .values import (
-    Doubled,
+    DuplicateNames,
     Read,
     Refused,
     constant_of,
@@ -40,7 +40,7 @@ _QUOTED_OR_ZEROS = re.compile(rb'"(?:[^"\\]|\\.)*(?:"|\\?\Z)|(?<![\w.+-])(-?)0+(
 
 
 class Typed:
-    """A value of a field that holds any: with the field that its own kind gave it."""
+    """A value of a field that holds any kind, with the field of its own kind."""
 
     __slots__ = ("field", "value")
 
@@ -50,13 +50,13 @@ class Typed:
 
 
 def parse(text: bytes, *, doubled: bool = False) -> Any:
-    """The JSON value of a record: numbers as :class:`Number`.
+    """Parse the JSON value of a record: numbers as :class:`Number`.
 
     Raises Refused for whatever is not exactly one JSON value.
 
     Numbers may have leading zeros, as for Kafka's JsonConverter.
 
-    :param doubled: an object in which a name stands twice is a :class:`Doubled`; else it is refused.
+    :param doubled: an object in which a name stands twice is a :class:`DuplicateNames`; else it is refused.
     """
     if not text:
         raise Refused("no bytes at all, which is no JSON value (a tombstone is null, not empty)")
@@ -74,15 +74,15 @@ def parse(text: bytes, *, doubled: bool = False) -> Any:
 
 
 def without_leading_zeros(text: bytes) -> bytes:
-    """A JSON text whose numbers may have leading zeros, which JSON does not allow, without them: 007 is 7.
+    """Remove leading zeros, which JSON does not allow, from the numbers of a JSON text: 007 is 7.
 
     Texts in quotes stay.
     """
-    return _QUOTED_OR_ZEROS.sub(lambda found: found[0] if found[1] is None else found[1], text)
+    return _QUOTED_OR_ZEROS.sub(lambda matched: matched[0] if matched[1] is None else matched[1], text)
 
 
 def is_json(text: bytes) -> bool:
-    """Whether it is exactly one JSON value, in which an object may have a name twice."""
+    """Return whether a text is exactly one JSON value, in which an object may have a name twice."""
     try:
         parse(text, doubled=True)
     except Refused:
@@ -92,12 +92,12 @@ def is_json(text: bytes) -> bool:
 
 def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
-    return members if len(members) == len(pairs) else Doubled(pairs)
+    return members if len(members) == len(pairs) else DuplicateNames(pairs)
 
 
 def _members_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = _members(pairs)
-    if type(members) is Doubled:
+    if type(members) is DuplicateNames:
         members.refuse()
     return members
 
@@ -113,7 +113,7 @@ _DECODER, _DOUBLED_TOO = (
 
 
 class RowReader:
-    """Values of parsed JSON for a field; fields that objects lack are learned by `objects` on the way."""
+    """Reader of parsed JSON as values of a field; `objects` learns the fields that it lacks."""
 
     def __init__(self, objects: ObjectTypes, form: JsonFormat) -> None:
         self._objects = objects
@@ -122,24 +122,23 @@ class RowReader:
         self._depth = 0
         self._members: dict[str, dict[str, tuple[str, Read]]] = {}
         self._required: dict[str, tuple[str, ...]] = {}
-        self._kinds: dict[
-            tuple[str, str], tuple[pa.Field, Read]
-        ] = {}  # of values of any type, by type name and JSON kind
+        # of values of any type, by type name and JSON kind
+        self._kinds: dict[tuple[str, str], tuple[pa.Field, Read]] = {}
 
     def forget(self) -> None:
-        """Look at the types again: what a bad record taught was taken back."""
+        """Forget readers of types, because what a bad record taught was taken back."""
         self._members = {}
         self._required = {}
 
     def value(self, item: Any, field: pa.Field) -> Any:
-        """The value for :func:`~ignite_kafka.convert.ignite_types.row_encoder.array_of`.
+        """Return the value for :func:`~ignite_kafka.convert.ignite_types.row_encoder.array_of`.
 
         Raises Refused, which names the field.
         """
         return self.reader(field)(item)
 
     def reader(self, field: pa.Field) -> Read:
-        """The reader of the field's values."""
+        """Return the reader of the field's values."""
         read = self._not_null(field)
         if field.nullable:
             return lambda item: None if item is None else read(item)
@@ -174,38 +173,38 @@ class RowReader:
         return scalar_reader(kind, mark, strict=is_strict(field))
 
     def _any_list(self, type_name: str, read: Read, item: Any) -> list[Any]:
-        """A list whose elements determine their own types.
+        """Read a list whose elements determine their own types.
 
         NaN is a number unless other texts are met, in it or in lists before.
         """
-        if type(item) is list and any(type(one) is str for one in item):
-            met = self._objects.lists.get(type_name)
-            numbers = any(type(one) is Number for one in item)
-            others = any(one not in QUOTED_FLOATS for one in item if type(one) is str)
-            alone = not numbers and all(one is None or type(one) is str for one in item)
-            if others and met != "text":
+        if type(item) is list and any(type(element) is str for element in item):
+            content = self._objects.lists.get(type_name)
+            numbers = any(type(element) is Number for element in item)
+            others = any(element not in QUOTED_FLOATS for element in item if type(element) is str)
+            alone = not numbers and all(element is None or type(element) is str for element in item)
+            if others and content != "text":
                 self._objects.remember(type_name, "text")
-            elif not others and (numbers or (alone and met != "text" and not self._objects.of_key(type_name))):
-                if met is None or (numbers and met == "guess"):
+            elif not others and (numbers or (alone and content != "text" and not self._objects.of_key(type_name))):
+                if content is None or (numbers and content == "guess"):
                     self._objects.remember(type_name, "number" if numbers else "guess")
-                item = [QuotedFloat(one) if type(one) is str else one for one in item]
+                item = [QuotedFloat(element) if type(element) is str else element for element in item]
         return _list(read, item)
 
     def _any(self, type_name: str, item: Any) -> Typed:
         kind = type_name, _json_kind(item)
-        known = self._kinds.get(kind)
-        if known is None:
+        entry = self._kinds.get(kind)
+        if entry is None:
             field = kind_of(item, type_name)
-            known = self._kinds[kind] = field, self._not_null(field)
-        field, read = known
+            entry = self._kinds[kind] = field, self._not_null(field)
+        field, read = entry
         self._objects.hint(type_name, field)
         return Typed(field, self._deeper(read, item) if type(item) is list else read(item))  # objects count themselves
 
     def _object(self, type_name: str, item: Any) -> dict[str, Any]:
-        if type(item) is str and not self._objects.names.known(type_name) and not self._objects.written(type_name):
+        if type(item) is str and not self._objects.names.is_known(type_name) and not self._objects.written(type_name):
             refuse(unknown_class(type_name))
-        made: dict[str, Any] = self._deeper(partial(self._fields, type_name), expect(dict, "object", item))
-        return made
+        members: dict[str, Any] = self._deeper(partial(self._fields, type_name), expect(dict, "object", item))
+        return members
 
     def _deeper(self, read: Read, item: Any) -> Any:
         if self._depth == MAX_DEPTH:
@@ -217,21 +216,21 @@ class RowReader:
             self._depth -= 1
 
     def _fields(self, type_name: str, item: dict[str, Any]) -> dict[str, Any]:
-        made: dict[str, Any] = {}
+        members: dict[str, Any] = {}
         for name, member in item.items():
-            label, read = self._known(type_name).get(name) or self._member(type_name, name, member)
+            label, read = self._members_of(type_name).get(name) or self._member(type_name, name, member)
             try:
                 value = None if member is None else self._read(type_name, label, read, member)
-                if value is not None and made.get(label) is not None:
+                if value is not None and members.get(label) is not None:
                     refuse(f"and {label} are one field for Ignite, which does not tell upper from lower case")
             except Refused as error:
                 raise error.within(name) from None
-            if value is not None or label not in made:
-                made[label] = value
+            if value is not None or label not in members:
+                members[label] = value
         for required in self._names_required(type_name):
-            if made.get(required) is None:
+            if members.get(required) is None:
                 raise self._null_error(type_name, required).within(required)
-        return made
+        return members
 
     def _null_error(self, type_name: str, name: str) -> Refused:
         field = self._objects.field(type_name, name)
@@ -239,21 +238,21 @@ class RowReader:
         return Refused(unknown_class(unknown), of_value=True) if unknown else null_error()
 
     def _names_required(self, type_name: str) -> tuple[str, ...]:
-        """Names of the fields that may not be null.
+        """Return the names of the fields that may not be null.
 
         Kept until a type changes, as small objects may be of a type of many fields.
         """
-        self._known(type_name)
-        found = self._required.get(type_name)
-        if found is None:
+        self._members_of(type_name)
+        names = self._required.get(type_name)
+        if names is None:
             if not self._objects.written(type_name):
                 refuse(f"is an object of {type_name}, of which no field is known yet")
-            found = tuple(field.name for field in self._objects.fields(type_name) if not field.nullable)
-            self._required[type_name] = found
-        return found
+            names = tuple(field.name for field in self._objects.fields(type_name) if not field.nullable)
+            self._required[type_name] = names
+        return names
 
     def _read(self, type_name: str, label: str, read: Read, member: Any) -> Any:
-        """The member's value; the first other text, or number, settles a guessed type."""
+        """Read a member's value; the first other text, or number, settles a guessed type."""
         try:
             value = read(member)
         except Refused:
@@ -265,8 +264,8 @@ class RowReader:
             self._objects.settle(type_name, label)
         return value
 
-    def _known(self, type_name: str) -> dict[str, tuple[str, Read]]:
-        """Readers of the members of a type's objects, by their names in JSON; dropped when a type changes."""
+    def _members_of(self, type_name: str) -> dict[str, tuple[str, Read]]:
+        """Return the readers of a type's members by their names in JSON; dropped when a type changes."""
         if self._version != self._objects.version:
             self._members = {}
             self._required = {}
@@ -300,18 +299,18 @@ class RowReader:
         read = self._not_null(field)
         if column := column_class(field):
             read = partial(_of_column, read, column)
-        found = self._known(type_name)[name] = field.name, read
-        return found
+        entry = self._members_of(type_name)[name] = field.name, read
+        return entry
 
 
 def _holds_objects(item: Any) -> bool:
-    """True for an object, and for an array whose first element that is not null is one."""
-    one = next((one for one in item if one is not None), None) if type(item) is list else item
-    return isinstance(one, dict)
+    """Return True for an object, and for an array whose first element other than null is one."""
+    first = next((first for first in item if first is not None), None) if type(item) is list else item
+    return isinstance(first, dict)
 
 
 def _of_column(read: Read, java_type: str, item: Any) -> Any:
-    """The value of a field that is a column of the key, too: what is refused names the column's class."""
+    """Read a field that is also a column of the key; an error names the column's class."""
     try:
         return read(item)
     except Refused as error:
@@ -319,7 +318,7 @@ def _of_column(read: Read, java_type: str, item: Any) -> Any:
 
 
 def _json_kind(item: Any) -> str:
-    """What decides the field that a value of parsed JSON gives: its class, and whether a number is a fraction."""
+    """Return the kind of a parsed JSON value: its class, and whether a number is a fraction."""
     kind = type(item)
     if kind is Number:
         return "fraction" if "." in item or "e" in item or "E" in item else "integer"
@@ -327,31 +326,31 @@ def _json_kind(item: Any) -> str:
 
 
 def _list(read: Read, item: Any) -> list[Any]:
-    made: list[Any] = []
+    values: list[Any] = []
     try:
-        for one in expect(list, "array", item):
-            made.append(read(one))
+        for element in expect(list, "array", item):
+            values.append(read(element))
     except Refused as error:
-        raise error.within(f"[{len(made)}]") if type(item) is list else error from None
-    return made
+        raise error.within(f"[{len(values)}]") if type(item) is list else error from None
+    return values
 
 
 def report_list_guesses(objects: ObjectTypes) -> None:
     """Warn, once for each, of lists that were read as doubles because of texts such as NaN alone."""
-    for type_name, met in objects.lists.items():
-        if met == "guess":
+    for type_name, content in objects.lists.items():
+        if content == "guess":
             emit(FLOAT_GUESSED, type=type_name, field="(list element)", kind="double")
             objects.lists[type_name] = "number"
 
 
 def _map(read_key: Read, read_item: Read, item: Any) -> list[tuple[Any, Any]]:
-    """An object, or an array of [key, value] as JsonConverter writes maps whose keys are not all texts."""
-    made = []
+    """Read an object, or an array of [key, value] as JsonConverter writes maps whose keys are not all texts."""
+    pairs = []
     for pair in item.items() if type(item) is dict else expect(list, "object", item):
         if type(pair) not in (list, tuple) or len(pair) != 2:
             refuse("is an array of something else than [key, value] where a map is due")
         try:
-            made.append((read_key(pair[0]), read_item(pair[1])))
+            pairs.append((read_key(pair[0]), read_item(pair[1])))
         except Refused as error:
             raise error.within(repr(pair[0])[1:-1] if type(pair[0]) is str else str(pair[0])) from None
-    return made
+    return pairs

@@ -1,4 +1,4 @@
-"""JSON texts of one side of a topic's records (keys or values) to values in Ignite's binary format."""
+"""Conversion of JSON texts of one side of records, keys or values, to values in Ignite's binary format."""
 
 from __future__ import annotations
 
@@ -63,10 +63,10 @@ class JsonReader:
         self._choice = _Choice(chosen, alone)
         self._enveloped = enveloped
         self._date_zone = date_zone
-        self._met: set[str] = set()
+        self._seen: set[str] = set()
 
     def read(self, texts: pa.BinaryArray) -> ConvertedSide:
-        """All texts, which are not null.
+        """Read all texts, none null.
 
         :raises TypeClash: a query entity declares a field otherwise than the cluster's binary metadata.
         """
@@ -95,7 +95,7 @@ class JsonReader:
         raise AssertionError("the types of a batch change each time it is read")
 
     def _by_kind(self, texts: pa.BinaryArray) -> ConvertedSide:
-        """Values whose JSON kind gives their type: all of one kind are read as one column."""
+        """Read values whose JSON kind decides their type: all of one kind as one column."""
         name = str(self._root.metadata[TYPE_NAME], "utf-8")
         if not len(texts):
             return ConvertedSide(_NONE, texts, ())
@@ -117,7 +117,7 @@ class JsonReader:
         return concat_sides(sides, places)
 
     def _with_floats(self, trimmed: pa.StringArray, kinds: np.ndarray, name: str) -> np.ndarray:
-        """The kinds, with those of "NaN", "Infinity" and "-Infinity" by what else was met.
+        """Return the kinds, with those of "NaN", "Infinity" and "-Infinity" by the other kinds seen.
 
         Converter `json` writes such doubles so.
 
@@ -126,24 +126,24 @@ class JsonReader:
         """
         quoted = np.asarray(pc.is_in(trimmed, value_set=pa.array([f'"{text}"' for text in QUOTED_FLOATS])))
         if np.isin(kinds, ("1", ".")).any():
-            self._met.add(".")
+            self._seen.add(".")
         if np.any((kinds == '"') & ~quoted & np.asarray(pc.starts_with(trimmed, '"'))):
-            self._met.add('"')
+            self._seen.add('"')
         if not quoted.any():
             return kinds
         of_key = self._objects.of_key(name)
-        if not self._met:
+        if not self._seen:
             guess = '"' if of_key else "."
-            self._met.add(guess)
+            self._seen.add(guess)
             kind = code_name(type_code(kind_of(_EXAMPLES[guess], name)))
             emit(FLOAT_GUESSED, type=name, field=f"(whole {'key' if of_key else 'value'})", kind=kind)
-        clear = self._met == {'"'} or (self._met == {"."} and not of_key)
-        return np.where(quoted, next(iter(self._met)) if clear else _UNCLEAR, kinds)
+        clear = self._seen == {'"'} or (self._seen == {"."} and not of_key)
+        return np.where(quoted, next(iter(self._seen)) if clear else _UNCLEAR, kinds)
 
 
 @dataclass(frozen=True)
 class _Choice:
-    """Selection of the members that are read, see :class:`JsonReader`."""
+    """Selection of the members to read, see :class:`JsonReader`."""
 
     names: tuple[str, ...]
     alone: bool
@@ -151,9 +151,9 @@ class _Choice:
     def of_field(self, field: pa.Field) -> pa.Field:
         if not self.names:
             return field
-        wanted = {name.lower() for name in self.names}
+        lower_names = {name.lower() for name in self.names}
         return field.with_type(
-            pa.struct([one.with_nullable(False) for one in field.type if one.name.lower() in wanted])
+            pa.struct([child.with_nullable(False) for child in field.type if child.name.lower() in lower_names])
         )
 
     def of_item(self, item: Any) -> Any:
@@ -225,15 +225,15 @@ class _Batch:
         if not arrays:
             return False
         rows = np.concatenate(starts)
-        made, wrong = typed(arrays[0] if len(arrays) == 1 else pa.concat_arrays(arrays), field)
+        typed_array, wrong = typed(arrays[0] if len(arrays) == 1 else pa.concat_arrays(arrays), field)
         if strict:
             wrong |= np.concatenate(doubts)
         if wrong.any():
             if self.by_rows(rows[wrong].tolist()):
                 return True
             rows = rows[~wrong]
-            made = made.filter(pa.array(~wrong))
-        self._columns = rows, self._encoded(made, field.with_type(made.type))
+            typed_array = typed_array.filter(pa.array(~wrong))
+        self._columns = rows, self._encode(typed_array, field.with_type(typed_array.type))
         return False
 
     def by_rows(self, rows: Iterable[int]) -> bool:
@@ -251,28 +251,28 @@ class _Batch:
         return self._objects.version != self._version
 
     def side(self) -> ConvertedSide:
-        """The converted texts in the order of the rows."""
+        """Return the converted texts in the order of the rows."""
         rows, data = self._columns
         if self._single:
-            made, field = array_of([value for _, value in self._single], self._root, self._objects)
+            array, field = array_of([value for _, value in self._single], self._root, self._objects)
             rows = np.concatenate((rows, [row for row, _ in self._single])).astype(np.int64)
-            data = pa.concat_arrays([data, self._encoded(made, field)])
+            data = pa.concat_arrays([data, self._encode(array, field)])
             order = np.argsort(rows)
             rows = rows[order]
             data = data.take(pa.array(order))
         return ConvertedSide(rows, data, tuple(sorted(self._bad)))
 
-    def _encoded(self, array: pa.Array, field: pa.Field) -> pa.BinaryArray:
-        """Encoded values, null for null."""
+    def _encode(self, array: pa.Array, field: pa.Field) -> pa.BinaryArray:
+        """Encode values, null for null."""
         array, field = self._choice.of_column(array, field)
         data = encoded(array, field, date_zone=self._date_zone, schemas=self._objects)
         return pc.if_else(array.is_valid(), data, pa.scalar(None, pa.binary())) if array.null_count else data
 
 
-def _settle(array: pa.Array, one: pa.Field, objects: ObjectTypes) -> None:
-    """Settle the guessed fields of parsed objects that have another value than one that is guessed."""
-    kind = one.type
-    type_name = (one.metadata or {}).get(TYPE_NAME, b"").decode()
+def _settle(array: pa.Array, field: pa.Field, objects: ObjectTypes) -> None:
+    """Settle guessed fields of parsed objects by values beyond the guess."""
+    kind = field.type
+    type_name = (field.metadata or {}).get(TYPE_NAME, b"").decode()
     for number, inner in enumerate(kind if pa.types.is_struct(kind) else ()):
         column = array.field(number)
         if pa.types.is_struct(inner.type):
@@ -294,7 +294,7 @@ _FIRST[list(b"-0123456789")] = "1"
 
 
 def _kinds(trimmed: pa.StringArray) -> np.ndarray:
-    """The kind of JSON value that each text begins with, by its first letter; text if it begins with none."""
+    """Return the kind of JSON value of each text by its first letter; text if it begins with no other kind."""
     first = pc.binary_slice(trimmed.view(pa.binary()), 0, 1)
     letters = np.array(
         [letter[0] if letter else 0 for letter in first.dictionary_encode().dictionary.to_pylist()], np.uint8

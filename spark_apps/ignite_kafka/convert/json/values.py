@@ -1,4 +1,4 @@
-"""Single JSON values of the row path: what each type takes, and the words for what it does not.
+"""Single JSON values of the row path: the values that each type takes, and the words for refused ones.
 
 Numbers keep their digits until their type is known, so that nothing passes through float that is not one.
 """
@@ -37,7 +37,7 @@ MOST_DIGITS = 40_000  # of MAX_MAGNITUDE; a number like 1E+999999999 is a few by
 
 
 class Refused(Exception):
-    """A record cannot be converted; the names of the enclosing objects are added while the error propagates."""
+    """Error of a record that cannot be converted; the names of enclosing objects are added while it propagates."""
 
     def __init__(self, what: str, *, of_value: bool = False) -> None:
         super().__init__(what)
@@ -46,12 +46,12 @@ class Refused(Exception):
         self._path = ""
 
     def within(self, name: str) -> Refused:
-        """The same of a member, or an element, of what holds it."""
+        """Put `name` in front of the error's path; return the error."""
         self._path = f"{name}.{self._path}" if self._path and not self._path.startswith("[") else f"{name}{self._path}"
         return self
 
     def because(self, cause: str) -> Refused:
-        """The same with its cause."""
+        """Add the cause to the error's text; return the error."""
         self._what = f"{self._what}: {cause}"
         return self
 
@@ -63,8 +63,8 @@ class Refused(Exception):
         return f"field {self._path} {self._what}" if self._path else f"it {self._what}"
 
 
-class Doubled(dict[str, Any]):
-    """A JSON object in which a name stands twice; the member is the last of that name."""
+class DuplicateNames(dict[str, Any]):
+    """A JSON object in which a name stands twice, with the last member of each name."""
 
     def __init__(self, pairs: list[tuple[str, Any]]) -> None:
         super().__init__(pairs)
@@ -80,7 +80,7 @@ class Doubled(dict[str, Any]):
 
 
 def decimal_of(kind: pa.DataType | None, numeric: bool, item: Any) -> Any:
-    """A decimal as text if each value has its own scale (`kind` None), else as a Decimal of the type's scale."""
+    """Return a decimal as text if each value has its own scale (`kind` None), else as a Decimal of the type's scale."""
     if numeric:
         value = number_of(_digits(item))
     elif kind is None:
@@ -118,7 +118,7 @@ def parsed(digits: str) -> Decimal | None:
 
 
 def scalar_reader(kind: pa.DataType, mark: str | None, *, strict: bool = False) -> Read:
-    """The reader of values of a type that is no container; `strict` refuses numbers that a double does not hold."""
+    """Return the reader of values of a type other than containers; `strict` refuses numbers beyond a double."""
     if mark in _MARKED_RANGES:
         return partial(_integer, *_MARKED_RANGES[mark])
     if mark == "uuid":
@@ -179,7 +179,7 @@ def bytes_of(item: Any) -> bytes:
 
 
 def constant_of(type_name: str, forms: dict[str, int], names: dict[int, str], by_name: bool, item: Any) -> Any:
-    """The name or the ordinal of an enum constant given by a form of its name, or by its ordinal.
+    """Return the name or the ordinal of an enum constant, given by a form of its name or by its ordinal.
 
     Raises Refused if there is none.
 
@@ -202,7 +202,7 @@ def _digits(item: Any) -> str:
 
 
 def text_of(item: Any) -> str:
-    """The item as text; raises Refused if it is no text or has half of a surrogate pair."""
+    """Return the item as text; raises Refused if it is no text or has half of a surrogate pair."""
     text: str = expect(str, "text", item)
     if not text.isascii():
         try:
@@ -217,21 +217,21 @@ _JSON_KINDS = {
     str: "text",
     bool: "boolean",
     dict: "object",
-    Doubled: "object",
+    DuplicateNames: "object",
     list: "array",
     type(None): "null",
 }
 
 
-def expect(kind: type, wanted: str, item: Any) -> Any:
-    """The item if it is of that type; else raises Refused, which names the JSON type `wanted`."""
+def expect(kind: type, expected: str, item: Any) -> Any:
+    """Return the item if it is of a type; else raise Refused with the JSON type `expected`."""
     if type(item) is not kind:
-        refuse(f"is a JSON {_JSON_KINDS[type(item)]} where a{'n' if wanted[0] in 'ao' else ''} {wanted} is due")
+        refuse(f"is a JSON {_JSON_KINDS[type(item)]} where a{'n' if expected[0] in 'ao' else ''} {expected} is due")
     return item
 
 
 def no_value(item: Any) -> None:
-    """None for any item: reads members that are not stored."""
+    """Return None for any item: reads members that are not stored."""
     return
 
 
@@ -241,7 +241,7 @@ def no_null() -> NoReturn:
 
 
 def null_error() -> Refused:
-    """The error of a null that its type does not allow."""
+    """Return the error of a null that its type does not allow."""
     return Refused("is null, which its type does not allow", of_value=True)
 
 

@@ -1,4 +1,4 @@
-"""Arrow columns to JSON text in the form of Kafka's JsonConverter (schemas.enable=false), without a Python object a row.
+"""Writing of Arrow columns as JSON of Kafka's JsonConverter (schemas.enable=false), without a Python object a row.
 
 A column is either *plain*: polars' serializer writes it right after a cheap change in Arrow (timestamps to
 milliseconds, bytes to base64), or it becomes *text*: one JSON fragment per row, spliced between the plain columns.
@@ -40,7 +40,7 @@ _NULL = pa.scalar(b"null", _BINARY)
 
 @dataclass(frozen=True)
 class JsonFormat:
-    """How values of types with several JSON forms are written.
+    """Forms of values whose types have several JSON forms.
 
     :param decimal_format: Connect's ``decimal.format``, BASE64 or NUMERIC.
     :param omit_nulls: null fields of objects are left out; nulls in arrays and maps stay.
@@ -53,13 +53,13 @@ class JsonFormat:
 
 
 def text(array: pa.Array, field: pa.Field, form: JsonFormat) -> pa.Array:
-    """JSON of each value as ``pa.binary()``; null is the four bytes ``null``.
+    """Return JSON of each value as ``pa.binary()``; null is the four bytes ``null``.
 
     Marks of `field` and of its inner fields count.
 
     :raises UnsupportedType: an Arrow type that JSON has no form for here; names the field.
     """
-    array = _decoded(array)
+    array = _decode(array)
     kind = array.type
     if pa.types.is_integer(kind) and not array.null_count and mark_of(field) != "time":
         return array.cast(pa.string()).cast(_BINARY)
@@ -83,13 +83,13 @@ def text(array: pa.Array, field: pa.Field, form: JsonFormat) -> pa.Array:
 
 
 def objects(array: pa.StructArray, field: pa.Field, form: JsonFormat) -> pa.Array:
-    """JSON objects of a struct array's rows, fields in order; a null row comes out as anything: the caller masks it."""
+    """Return JSON objects of a struct array's rows, fields in order; null rows are undefined, and masked later."""
     fields = list(field.type)
     if not fields:
         return pa.array([b"{}"] * len(array), _BINARY)
     if _has_orders(fields):
         return _ordered_objects(array, fields, form)
-    columns = [_decoded(array.field(i)) for i in range(len(fields))]
+    columns = [_decode(array.field(i)) for i in range(len(fields))]
     easy = [
         None if _cut_by_c(field) else plain(column, field, form) for column, field in zip(columns, fields, strict=True)
     ]
@@ -116,17 +116,17 @@ def objects(array: pa.StructArray, field: pa.Field, form: JsonFormat) -> pa.Arra
 
 
 def present_members(array: pa.StructArray, field: pa.Field, form: JsonFormat) -> pa.Array:
-    """JSON objects of rows, none null, without their null fields; nulls within fields stay.
+    """Return JSON objects of rows, none null, without their null fields; nulls within fields stay.
 
     The errors of :func:`text`.
     """
     fields = list(field.type)
-    columns = [_decoded(array.field(i)) for i in range(len(fields))]
+    columns = [_decode(array.field(i)) for i in range(len(fields))]
     easy = [
-        None if _cut_by_c(one) or any(null_names(column, one)) else plain(column, one, form)
-        for column, one in zip(columns, fields, strict=True)
+        None if _cut_by_c(child) or any(null_names(column, child)) else plain(column, child, form)
+        for column, child in zip(columns, fields, strict=True)
     ]
-    names = [one.name for column, one in zip(columns, fields, strict=True) if null_rows(column).any()]
+    names = [child.name for column, child in zip(columns, fields, strict=True) if null_rows(column).any()]
     return _objects_without_nulls(columns, easy, fields, form, names)
 
 
@@ -137,7 +137,7 @@ def _objects_without_nulls(
     form: JsonFormat,
     names: Collection[str],
 ) -> pa.Array:
-    """JSON objects without their null fields.
+    """Return JSON objects without their null fields.
 
     Runs of plain columns and single texts, each of which may be empty in a row.
 
@@ -168,7 +168,7 @@ def _has_orders(fields: Sequence[pa.Field]) -> bool:
 
 
 def _ordered_objects(array: pa.StructArray, fields: Sequence[pa.Field], form: JsonFormat) -> pa.Array:
-    """JSON objects whose rows differ in which fields they have and in which order.
+    """Write JSON objects whose rows differ in their fields or the order of these.
 
     Members by column, then taken row by row.
     """
@@ -189,17 +189,17 @@ def _ordered_objects(array: pa.StructArray, fields: Sequence[pa.Field], form: Js
     child = np.array([at for order in orders for at in order], np.int64)[np.repeat(begins[order_of], count) + within]
     row = np.repeat(np.arange(len(array)), count)
     if form.omit_nulls:
-        there = ~np.stack([null_rows(array.field(i)) for i in range(len(fields) - 1)])[child, row]
-        child = child[there]
-        row = row[there]
+        is_present = ~np.stack([null_rows(array.field(i)) for i in range(len(fields) - 1)])[child, row]
+        child = child[is_present]
+        row = row[is_present]
         starts = np.concatenate(([0], np.cumsum(np.bincount(row, minlength=len(array)))))
-    taken = members.take(pa.array(child * len(array) + row))
-    return _lists(taken, pa.array(starts, pa.int32()), b"{", b"}")
+    ordered = members.take(pa.array(child * len(array) + row))
+    return _lists(ordered, pa.array(starts, pa.int32()), b"{", b"}")
 
 
 def plain(array: pa.Array, field: pa.Field, form: JsonFormat) -> pa.Array | None:
-    """The column as a type that polars writes as Connect does; None if there is no such type."""
-    array = _decoded(array)
+    """Return the column as a type that polars writes as Connect does; None if there is no such type."""
+    array = _decode(array)
     kind = array.type
     if is_decimal(field):
         return (
@@ -253,7 +253,7 @@ def _run(
 
 
 def _encode(rows: pa.StructArray, omitted: Collection[str] = ()) -> pa.Array:
-    """JSON of each row, as polars writes it, as ``pa.binary()``.
+    """Return JSON of each row, as polars writes it, as ``pa.binary()``.
 
     :param omitted: names of fields that are left out where they are null.
     """
@@ -271,20 +271,20 @@ def _no_form(field: pa.Field) -> UnsupportedType:
 
 
 def _cut_by_c(field: pa.Field) -> bool:
-    """Names cross to polars as C strings, which end at a zero."""
+    """Return whether a name is cut on its way to polars, as a C string ends at a zero."""
     return "\0" in field.name
 
 
-def _decoded(array: pa.Array) -> pa.Array:
+def _decode(array: pa.Array) -> pa.Array:
     return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
 
 
-def _with_nulls(made: pa.Array, source: pa.Array) -> pa.Array:
-    return pc.if_else(source.is_valid(), made, _NULL) if source.null_count else made
+def _with_nulls(written: pa.Array, source: pa.Array) -> pa.Array:
+    return pc.if_else(source.is_valid(), written, _NULL) if source.null_count else written
 
 
 def _flat_list(array: pa.Array) -> tuple[pa.Array, pa.Array]:
-    """The values of all lists (or entries of all maps, as structs) and, int32, where each list starts.
+    """Return the values of all lists (or entries of all maps, as structs) and, int32, where each list starts.
 
     A null list is empty.
     """
@@ -295,13 +295,13 @@ def _flat_list(array: pa.Array) -> tuple[pa.Array, pa.Array]:
 
 
 def _lists(items: pa.Array, starts: pa.Array, opening: bytes, closing: bytes) -> pa.Array:
-    """Fragments joined list by list: none null."""
+    """Join fragments list by list, none null."""
     joined = pc.binary_join(pa.ListArray.from_arrays(starts, items), b",")
     return pc.binary_join_element_wise(pa.scalar(opening, _BINARY), joined, pa.scalar(closing, _BINARY), _NOTHING)
 
 
 def _union(array: pa.UnionArray, field: pa.Field, form: JsonFormat) -> pa.Array:
-    """Values of several kinds in one column (a dense union), each in the form of its kind."""
+    """Write values of several kinds in one column (a dense union), each in the form of its kind."""
     kind = field.type
     children = [text(array.field(i), kind.field(i), form) for i in range(kind.num_fields)]
     first = np.cumsum([0, *(len(child) for child in children[:-1])])
@@ -312,7 +312,7 @@ def _union(array: pa.UnionArray, field: pa.Field, form: JsonFormat) -> pa.Array:
 
 
 def _maps(array: pa.MapArray, field: pa.Field, form: JsonFormat) -> pa.Array:
-    """A map is an object when all its keys are strings, also when it is empty; else an array of [key, value].
+    """Write maps: an object if all keys are strings, also if it is empty; else an array of [key, value].
 
     Decided map by map, as JsonConverter does without a schema: an entry's form never depends on the others of its
     batch. With a schema the type of the keys decides for all.
@@ -336,7 +336,7 @@ def _maps(array: pa.MapArray, field: pa.Field, form: JsonFormat) -> pa.Array:
 
 
 def _are_text(keys: pa.Array, field: pa.Field) -> npt.NDArray[np.bool_]:
-    """True for keys that are strings in Connect's terms: strings, UUIDs, names of enums and classes."""
+    """Return True for keys that are strings in Connect's terms: strings, UUIDs, names of enums and classes."""
     kind = field.type
     if pa.types.is_union(kind):
         by_code = np.zeros(128, bool)

@@ -1,4 +1,4 @@
-"""JSON of single Python values: the plain counterpart of :mod:`.write_columns`, for checks.
+"""JSON of single Python values, for checks: the plain counterpart of :mod:`.write_columns`.
 
 Nothing but the declared scales is shared.
 
@@ -47,7 +47,7 @@ def json_value(
     is_key: bool = False,
     omit_nulls: bool = False,
 ) -> Any:
-    """The result of `json.loads` for the record of a value of the row path (`ignite/binary/row_values.py`).
+    """Return the result of `json.loads` for the record of a row-path value (`ignite/binary/row_values.py`).
 
     :param scales: declared scales of decimals, by the names of their fields below `path`.
     :param is_key: objects have the fields of their own schemas alone, in a value also the others of their types, as
@@ -56,9 +56,9 @@ def json_value(
     :raises UnsupportedType: JSON has no form for it.
     """
 
-    def form(item: Any, *names: str, known: Mapping[Path, int] | None = scales) -> Any:
+    def form(item: Any, *names: str, item_scales: Mapping[Path, int] | None = scales) -> Any:
         return json_value(
-            item, decimal_format, enum_policy, known, (*path, *names), is_key=is_key, omit_nulls=omit_nulls
+            item, decimal_format, enum_policy, item_scales, (*path, *names), is_key=is_key, omit_nulls=omit_nulls
         )
 
     match value:
@@ -77,8 +77,8 @@ def json_value(
             return {name: form(item, name.lower()) for name, item in shown if not (omit_nulls and item is None)}
         case MapValue():
             if all(isinstance(key, str) for key, _ in value.items):
-                return {key: form(item, known=None) for key, item in value.items}
-            return [[form(key, known=None), form(item, known=None)] for key, item in value.items]
+                return {key: form(item, item_scales=None) for key, item in value.items}
+            return [[form(key, item_scales=None), form(item, item_scales=None)] for key, item in value.items]
     return _scalar(value)
 
 
@@ -97,22 +97,22 @@ def _scalar(value: Any) -> str | int:
     )
 
 
-def same_json(expected: Any, found: Any) -> bool:
-    """True if a parsed record equals the expected value: same fields in the same order.
+def same_json(expected: Any, actual: Any) -> bool:
+    """Return whether a parsed record equals the expected value: same fields in the same order.
 
     A float32 may have its shortest form.
     """
-    if isinstance(found, Decimal) and isinstance(expected, float):
-        found = float(found)
-    if isinstance(expected, Decimal) and type(found) is int:
-        found = Decimal(found)
-    if isinstance(expected, float) and isinstance(found, (int, float)) and not isinstance(found, bool):
-        return expected == found or _float32(found) == expected
-    if isinstance(expected, dict) and isinstance(found, dict):
-        return list(expected) == list(found) and all(same_json(item, found[name]) for name, item in expected.items())
-    if isinstance(expected, list) and isinstance(found, list):
-        return len(expected) == len(found) and all(map(same_json, expected, found))
-    return type(expected) is type(found) and bool(expected == found)
+    if isinstance(actual, Decimal) and isinstance(expected, float):
+        actual = float(actual)
+    if isinstance(expected, Decimal) and type(actual) is int:
+        actual = Decimal(actual)
+    if isinstance(expected, float) and isinstance(actual, (int, float)) and not isinstance(actual, bool):
+        return expected == actual or _float32(actual) == expected
+    if isinstance(expected, dict) and isinstance(actual, dict):
+        return list(expected) == list(actual) and all(same_json(item, actual[name]) for name, item in expected.items())
+    if isinstance(expected, list) and isinstance(actual, list):
+        return len(expected) == len(actual) and all(map(same_json, expected, actual))
+    return type(expected) is type(actual) and bool(expected == actual)
 
 
 def _float32(value: float) -> float:

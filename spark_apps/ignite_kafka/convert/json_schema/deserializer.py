@@ -52,7 +52,7 @@ class JsonSchemaDeserializer:
         )
 
     def deserialize(self, data: pa.BinaryArray, topic: str) -> Deserialized:
-        """Values of the records; a document of null has its schema.
+        """Read the records; a document of null has its schema.
 
         :raises RegistryError: the registry refuses the credentials, or is none.
         :raises RegistryUnavailable: it did not answer for ``retry_timeout_ms``.
@@ -72,34 +72,34 @@ class JsonSchemaDeserializer:
         records = data if rows.size == len(data) else data.take(pa.array(rows))
         documents = pc.binary_slice(records, HEADER_BYTES, _MOST_BYTES)
         groups = [(np.flatnonzero(codes == code), schema) for code, schema in schemas.items()]
-        found = self._reader.deserialize_payloads(documents, groups)
+        payloads = self._reader.deserialize_payloads(documents, groups)
         parts = []
-        for part in found.parts:
-            made, null_keys = self._maps(part)
+        for part in payloads.parts:
+            mapped, null_keys = self._maps(part)
             bad += [(int(rows[row]), _NULL_KEY) for row in null_keys]
-            parts.append(ConnectPart(rows[made.rows], made.column))
-        bad += [(int(rows[row]), reason) for row, reason in found.bad]
+            parts.append(ConnectPart(rows[mapped.rows], mapped.column))
+        bad += [(int(rows[row]), reason) for row, reason in payloads.bad]
         return Deserialized(tuple(parts), tuple(sorted(bad)))
 
     def _schemas(self, ids: list[int]) -> tuple[dict[int, KnownSchema], dict[int, str]]:
-        """Return the schemas of ids by their places, and of the other places why the schema cannot be read."""
+        """Return the schemas of ids by their places, and why the schemas of other places cannot be read."""
         schemas = {}
         refused = {}
         for place, id in enumerate(ids):
             try:
-                schemas[place] = self._reader.known.get(str(id))
+                schemas[place] = self._reader.schemas.get(str(id))
             except Refused as error:
                 refused[place] = error.reason
         return schemas, refused
 
     def _schema_of(self, text: str) -> ConnectSchema:
-        """The schema that the documents of an id are read as."""
+        """Return the schema for reading documents of an id."""
         try:
             registered = self._registry.schema(int(text))
             if registered.type != JSON:
                 raise Refused(f"its schema {text} is of type {registered.type}: use the converter of that type")
             schema = SchemaReader(
-                parse(registered.text.encode()), self._referenced(registered), required=self._required
+                parse(registered.text.encode()), self._resolve(registered), required=self._required
             ).schema()
         except RegistryError as error:
             if error.where.get("code") not in NOT_FOUND:  # nothing that a record has to do with
@@ -111,21 +111,21 @@ class JsonSchemaDeserializer:
         self._listed[listed] = schema
         return listed
 
-    def _referenced(self, registered: RegistrySchema) -> Any:
-        known = {one.name: one for one in registered.references}
+    def _resolve(self, registered: RegistrySchema) -> Any:
+        references = {reference.name: reference for reference in registered.references}
 
         def read(name: str) -> Any:
-            return parse(self._registry.referenced(known[name]).text.encode()) if name in known else None
+            return parse(self._registry.referenced(references[name]).text.encode()) if name in references else None
 
         return read
 
     def _maps(self, part: ConnectPart) -> tuple[ConnectPart, list[int]]:
-        """The part with its maps, and the rows whose maps Arrow cannot hold."""
+        """Return the part with its maps, and the rows whose maps Arrow cannot hold."""
         assert part.column.schema
         schema = self._listed.get(part.column.schema)
         if schema is None:
             return part, []
-        made, wrong = to_maps(part.column.data, schema)
+        maps, wrong = to_maps(part.column.data, schema)
         if wrong.any():
-            made = made.filter(pa.array(~wrong))
-        return ConnectPart(part.rows[~wrong], ConnectColumn(made, schema)), part.rows[wrong].tolist()
+            maps = maps.filter(pa.array(~wrong))
+        return ConnectPart(part.rows[~wrong], ConnectColumn(maps, schema)), part.rows[wrong].tolist()

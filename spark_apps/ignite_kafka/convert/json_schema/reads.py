@@ -1,4 +1,4 @@
-"""Whether a registered JSON Schema reads the documents of another one.
+"""Check whether a registered JSON Schema reads the documents of another one.
 
 The part of JSON Schema that Connect's schemas use.
 """
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def refused_at(theirs: Any, ours: Any, path: str = "") -> str:
-    """The first place where `theirs` refuses a document of `ours`, and why; empty without one.
+    """Find the first place where `theirs` refuses a document of `ours`, and why; empty without one.
 
     :param theirs: the registered schema. A keyword that Connect's schemas do not use is not looked at.
     :param ours: a schema that :func:`~.schema_from_connect.json_schema_text` made.
@@ -20,29 +20,31 @@ def refused_at(theirs: Any, ours: Any, path: str = "") -> str:
     if may_be_null and not nullable:
         return f"{where} may be null"
     expected = theirs.get("type")
-    given = ours.get("type")
+    own_type = ours.get("type")
     if ("enum" in theirs and not set(ours.get("enum", ()))) or set(ours.get("enum", ())) - set(
         theirs.get("enum", ours.get("enum", ()))
     ):
         return f"{where} may have a value that its enum has not"
-    if expected not in (None, given) and (expected, given) != ("number", "integer"):
-        return f"{where} is {given}, not {expected}"
-    return _members(theirs, ours, path) if given == "object" else _items(theirs, ours, path)
+    if expected not in (None, own_type) and (expected, own_type) != ("number", "integer"):
+        return f"{where} is {own_type}, not {expected}"
+    return _members(theirs, ours, path) if own_type == "object" else _items(theirs, ours, path)
 
 
 def _members(theirs: dict[str, Any], ours: dict[str, Any], path: str) -> str:
-    known = theirs.get("properties", {})
-    given = ours.get("properties", {})
+    their_properties = theirs.get("properties", {})
+    our_properties = ours.get("properties", {})
     for name in theirs.get("required", ()):
-        if name not in given:
+        if name not in our_properties:
             return f"{path}.{name} is required".lstrip(".")
     others = theirs.get("additionalProperties", True)
-    for name, one in given.items():
+    for name, own_property in our_properties.items():
         here = f"{path}.{name}".lstrip(".")
-        if name not in known and others is False:
+        if name not in their_properties and others is False:
             return f"{here} is not allowed"
-        if found := refused_at(known.get(name, others if isinstance(others, dict) else {}), one, here):
-            return found
+        if reason := refused_at(
+            their_properties.get(name, others if isinstance(others, dict) else {}), own_property, here
+        ):
+            return reason
     values = ours.get("additionalProperties")
     return refused_at(others, values, f"{path}{{}}") if isinstance(values, dict) and isinstance(others, dict) else ""
 
@@ -54,7 +56,7 @@ def _items(theirs: dict[str, Any], ours: dict[str, Any], path: str) -> str:
 
 
 def _without_null(schema: Any) -> tuple[bool, dict[str, Any]]:
-    """Whether null is allowed, and the schema of other values."""
+    """Return whether null is allowed, and the schema of other values."""
     if not isinstance(schema, dict) or not schema:  # true, or an object without keywords: anything
         return schema is not False, {}
     kinds = schema.get("type")
@@ -64,5 +66,5 @@ def _without_null(schema: Any) -> tuple[bool, dict[str, Any]]:
     choices = schema.get("oneOf", schema.get("anyOf"))
     if choices is None:
         return kinds == "null", schema
-    rest = [one for one in choices if one != {"type": "null"}]
+    rest = [choice for choice in choices if choice != {"type": "null"}]
     return len(rest) < len(choices), rest[0] if len(rest) == 1 else {}

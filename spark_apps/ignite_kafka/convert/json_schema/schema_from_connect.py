@@ -30,7 +30,7 @@ _INTEGERS = {ConnectType.INT8, ConnectType.INT16, ConnectType.INT32, ConnectType
 
 
 def json_schema_text(schema: ConnectSchema, form: JsonFormat, *, additional: bool = True) -> str:
-    """The JSON Schema of a Connect schema, without spaces.
+    """Return the JSON Schema of a Connect schema, without spaces.
 
     :param form: the form of decimals, for defaults.
     :param additional: whether objects may have members that the schema does not name.
@@ -40,14 +40,14 @@ def json_schema_text(schema: ConnectSchema, form: JsonFormat, *, additional: boo
 
 
 class _Json(str):
-    """A JSON text as it stands: a default keeps the digits of its numbers."""
+    """A JSON text written unchanged: a default keeps the digits of its numbers."""
 
 
 def _text(node: Any) -> str:
     if isinstance(node, _Json):
         return node
     if isinstance(node, dict):
-        return "{" + ",".join(f"{_text(name)}:{_text(one)}" for name, one in node.items()) + "}"
+        return "{" + ",".join(f"{_text(name)}:{_text(item)}" for name, item in node.items()) + "}"
     if isinstance(node, list):
         return "[" + ",".join(map(_text, node)) + "]"
     return json.dumps(node, ensure_ascii=False)
@@ -57,26 +57,26 @@ def _schema(schema: ConnectSchema, form: JsonFormat, additional: bool, index: in
     place = {} if index is None else {"connect.index": index}
     if schema.optional:
         return {"oneOf": [_NULL, _schema(schema.as_optional(False), form, additional)], **place}
-    found: dict[str, Any] = {}
+    members: dict[str, Any] = {}
     if schema.name is not None:
-        found["title"] = schema.name
+        members["title"] = schema.name
     if schema.doc is not None:
-        found["description"] = schema.doc
+        members["description"] = schema.doc
     if schema.default is not None:
-        found["default"] = _Json(payload(ConnectColumn(default_array(schema), schema), form)[0].as_py().decode())
-    found |= _type(schema, form, additional)
+        members["default"] = _Json(payload(ConnectColumn(default_array(schema), schema), form)[0].as_py().decode())
+    members |= _type(schema, form, additional)
     if schema.version is not None:
-        found["connect.version"] = schema.version
+        members["connect.version"] = schema.version
     if parameters := {name: value for name, value in schema.parameters if not name.startswith(_NAMESPACE)}:
-        found["connect.parameters"] = parameters
-    return {**found, **place}
+        members["connect.parameters"] = parameters
+    return {**members, **place}
 
 
 def _type(schema: ConnectSchema, form: JsonFormat, additional: bool) -> dict[str, Any]:
     kind = schema.type
     if kind is ConnectType.STRUCT:
         properties = {
-            one.name: _schema(one.schema, form, additional, number) for number, one in enumerate(schema.fields)
+            field.name: _schema(field.schema, form, additional, number) for number, field in enumerate(schema.fields)
         }
         return {"type": "object", "properties": properties, **({} if additional else {"additionalProperties": False})}
     if kind is ConnectType.ARRAY:
@@ -97,7 +97,7 @@ def _map(schema: ConnectSchema, form: JsonFormat, additional: bool) -> dict[str,
     if not is_listed(schema):
         return {"type": "object", "additionalProperties": _schema(_inner(schema.value_schema), form, additional)}
     sides = (("key", schema.key_schema), ("value", schema.value_schema))
-    properties = {name: _schema(_inner(one), form, additional, number) for number, (name, one) in enumerate(sides)}
+    properties = {name: _schema(_inner(side), form, additional, number) for number, (name, side) in enumerate(sides)}
     return {"type": "array", "items": {"type": "object", "properties": properties}}
 
 

@@ -47,10 +47,10 @@ class SchemaReader:
         self._nodes = self._deepest = 0
         self._documents: dict[str, Any] = {}  # parsed schemas of references, by name
         self._targets: dict[tuple[str, int], tuple[Any, Any]] = {}
-        self._made: dict[tuple[int, bool], tuple[ConnectSchema, int, int]] = {}
+        self._kept: dict[tuple[int, bool], tuple[ConnectSchema, int, int]] = {}
 
     def schema(self) -> ConnectSchema:
-        """The Connect schema.
+        """Return the Connect schema.
 
         :raises Refused: Connect has no schema for it, or it is larger than `MAX_SCHEMA_NODES` or `MAX_SCHEMA_DEPTH`
             allow.
@@ -62,17 +62,17 @@ class SchemaReader:
         if type(node) is not dict or not node:
             raise Refused("a JSON Schema that allows anything has no Connect schema")
         if "$ref" in node:
-            return self._referred(node["$ref"], root, optional, depth)
+            return self._read_reference(node["$ref"], root, optional, depth)
         choices = node.get("oneOf", node.get("anyOf"))
         if type(choices) is list:
-            rest = [one for one in choices if one != _NULL]
+            rest = [choice for choice in choices if choice != _NULL]
             if len(rest) != 1:
                 raise Refused(
                     "a choice between several types has no Connect schema here: write one type, or one and null"
                 )
             return self._schema(rest[0], root, optional=optional or len(rest) < len(choices), depth=depth + 1)
         if type(node.get("allOf")) is list:
-            return self._schema(_merged(node), root, optional=optional, depth=depth + 1)
+            return self._schema(_merge(node), root, optional=optional, depth=depth + 1)
         kinds = node.get("type")
         if type(kinds) is list:
             rest = [kind for kind in kinds if kind != "null"]
@@ -83,7 +83,7 @@ class SchemaReader:
             return self._schema(
                 {**node, "type": rest[0]}, root, optional=optional or len(rest) < len(kinds), depth=depth + 1
             )
-        return self._one(node, root, optional, depth)
+        return self._single(node, root, optional, depth)
 
     def _count(self, nodes: int, depth: int) -> None:
         self._nodes = self._nodes + nodes
@@ -95,37 +95,37 @@ class SchemaReader:
                 f"the JSON Schema has more than {MAX_SCHEMA_NODES} types once each $ref is replaced by its schema"
             )
 
-    def _referred(self, reference: Any, root: Any, optional: bool, depth: int) -> ConnectSchema:
-        """The schema of a ``$ref``. What it refers to is read once, but counts at each place."""
+    def _read_reference(self, reference: Any, root: Any, optional: bool, depth: int) -> ConnectSchema:
+        """Read the schema of a ``$ref``. Its target is read once, but counts at each place."""
         target, its_root = self._target(reference, root)
         place = id(target), optional
-        if place in self._made:
-            schema, nodes, levels = self._made[place]
+        if place in self._kept:
+            schema, nodes, levels = self._kept[place]
             self._count(nodes, depth + levels)
             return schema
         nodes = self._nodes
         deepest = self._deepest
         self._deepest = depth
         schema = self._schema(target, its_root, optional=optional, depth=depth + 1)
-        self._made[place] = schema, self._nodes - nodes, self._deepest - depth
+        self._kept[place] = schema, self._nodes - nodes, self._deepest - depth
         self._deepest = max(deepest, self._deepest)
         return schema
 
-    def _one(self, node: dict[str, Any], root: Any, optional: bool, depth: int) -> ConnectSchema:
+    def _single(self, node: dict[str, Any], root: Any, optional: bool, depth: int) -> ConnectSchema:
         parameters = _object(node, "connect.parameters")
-        made = self._kind(node, root, depth)
-        found = replace(
-            made,
+        unnamed = self._kind(node, root, depth)
+        schema = replace(
+            unnamed,
             optional=optional,
             name=_text(node, "title"),
             doc=_text(node, "description"),
             version=int(version)
             if type(version := node.get("connect.version")) is Number and version.lstrip("-").isdecimal()
             else None,
-            parameters=made.parameters
-            + tuple((encodable(name), encodable(str(one))) for name, one in parameters.items()),
+            parameters=unnamed.parameters
+            + tuple((encodable(name), encodable(str(parameter))) for name, parameter in parameters.items()),
         )
-        return found if node.get("default") is None else with_default(found, node["default"])
+        return schema if node.get("default") is None else with_default(schema, node["default"])
 
     def _kind(self, node: dict[str, Any], root: Any, depth: int) -> ConnectSchema:
         kind = _type_of(node)
@@ -138,17 +138,19 @@ class SchemaReader:
         if kind == "array":
             return self._array(node, root, depth)
         if kind == "enum":
-            symbols = tuple((encodable(f"{_ENUM}.{one}"), str(one)) for one in node["enum"] if one is not None)
+            symbols = tuple(
+                (encodable(f"{_ENUM}.{symbol}"), str(symbol)) for symbol in node["enum"] if symbol is not None
+            )
             return ConnectSchema(ConnectType.STRING, parameters=((_ENUM, ""), *symbols))
         if kind == "string":
             return ConnectSchema(ConnectType.BYTES if connect == "bytes" else ConnectType.STRING)
         if kind == "boolean":
             return ConnectSchema(ConnectType.BOOLEAN)
         plain = ConnectType.INT64 if kind == "integer" else ConnectType.FLOAT64
-        found = plain if connect is None else _CONNECT_TYPES.get(connect)
-        if found is None or (found in _INTEGERS) != (kind == "integer"):
+        connect_type = plain if connect is None else _CONNECT_TYPES.get(connect)
+        if connect_type is None or (connect_type in _INTEGERS) != (kind == "integer"):
             raise Refused(f"a {kind} with connect.type {connect} has no Connect schema")
-        return ConnectSchema(found)
+        return ConnectSchema(connect_type)
 
     def _array(self, node: dict[str, Any], root: Any, depth: int) -> ConnectSchema:
         items = node.get("items")
@@ -164,40 +166,45 @@ class SchemaReader:
 
     def _fields(self, node: dict[str, Any], root: Any, depth: int) -> tuple[ConnectField, ...]:
         required = _required(node)
-        found = []
-        for number, (name, one) in enumerate(_object(node, "properties").items()):
+        placed = []
+        for number, (name, definition) in enumerate(_object(node, "properties").items()):
             optional = not self._required and name not in required
-            index = one.get("connect.index") if type(one) is dict else None
+            index = definition.get("connect.index") if type(definition) is dict else None
             place = int(index) if type(index) is Number and index.isdecimal() else number
             try:
-                found.append(
-                    (place, ConnectField(encodable(name), self._schema(one, root, optional=optional, depth=depth + 1)))
+                placed.append(
+                    (
+                        place,
+                        ConnectField(
+                            encodable(name), self._schema(definition, root, optional=optional, depth=depth + 1)
+                        ),
+                    )
                 )
             except Refused as error:
                 raise error.within(name) from None
-        return tuple(field for _place, field in sorted(found, key=lambda pair: pair[0]))
+        return tuple(field for _place, field in sorted(placed, key=lambda pair: pair[0]))
 
     def _target(self, reference: Any, root: Any) -> tuple[Any, Any]:
-        """The schema that a ``$ref`` names, and the document that it is in.
+        """Return the target of a ``$ref``, and the document that holds it.
 
         Each document is parsed once, each pointer followed once.
         """
-        known = self._targets.get((str(reference), id(root)))
-        if known is None:
-            known = self._targets[str(reference), id(root)] = self._found(str(reference), root)
-        return known
+        target = self._targets.get((str(reference), id(root)))
+        if target is None:
+            target = self._targets[str(reference), id(root)] = self._find(str(reference), root)
+        return target
 
-    def _found(self, reference: str, root: Any) -> tuple[Any, Any]:
+    def _find(self, reference: str, root: Any) -> tuple[Any, Any]:
         name, _, pointer = reference.partition("#")
         if name and name not in self._documents:
             self._documents[name] = self._referenced(name)
         document = self._documents[name] if name else root
         if document is None:
             raise Refused(f"the JSON Schema refers to {name}, which the registry does not name among its references")
-        found = document
+        target = document
         for part in filter(None, pointer.split("/")):
-            found = found.get(part.replace("~1", "/").replace("~0", "~")) if type(found) is dict else None
-        return found, document
+            target = target.get(part.replace("~1", "/").replace("~0", "~")) if type(target) is dict else None
+        return target, document
 
 
 def _type_of(node: dict[str, Any]) -> str:
@@ -209,8 +216,8 @@ def _type_of(node: dict[str, Any]) -> str:
     return str(kind)
 
 
-def _merged(node: dict[str, Any]) -> dict[str, Any]:
-    """The parts of an allOf as one schema: properties and required members of all, of other keywords the last."""
+def _merge(node: dict[str, Any]) -> dict[str, Any]:
+    """Merge the parts of an allOf: properties and required members of all, of other keywords the last."""
     merged: dict[str, Any] = {name: value for name, value in node.items() if name != "allOf"}
     properties = dict(_object(merged, "properties"))
     required = list(_required(merged))
@@ -229,14 +236,14 @@ def _text(node: dict[str, Any], name: str) -> str | None:
 
 
 def _object(node: dict[str, Any], name: str) -> dict[str, Any]:
-    """The members of a keyword that holds an object; none without it."""
-    found = node.get(name)
-    if found is not None and type(found) is not dict:
+    """Return the members of a keyword that holds an object; none without it."""
+    member = node.get(name)
+    if member is not None and type(member) is not dict:
         raise Refused(f"{name} of the JSON Schema is no object")
-    return found or {}
+    return member or {}
 
 
 def _required(node: dict[str, Any]) -> list[Any]:
-    """Names of the required members. Draft 3 has `required` in the members: true or false, not read."""
-    found = node.get("required")
-    return found if type(found) is list else []
+    """Return the names of the required members. Draft 3 has `required` in the members: true or false, not read."""
+    names = node.get("required")
+    return names if type(names) is list else []

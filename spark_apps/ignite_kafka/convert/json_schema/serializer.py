@@ -1,4 +1,4 @@
-"""Converter `json-schema` of Connect columns: what Confluent's JsonSchemaConverter writes.
+"""Converter `json-schema` of Connect columns, as Confluent's JsonSchemaConverter writes them.
 
 A record is 0x00, the four bytes of the schema's id in the registry, and the JSON document.
 
@@ -62,7 +62,7 @@ class JsonSchemaSerializer:
         self._prefix(schema, topic)
 
     def serialize(self, column: ConnectColumn, topic: str) -> pa.BinaryArray:
-        """Bytes of each value. A null with a schema is a document of null, one without a schema is null.
+        """Return the bytes of each value. A null with a schema is a document of null, one without a schema is null.
 
         :raises UnsupportedType: a value without a schema, or a null in a required field without a default.
         :raises RegistryError, RegistryUnavailable: see :meth:`~ignite_kafka.registry.client.Registry.registered`.
@@ -80,11 +80,11 @@ class JsonSchemaSerializer:
         return pc.binary_join_element_wise(pa.scalar(prefix, _BINARY), values, _NOTHING)
 
     def serialize_sparse(self, column: SparseColumn, topic: str) -> pa.BinaryArray:
-        """Bytes of structs of many schemas; the errors of :meth:`serialize`."""
+        """Return the bytes of structs of many schemas; the errors of :meth:`serialize`."""
         schema = column.whole.schema
         data = column.whole.data
         assert schema is not None
-        prefixes = pa.array([self._prefix(one, topic) for one in column.schemas], _BINARY)
+        prefixes = pa.array([self._prefix(row_schema, topic) for row_schema in column.schemas], _BINARY)
         if has_listed(schema):
             schema, data = listed_schema(schema), to_lists(data, schema)
         values = sparse_payload(ConnectColumn(data, schema), self._form)

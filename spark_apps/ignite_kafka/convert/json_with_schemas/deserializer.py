@@ -22,7 +22,7 @@ from ...settings.converters import JSON
 from ..connect import ConnectColumn, ConnectPart, ConnectSchema, Deserialized
 from ..json.envelope_texts import BEGINS, SPACE, member_texts, split_head
 from ..json.read_rows import parse, without_leading_zeros
-from ..json.values import Doubled, Refused
+from ..json.values import DuplicateNames, Refused
 from .known_schemas import KnownSchema, KnownSchemas, SchemaOf
 from .merged_payloads import PayloadGroup, payloads_by_name
 from .payload_columns import PayloadColumns, number_decimals, parsed_as, uncertain_decimals
@@ -73,8 +73,8 @@ class ConnectJsonDeserializer:
     ) -> None:
         self.plain = plain
         self.defaults = defaults
-        self.known = KnownSchemas(schema_of or self._described, kept, defaults=defaults)
-        self._schema = self.known.get(content) if content else None
+        self.schemas = KnownSchemas(schema_of or self._describe, kept, defaults=defaults)
+        self._schema = self.schemas.get(content) if content else None
         if self._schema is not None and self._schema.schema is None:
             raise Refused("null is no schema")
 
@@ -97,12 +97,12 @@ class ConnectJsonDeserializer:
         return _Batch(self, payloads).read_payloads(groups)
 
     def deserialize_joined(self, data: pa.BinaryArray, topic: str) -> Deserialized:
-        """Values of the records, with schemas that differ only in which fields they have as one."""
+        """Return the values of the records; schemas that differ only in their fields are read as one."""
         if self._schema is not None:
             return self.deserialize(data, topic)
         return _Batch(self, data, joined=True).read()
 
-    def _described(self, text: str) -> ConnectSchema | None:
+    def _describe(self, text: str) -> ConnectSchema | None:
         return connect_schema(parse(text.encode("utf-8", "surrogatepass")), defaults=self.defaults)
 
 
@@ -115,10 +115,10 @@ class _Values:
     items: list[Any] = field(default_factory=list)
 
     def parts(self, schema: ConnectSchema | None) -> Iterable[ConnectPart]:
-        """One part; two where the values of single rows need another Arrow type."""
+        """Yield one part; two where the values of single rows need another Arrow type."""
         if self.rows:
-            made = array_of(self.items, schema) if schema else pa.array(self.items, _BINARY)
-            self.pieces.append((np.array(self.rows, np.int64), made))
+            single = array_of(self.items, schema) if schema else pa.array(self.items, _BINARY)
+            self.pieces.append((np.array(self.rows, np.int64), single))
         for kind in dict.fromkeys(array.type for _, array in self.pieces):
             same = [piece for piece in self.pieces if piece[1].type == kind]
             rows, data = same[0]
@@ -148,31 +148,31 @@ class _Batch:
         self._bad: list[tuple[int, str]] = []
 
     def read(self) -> Deserialized:
-        """Every row is read by columns, or alone."""
+        """Read every row by columns, or alone."""
         rows = np.arange(len(self._texts))
         if self._head and rows.size:
             whole = split_head(self._head)
             assert whole is not None, self._head
-            self._closed(rows, self._texts, 0, whole[1])
+            self._read_closed(rows, self._texts, 0, whole[1])
         else:
             self._read_whole(rows)
-        return self._deserialized()
+        return self._result()
 
     def read_payloads(self, groups: Sequence[tuple[RowIndex, KnownSchema]]) -> Deserialized:
-        """See :meth:`ConnectJsonDeserializer.deserialize_payloads`."""
-        for number, (rows, known) in enumerate(groups):
+        """Read payloads; see :meth:`ConnectJsonDeserializer.deserialize_payloads`."""
+        for number, (rows, known_schema) in enumerate(groups):
             rest = rows
             if number < _MOST_SCHEMAS:
                 texts = self._texts if rows.size == len(self._texts) else self._texts.take(pa.array(rows))
-                rest = self._payloads(rows, texts, known)
+                rest = self._payloads(rows, texts, known_schema)
             for row in rest.tolist():
                 try:
-                    self._add_item(row, parse(self._texts[row].as_py(), doubled=True), known)
+                    self._add_item(row, parse(self._texts[row].as_py(), doubled=True), known_schema)
                 except Refused as error:
                     self._bad.append((row, error.reason))
-        return self._deserialized()
+        return self._result()
 
-    def _deserialized(self) -> Deserialized:
+    def _result(self) -> Deserialized:
         parts = [part for schema, values in self._values.items() for part in values.parts(schema)]
         return Deserialized(tuple(parts), tuple(sorted(self._bad)))
 
@@ -184,32 +184,32 @@ class _Batch:
             rest = rest[begin]
         if self._joined:
             rest = self._by_schema(rest, _FEW_SCHEMAS)
-            rest = self._merged(rest)
+            rest = self._read_merged(rest)
         self._singly(self._by_schema(rest, _MOST_SCHEMAS))
 
     def _by_schema(self, rest: RowIndex, most: int) -> RowIndex:
-        """Read the rows of so many schemas; returns the others."""
+        """Read the rows of at most so many schemas; return the others."""
         for _ in range(most):
             if rest.size:
                 rest = self._one_schema(rest)
         return rest
 
     def _one_schema(self, rest: RowIndex) -> RowIndex:
-        """Read the rows that have the schema of the first one; returns the others."""
+        """Read the rows with the schema of the first one; return the others."""
         head = split_head(self._texts[int(rest[0])].as_py())
         if head is None:
             self._singly(rest[:1])
             return rest[1:]
         begin, schema_text = head
         texts = self._texts if rest.size == len(self._texts) else self._texts.take(pa.array(rest))
-        mine = np.asarray(pc.starts_with(texts, begin))
-        if not mine.all():
-            texts = texts.filter(pa.array(mine))
-        self._closed(rest[mine], texts, len(begin), schema_text)
-        others: RowIndex = rest[~mine]
+        matching = np.asarray(pc.starts_with(texts, begin))
+        if not matching.all():
+            texts = texts.filter(pa.array(matching))
+        self._read_closed(rest[matching], texts, len(begin), schema_text)
+        others: RowIndex = rest[~matching]
         return others
 
-    def _closed(self, rows: RowIndex, texts: pa.BinaryArray, begin: int, schema_text: str) -> None:
+    def _read_closed(self, rows: RowIndex, texts: pa.BinaryArray, begin: int, schema_text: str) -> None:
         """Read rows of one schema; their payloads begin at byte `begin`."""
         closed = np.asarray(pc.ends_with(texts, _CLOSE))
         if not closed.all():
@@ -217,34 +217,34 @@ class _Batch:
             texts = texts.filter(pa.array(closed))
             rows = rows[closed]
         try:
-            known = self._owner.known.get(schema_text)
+            known_schema = self._owner.schemas.get(schema_text)
         except Refused:
             self._singly(rows)
         else:
-            self._singly(self._payloads(rows, pc.binary_slice(texts, begin, -1), known))
+            self._singly(self._payloads(rows, pc.binary_slice(texts, begin, -1), known_schema))
 
-    def _payloads(self, rows: RowIndex, payloads: pa.BinaryArray, known: KnownSchema) -> RowIndex:
+    def _payloads(self, rows: RowIndex, payloads: pa.BinaryArray, known_schema: KnownSchema) -> RowIndex:
         """Read payloads of one schema as columns; return the rows that only rows can judge."""
-        if known.schema is None:
+        if known_schema.schema is None:
             self._add_plain(rows, payloads)
             return rows[:0]
-        pieces, rest = self._columns(payloads, known, known.schema)
-        self._of(known.schema).pieces += [(rows[at], data) for at, data in pieces]
+        pieces, rest = self._columns(payloads, known_schema, known_schema.schema)
+        self._of(known_schema.schema).pieces += [(rows[at], data) for at, data in pieces]
         return rows[rest]
 
     def _columns(
         self,
         payloads: pa.BinaryArray,
-        known: KnownSchema,
+        known_schema: KnownSchema,
         schema: ConnectSchema,
         misfits: Callable[[pa.Array, RowIndex], Mask] | None = None,
     ) -> tuple[list[tuple[RowIndex, pa.Array]], RowIndex]:
-        """Payloads of one schema as columns with the places that they are from, and the places of those that only rows can judge.
+        """Read payloads of one schema as columns with their places; return the places that only rows can judge.
 
         :param misfits: finds further ones by their parsed values and places.
         """
         places: RowIndex = np.arange(len(payloads))
-        quoted = self._quoted(payloads, known)
+        quoted = self._find_quoted(payloads, known_schema)
         numeric = quoted is not None
         kind = parsed_as(schema, numeric)
         if kind is None:
@@ -252,20 +252,20 @@ class _Batch:
         left = np.asarray(pc.equal(payloads, _NULL))
         if quoted is not None:
             left |= quoted
-        there = places[~left]
+        unquoted = places[~left]
         columns = PayloadColumns(defaults=self._owner.defaults, numeric=numeric)
         pieces, rest = columns.read(
-            payloads.take(pa.array(there)) if left.any() else payloads, schema, kind, _MOST_SINGLE
+            payloads.take(pa.array(unquoted)) if left.any() else payloads, schema, kind, _MOST_SINGLE
         )
-        found = []
-        odd = [places[left], there[rest]]
+        read = []
+        odd = [places[left], unquoted[rest]]
         for at, parsed, data in pieces:
-            wrong = misfits(parsed, there[at]) if misfits is not None else np.zeros(len(at), bool)
-            odd.append(there[at[wrong]])
-            found.append((there[at[~wrong]], data.filter(pa.array(~wrong)) if wrong.any() else data))
-        return found, np.sort(np.concatenate(odd))
+            wrong = misfits(parsed, unquoted[at]) if misfits is not None else np.zeros(len(at), bool)
+            odd.append(unquoted[at[wrong]])
+            read.append((unquoted[at[~wrong]], data.filter(pa.array(~wrong)) if wrong.any() else data))
+        return read, np.sort(np.concatenate(odd))
 
-    def _merged(self, rest: RowIndex) -> RowIndex:
+    def _read_merged(self, rest: RowIndex) -> RowIndex:
         """Read STRUCTs of one name, whose schemas differ in their fields, as one schema.
 
         Returns the rows that are left.
@@ -279,13 +279,13 @@ class _Batch:
         return np.sort(np.concatenate(left))
 
     def _read_singly(self, rows: RowIndex) -> RowIndex:
-        """Read rows one by one; returns those that are not bad."""
+        """Read rows one by one; return the good ones."""
         before = len(self._bad)
         self._singly(rows)
         return rows[~np.isin(rows, [row for row, _ in self._bad[before:]])]
 
     def _runs(self, group: PayloadGroup, cuts: RowIndex, most: int) -> RowIndex:
-        """Read a group in runs that end at some of its places; returns the rows that are left.
+        """Read a group in runs that end at some of its places; return the rows left over.
 
         No fields are merged across a record that is read alone: a type has its fields in the order of the records.
         """
@@ -296,12 +296,12 @@ class _Batch:
 
     def _schema_or_none(self, text: str) -> ConnectSchema | None:
         try:
-            return self._owner.known.get(text).schema
+            return self._owner.schemas.get(text).schema
         except Refused:
             return None
 
     def _group(self, group: PayloadGroup, cuts: int) -> RowIndex:
-        """Read the records of a group, and one by one those that are not as the others; returns the rows that are left.
+        """Read the records of a group, and the odd ones one by one; return the rows that are left.
 
         A bad record decides about no type, so the others are read again without it.
         """
@@ -322,19 +322,24 @@ class _Batch:
         return self._runs(fit, np.searchsorted(fit.rows, apart), cuts - 1) if len(fit.rows) else fit.rows
 
     @staticmethod
-    def _quoted(payloads: pa.BinaryArray, known: KnownSchema) -> Mask | None:
-        """The rows of :func:`.uncertain_decimals` if decimals are numbers.
+    def _find_quoted(payloads: pa.BinaryArray, known_schema: KnownSchema) -> Mask | None:
+        """Return the rows of :func:`.uncertain_decimals` if decimals are numbers.
 
         None if more of them are base64, or there are none.
         """
-        if not known.decimals:
+        if not known_schema.decimals:
             return None
         sample = payloads.slice(0, _SAMPLE)
-        if uncertain_decimals(sample, known.decimals).any() and not number_decimals(sample, known.decimals).any():
+        if (
+            uncertain_decimals(sample, known_schema.decimals).any()
+            and not number_decimals(sample, known_schema.decimals).any()
+        ):
             return None
-        quoted = uncertain_decimals(payloads, known.decimals)
+        quoted = uncertain_decimals(payloads, known_schema.decimals)
         return (
-            None if np.count_nonzero(quoted) > np.count_nonzero(number_decimals(payloads, known.decimals)) else quoted
+            None
+            if np.count_nonzero(quoted) > np.count_nonzero(number_decimals(payloads, known_schema.decimals))
+            else quoted
         )
 
     def _singly(self, rows: RowIndex) -> None:
@@ -348,12 +353,12 @@ class _Batch:
     def _single(self, row: int, text: bytes) -> None:
         item = parse(text, doubled=True)
         text = without_leading_zeros(text)
-        if type(item) is Doubled:
+        if type(item) is DuplicateNames:
             item.refuse()
         whole = type(item) is dict and item.keys() == _MEMBERS
         if self._owner.plain:
             schema = item["schema"] if whole else False
-            if type(schema) is Doubled:
+            if type(schema) is DuplicateNames:
                 schema.refuse()
             whole = schema is None or (type(schema) is dict and type(schema.get("type")) is str)
         if not whole:
@@ -362,16 +367,16 @@ class _Batch:
             self._add_plain(np.array([row]), pa.array([text], _BINARY))
             return
         texts = member_texts(text.decode())
-        known = self._owner.known.get(texts["schema"])
-        if known.reader is None:
+        known_schema = self._owner.schemas.get(texts["schema"])
+        if known_schema.reader is None:
             self._add_plain(np.array([row]), pa.array([texts["payload"].encode()], _BINARY))
             return
-        self._add_item(row, item["payload"], known)
+        self._add_item(row, item["payload"], known_schema)
 
-    def _add_item(self, row: int, payload: Any, known: KnownSchema) -> None:
-        assert known.reader is not None
-        value = known.reader.value(payload)
-        values = self._of(known.schema)
+    def _add_item(self, row: int, payload: Any, known_schema: KnownSchema) -> None:
+        assert known_schema.reader is not None
+        value = known_schema.reader.value(payload)
+        values = self._of(known_schema.schema)
         values.rows.append(row)
         values.items.append(value)
 

@@ -1,4 +1,4 @@
-"""Schemas that JSON texts describe, kept while they are used."""
+"""A cache of the schemas described by JSON texts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SchemaOf = Callable[[str], ConnectSchema | None]
 
 
 class KnownSchema:
-    """A schema, and what reads its values.
+    """A schema, and the reader of its values.
 
     :param defaults: see :class:`.PayloadReader`.
     """
@@ -26,7 +26,7 @@ class KnownSchema:
 
     @cached_property
     def reader(self) -> PayloadReader | None:
-        """Reads one value; None without a schema."""
+        """The reader of one value; None without a schema."""
         return None if self.schema is None else PayloadReader(self.schema, defaults=self._defaults)
 
     @cached_property
@@ -50,17 +50,17 @@ class KnownSchemas:
 
     def get(self, text: str) -> KnownSchema:
         """Return the schema that a text describes; raises Refused if it describes none."""
-        found = self._kept.get(text)
-        if found is None:
+        entry = self._kept.get(text)
+        if entry is None:
             try:
-                found = KnownSchema(self._schema_of(text), defaults=self._defaults)
+                entry = KnownSchema(self._schema_of(text), defaults=self._defaults)
             except Refused as error:
-                found = error.reason
-            self._kept[text] = found
+                entry = error.reason
+            self._kept[text] = entry
             if len(self._kept) > self._most:
                 self._kept.popitem(last=False)
         else:
             self._kept.move_to_end(text)
-        if isinstance(found, str):
-            raise Refused(found)
-        return found
+        if isinstance(entry, str):
+            raise Refused(entry)
+        return entry

@@ -1,4 +1,4 @@
-"""Records of JSON with schemas whose schemas differ from record to record, in groups that are read as one schema."""
+"""Groups of JSON records whose schemas differ from record to record: each group is read as one schema."""
 
 from __future__ import annotations
 
@@ -37,20 +37,20 @@ class PayloadGroup:
         return len(self.schemas) > 1
 
     def merge(self) -> MergedSchema | None:
-        """The schema of all fields; None if the schemas contradict each other."""
+        """Return the schema of all fields; None if the schemas contradict each other."""
         return merge(self.schemas)
 
     def misfits(self, merged: MergedSchema, values: pa.Array, places: RowIndex) -> Mask:
-        """See :meth:`.MergedSchema.misfits`; for the values at these places of the group."""
+        """Find misfits among the values at these places of the group; see :meth:`.MergedSchema.misfits`."""
         return merged.misfits(values, self.numbers[places], len(self.schemas))
 
     def take(self, places: RowIndex) -> PayloadGroup:
-        """The records at some places, rising, with their schemas alone."""
-        found, first, numbers = np.unique(self.numbers[places], return_index=True, return_inverse=True)
+        """Return the records at some places, rising, with their schemas alone."""
+        distinct, first, numbers = np.unique(self.numbers[places], return_index=True, return_inverse=True)
         order = np.argsort(first)
         rank = np.empty_like(order)
         rank[order] = np.arange(len(order))
-        schemas = [self.schemas[number] for number in found[order].tolist()]
+        schemas = [self.schemas[number] for number in distinct[order].tolist()]
         return PayloadGroup(self.rows[places], self.payloads.take(pa.array(places)), schemas, rank[numbers])
 
 
@@ -73,16 +73,15 @@ def payloads_by_name(
         if begin is None or middle is None or not text.endswith(_END):
             unknown.append(row)
             continue
-        head = text[
-            begin.end() : middle.start()
-        ]  # no schema if the member is one of the schema: then it describes none
+        # no schema if the member is one of the schema: then it describes none
+        head = text[begin.end() : middle.start()]
         if head not in groups_of:
             groups_of[head] = _group_of(groups, head, schema_of)
-        found = groups_of[head]
-        if found is None:
+        entry = groups_of[head]
+        if entry is None:
             others.append(row)
         else:
-            group, number = found
+            group, number = entry
             group.rows.append(row)
             group.payloads.append(text[middle.end() : -len(_END)])
             group.numbers.append(number)

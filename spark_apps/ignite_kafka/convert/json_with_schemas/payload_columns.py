@@ -29,12 +29,12 @@ _MOST_DIGITS = 38
 
 @functools.lru_cache(maxsize=1_000)
 def parsed_as(schema: ConnectSchema, numeric: bool) -> pa.DataType | None:
-    """The plain JSON type that values of the schema are parsed as; None where only rows can hold them.
+    """Return the plain JSON type for parsing values of the schema; None where only rows can hold them.
 
     :param numeric: decimals are numbers, else base64.
     """
     if schema.type is ConnectType.STRUCT:
-        inner = [(one.name, parsed_as(one.schema, numeric)) for one in schema.fields]
+        inner = [(field.name, parsed_as(field.schema, numeric)) for field in schema.fields]
         return None if not inner or any(kind is None for _, kind in inner) else pa.struct(inner)
     if schema.type is ConnectType.ARRAY:
         if numeric and any(not name for name, _ in decimal_members(schema)):
@@ -54,15 +54,15 @@ def parsed_as(schema: ConnectSchema, numeric: bool) -> pa.DataType | None:
 
 
 def decimal_members(schema: ConnectSchema) -> Iterator[tuple[str, int]]:
-    """Names of the members that are decimals or arrays of them, and their scales.
+    """Yield the names of members that are decimals or arrays of them, and their scales.
 
     The name of the whole payload is empty.
     """
     scale = scale_of(schema)
     if scale is not None:
         yield "", scale
-    for one in schema.fields:
-        yield from ((name or one.name, of_name) for name, of_name in decimal_members(one.schema))
+    for field in schema.fields:
+        yield from ((name or field.name, of_name) for name, of_name in decimal_members(field.schema))
     if schema.type is ConnectType.ARRAY and schema.value_schema:
         yield from decimal_members(schema.value_schema)
 
@@ -111,28 +111,28 @@ class PayloadColumns:
         return pieces, np.concatenate(rest)
 
     def typed(self, array: pa.Array, schema: ConnectSchema, parent: pa.Array | None = None) -> tuple[pa.Array, Mask]:
-        """A parsed column as the schema's type, and the rows that hold what the schema does not allow.
+        """Convert a parsed column to the schema's type, and mark rows with values that the schema does not allow.
 
         Those come out as anything.
 
         :param parent: the struct array that holds the column: a value of a null struct is none.
         """
-        made, wrong = self._there(array, schema)
+        values, wrong = self._typed_present(array, schema)
         if not array.null_count:
-            return made, wrong
+            return values, wrong
         missing = np.asarray(array.is_null())
         if parent is not None and parent.null_count:
             missing &= np.asarray(parent.is_valid())
         if schema.default is not None and self._defaults:
             try:
-                default = default_array(schema, made.type)
+                default = default_array(schema, values.type)
             except pa.ArrowException:  # of more digits than the column: rows have decimals as text
-                return made, wrong | missing
-            rows = np.where(missing, len(made), np.arange(len(made)))
-            return pa.concat_arrays([made, default]).take(pa.array(rows)), wrong
-        return made, wrong if schema.optional else wrong | missing
+                return values, wrong | missing
+            rows = np.where(missing, len(values), np.arange(len(values)))
+            return pa.concat_arrays([values, default]).take(pa.array(rows)), wrong
+        return values, wrong if schema.optional else wrong | missing
 
-    def _there(self, array: pa.Array, schema: ConnectSchema) -> tuple[pa.Array, Mask]:
+    def _typed_present(self, array: pa.Array, schema: ConnectSchema) -> tuple[pa.Array, Mask]:
         right = np.zeros(len(array), bool)
         if schema.type is ConnectType.STRUCT:
             return self._struct(array, schema)
@@ -152,8 +152,8 @@ class PayloadColumns:
     def _struct(self, array: pa.StructArray, schema: ConnectSchema) -> tuple[pa.Array, Mask]:
         wrong = np.zeros(len(array), bool)
         columns = []
-        for number, one in enumerate(schema.fields):
-            column, bad = self.typed(array.field(number), one.schema, array)
+        for number, field in enumerate(schema.fields):
+            column, bad = self.typed(array.field(number), field.schema, array)
             columns.append(column)
             wrong |= bad
         missing = null_mask(array)
@@ -173,7 +173,7 @@ class PayloadColumns:
 
 
 def uncertain_decimals(texts: pa.BinaryArray, members: Collection[tuple[str, int]]) -> Mask:
-    """Texts in which a decimal may not be what Arrow's parser takes it for.
+    """Mark texts with a decimal that Arrow's parser may misread.
 
     It may be base64: parsed as numbers, base64 of nothing but digits would be taken for one. And the parser gives
     another number for one with more digits before the point than the type has
@@ -190,7 +190,7 @@ def uncertain_decimals(texts: pa.BinaryArray, members: Collection[tuple[str, int
 
 
 def number_decimals(texts: pa.BinaryArray, members: Collection[tuple[str, int]]) -> Mask:
-    """Texts in which a decimal is a number; the arguments of :func:`uncertain_decimals`."""
+    """Mark texts in which a decimal is a number; the arguments of :func:`uncertain_decimals`."""
     if any(not name for name, _ in members):
         return np.asarray(pc.match_substring_regex(texts, r"^[ \t\r\n\[]*-?[0-9]"))
     choice = "|".join(re.escape(name) for name, _ in sorted(members))

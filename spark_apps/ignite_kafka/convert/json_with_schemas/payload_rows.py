@@ -19,13 +19,13 @@ import pyarrow as pa
 from ...ignite.binary.decode_decimals import MAX_MAGNITUDE
 from ..connect import ConnectSchema, ConnectType
 from ..connect.schema import DECIMAL, arrow_type, scale_of, text_type
-from ..json.values import MOST_DIGITS, Doubled, Refused, bytes_of, number_of, parsed, scalar_reader, text_of
+from ..json.values import MOST_DIGITS, DuplicateNames, Refused, bytes_of, number_of, parsed, scalar_reader, text_of
 from ..rules.parsed_json import Number
 
 _DAY_MS = 86_400_000
 _NODES = {
     dict: "OBJECT",
-    Doubled: "OBJECT",
+    DuplicateNames: "OBJECT",
     list: "ARRAY",
     Number: "NUMBER",
     str: "STRING",
@@ -47,7 +47,7 @@ class PayloadReader:
         self._read = self._reader(schema)
 
     def value(self, item: Any) -> Any:
-        """The value for :func:`array_of`.
+        """Return the value for :func:`array_of`.
 
         Dates and times as numbers, a decimal as Decimal, a map as pairs, a struct as dict.
 
@@ -57,9 +57,9 @@ class PayloadReader:
         return self._read(item)
 
     def _reader(self, schema: ConnectSchema) -> _Read:
-        there = self._there(schema)
+        read_present = self._present_reader(schema)
         missing = self._missing(schema)
-        return lambda item: missing() if item is None else there(item)
+        return lambda item: missing() if item is None else read_present(item)
 
     def _missing(self, schema: ConnectSchema) -> Callable[[], Any]:
         if schema.default is not None and self._defaults:
@@ -73,7 +73,7 @@ class PayloadReader:
 
         return refuse_null
 
-    def _there(self, schema: ConnectSchema) -> _Read:
+    def _present_reader(self, schema: ConnectSchema) -> _Read:
         if schema.type is ConnectType.STRUCT:
             return self._struct(schema)
         if schema.type is ConnectType.ARRAY:
@@ -92,10 +92,10 @@ class PayloadReader:
         return lambda item: read(_whole(item)) if pa.types.is_integer(kind) else read(item)
 
     def _struct(self, schema: ConnectSchema) -> _Read:
-        readers = [(one.name, self._reader(one.schema)) for one in schema.fields]
+        readers = [(field.name, self._reader(field.schema)) for field in schema.fields]
 
         def read(item: Any) -> dict[str, Any]:
-            if type(item) is Doubled:  # members that the schema lacks are passed over, as they are by columns
+            if type(item) is DuplicateNames:  # members that the schema lacks are passed over, as they are by columns
                 item.refuse(name for name, _ in readers)
             elif type(item) is not dict:
                 raise _wrong("Structs should be encoded as JSON objects", item)
@@ -110,16 +110,19 @@ class PayloadReader:
         value = self._reader(schema.value_schema)
 
         def named(item: Any) -> list[tuple[Any, Any]]:
-            if type(item) is Doubled:
+            if type(item) is DuplicateNames:
                 item.refuse()
             if type(item) is not dict:
                 raise _wrong("Maps with string fields should be encoded as JSON objects", item)
-            return [(_within("{key}", text_of, name), _within(f"{{{name}}}", value, one)) for name, one in item.items()]
+            return [
+                (_within("{key}", text_of, name), _within(f"{{{name}}}", value, content))
+                for name, content in item.items()
+            ]
 
         def paired(item: Any) -> list[tuple[Any, Any]]:
             if type(item) is not list:
                 raise _wrong("Maps with non-string fields should be encoded as JSON array of tuples", item)
-            pairs = [_pair(number, one, key, value) for number, one in enumerate(item)]
+            pairs = [_pair(number, entry, key, value) for number, entry in enumerate(item)]
             last: dict[str, tuple[Any, Any]] = {}
             for pair in pairs:  # NaN equals NaN, 0.0 is not -0.0, and 1.0 is not 1.00, as in Java
                 last[repr(pair[0])] = pair
@@ -129,25 +132,25 @@ class PayloadReader:
 
 
 def array_of(values: Sequence[Any], schema: ConnectSchema) -> pa.Array:
-    """The values as an array of :func:`~ignite_kafka.convert.connect.schema.arrow_type`.
+    """Return the values as an array of :func:`~ignite_kafka.convert.connect.schema.arrow_type`.
 
     Decimals as text where that cannot hold one.
     """
     try:
         return pa.array(values, arrow_type(schema))
     except (pa.ArrowInvalid, pa.ArrowTypeError):
-        return pa.array([_with_texts(one, schema) for one in values], text_type(schema))
+        return pa.array([_with_texts(value, schema) for value in values], text_type(schema))
 
 
 def _with_texts(value: Any, schema: ConnectSchema) -> Any:
     if value is None:
         return None
     if schema.type is ConnectType.STRUCT:
-        return {one.name: _with_texts(value[one.name], one.schema) for one in schema.fields}
+        return {field.name: _with_texts(value[field.name], field.schema) for field in schema.fields}
     if schema.type is ConnectType.ARRAY and schema.value_schema:
-        return [_with_texts(one, schema.value_schema) for one in value]
+        return [_with_texts(item, schema.value_schema) for item in value]
     if schema.type is ConnectType.MAP and schema.key_schema and schema.value_schema:
-        return [(_with_texts(key, schema.key_schema), _with_texts(one, schema.value_schema)) for key, one in value]
+        return [(_with_texts(key, schema.key_schema), _with_texts(item, schema.value_schema)) for key, item in value]
     return str(value) if type(value) is Decimal else value
 
 
@@ -162,7 +165,7 @@ def _array(read: _Read) -> _Read:
     def items(item: Any) -> list[Any]:
         if type(item) is not list:
             raise _wrong("Arrays should be encoded as JSON arrays", item)
-        return [_within(f"[{number}]", read, one) for number, one in enumerate(item)]
+        return [_within(f"[{number}]", read, element) for number, element in enumerate(item)]
 
     return items
 
@@ -172,18 +175,18 @@ def _pair(number: int, item: Any, key: _Read, value: _Read) -> tuple[Any, Any]:
         raise _wrong("Found invalid map entry instead of array tuple", item, " ")
     if len(item) != 2:
         raise Refused(f"holds: Found invalid map entry, expected length 2 but found :{len(item)}", of_value=True)
-    made = _within(f"[{number}][0]", key, item[0])
-    if made is None:
+    first = _within(f"[{number}][0]", key, item[0])
+    if first is None:
         raise Refused("has a null key, which Arrow's maps cannot hold", of_value=True)
-    return made, _within(f"[{number}][1]", value, item[1])
+    return first, _within(f"[{number}][1]", value, item[1])
 
 
-def _wrong(rule: str, item: Any, found: str = ", but found ") -> Refused:
-    return Refused(f"is wrong: {rule}{found}{_NODES[type(item)]}", of_value=True)
+def _wrong(rule: str, item: Any, but_found: str = ", but found ") -> Refused:
+    return Refused(f"is wrong: {rule}{but_found}{_NODES[type(item)]}", of_value=True)
 
 
 def _whole(item: Any) -> Any:
-    """1.0 and 1e3 as the digits of an integer; anything else as it is."""
+    """Return 1.0 and 1e3 as the digits of an integer; other items stay."""
     if type(item) is not Number or item.lstrip("-").isdecimal():
         return item
     value = parsed(item)
@@ -229,7 +232,7 @@ def _decimal(schema: ConnectSchema) -> _Read:
 
 
 def _numeric(digits: str, scale: int) -> Decimal:
-    """The number at the schema's scale if that holds it, else at its own."""
+    """Return the number at the schema's scale if that holds it, else at its own."""
     value = number_of(digits)
     sign, figures, exponent = value.as_tuple()
     assert isinstance(exponent, int)

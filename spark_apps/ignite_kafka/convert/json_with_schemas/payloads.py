@@ -1,7 +1,7 @@
 """Values of a Connect schema as JSON, columns at a time: the payload of Kafka's JsonConverter.
 
-Beyond :mod:`~.json.write_columns` the schema decides: the form of a map follows the schema of its keys, a decimal has its
-schema's scale, and a null is the field's default or an error where the field is required.
+Beyond :mod:`~.json.write_columns` the schema decides: the form of a map follows the schema of its keys, a decimal has
+its schema's scale, and a null is the field's default or an error where the field is required.
 
 Source: org.apache.kafka.connect.json.JsonConverter.convertToJson (4.3.1).
 """
@@ -26,7 +26,7 @@ _ROOT = ""
 
 
 def payload(column: ConnectColumn, form: JsonFormat, *, defaults: bool = True) -> pa.BinaryArray:
-    """JSON of each value of a column with a schema; null is the four bytes ``null``.
+    """Return JSON of each value of a column with a schema; null is the four bytes ``null``.
 
     :param defaults: a null is written as the default of its field, where there is one (``replace.null.with.default``).
     :raises UnsupportedType: a null in a required field without a default, or a decimal that its schema's scale does not
@@ -39,7 +39,10 @@ def payload(column: ConnectColumn, form: JsonFormat, *, defaults: bool = True) -
 
 
 def sparse_payload(column: ConnectColumn, form: JsonFormat) -> pa.BinaryArray:
-    """JSON of each struct without its null fields; nulls within fields are written. The errors of :func:`payload`."""
+    """Return JSON of each struct without its null fields; nulls within fields are written.
+
+    The errors of :func:`payload`.
+    """
     schema = column.schema
     assert schema is not None
     array, field = _Filling(False).value(column.data, schema, _ROOT)
@@ -47,7 +50,7 @@ def sparse_payload(column: ConnectColumn, form: JsonFormat) -> pa.BinaryArray:
 
 
 class _Filling:
-    """Fills nulls with defaults, checks the others, and gives each column the Arrow field that :mod:`~.json.write_columns` takes."""
+    """Fills nulls with defaults, checks the others, and gives each column its field for :mod:`~.json.write_columns`."""
 
     def __init__(self, defaults: bool) -> None:
         self._defaults = defaults
@@ -55,7 +58,7 @@ class _Filling:
     def value(
         self, array: pa.Array, schema: ConnectSchema, path: str, parent: pa.Array | None = None
     ) -> tuple[pa.Array, pa.Field]:
-        """The values under `path`.
+        """Return the values under `path`.
 
         :param parent: the struct array that holds them: a value of a null struct is none.
         """
@@ -73,12 +76,12 @@ class _Filling:
             return array, pa.field(name, array.type)
         if scale is None:
             raise UnsupportedType(
-                f"the Decimal of {_named(path)} has no parameter scale", "Set the scale in the schema.", field=path
+                f"the Decimal of {_name_path(path)} has no parameter scale", "Set the scale in the schema.", field=path
             )
         return array, with_scales(field_of(name, array.type, "decimal"), {(): scale})
 
     def _without_null(self, array: pa.Array, schema: ConnectSchema, path: str, parent: pa.Array | None) -> pa.Array:
-        """The array with defaults for its nulls; as it is where null is allowed."""
+        """Return the array with defaults for its nulls; as it is where null is allowed."""
         replaced = schema.default is not None and self._defaults
         if not replaced and schema.optional:
             return array
@@ -88,7 +91,7 @@ class _Filling:
         if not missing.any():
             return array
         if not replaced:
-            what = f"{_named(path)} is null, and its schema is neither optional nor has a default"
+            what = f"{_name_path(path)} is null, and its schema is neither optional nor has a default"
             raise UnsupportedType(what, "Correct the entry, or make the schema optional.", field=path)
         default = default_array(schema, array.type)
         rows = np.where(missing, len(array), np.arange(len(array)))
@@ -101,18 +104,20 @@ class _Filling:
             return array, pa.field(name, array.type)
         columns = []
         kinds = []
-        for number, one in enumerate(fields):
-            inner, kind = self.value(array.field(number), one.schema, f"{path}.{one.name}" if path else one.name, array)
+        for number, field in enumerate(fields):
+            inner, kind = self.value(
+                array.field(number), field.schema, f"{path}.{field.name}" if path else field.name, array
+            )
             columns.append(inner)
-            kinds.append(kind.with_name(one.name))
-        made = pa.StructArray.from_arrays(columns, fields=kinds, mask=null_mask(array))
-        return made, pa.field(name, made.type)
+            kinds.append(kind.with_name(field.name))
+        struct = pa.StructArray.from_arrays(columns, fields=kinds, mask=null_mask(array))
+        return struct, pa.field(name, struct.type)
 
     def _list(self, array: pa.ListArray, schema: ConnectSchema, path: str, name: str) -> tuple[pa.Array, pa.Field]:
         assert schema.value_schema
         values, kind = self.value(array.flatten(), schema.value_schema, f"{path}[]")
-        made = pa.ListArray.from_arrays(_starts(array), values, type=pa.list_(kind), mask=null_mask(array))
-        return made, pa.field(name, made.type)
+        lists = pa.ListArray.from_arrays(_starts(array), values, type=pa.list_(kind), mask=null_mask(array))
+        return lists, pa.field(name, lists.type)
 
     def _map(self, array: pa.MapArray, schema: ConnectSchema, path: str, name: str) -> tuple[pa.Array, pa.Field]:
         assert schema.key_schema
@@ -122,12 +127,12 @@ class _Filling:
         keys, key = self.value(flat.field(0), schema.key_schema, f"{path}{{key}}")
         items, item = self.value(flat.field(1), schema.value_schema, f"{path}{{}}")
         kind = pa.map_(key.with_nullable(False), item)
-        made = pa.MapArray.from_arrays(_starts(array), keys, items, kind, mask=null_mask(array))
-        return made, pa.field(name, kind)
+        maps = pa.MapArray.from_arrays(_starts(array), keys, items, kind, mask=null_mask(array))
+        return maps, pa.field(name, kind)
 
 
 def _starts(array: pa.Array) -> pa.Array:
-    """Where each list, or map, starts among the flattened values, int32; a null one is empty."""
+    """Return where each list, or map, starts among the flattened values, int32; a null one is empty."""
     bounds = np.asarray(array.offsets)
     counts = np.diff(bounds)
     if array.null_count:
@@ -135,5 +140,5 @@ def _starts(array: pa.Array) -> pa.Array:
     return pa.array(np.concatenate(([0], np.cumsum(counts))).astype(np.int32))
 
 
-def _named(path: str) -> str:
+def _name_path(path: str) -> str:
     return f"field {path}" if path else "the whole key or value"

@@ -16,12 +16,12 @@ from .payloads import payload
 
 
 def quoted(text: str) -> str:
-    """A JSON text as Jackson writes it: half of a surrogate pair alone stays, as an escape."""
+    """Quote a JSON text as Jackson does: half of a surrogate pair alone stays, as an escape."""
     return escape(json.dumps(text, ensure_ascii=False).encode("utf-8", "surrogatepass")).decode("utf-8")
 
 
 def schema_json(schema: ConnectSchema | None, form: JsonFormat) -> str:
-    """The JSON object of a schema, without spaces; ``null`` for no schema.
+    """Return the JSON object of a schema, without spaces; ``null`` for no schema.
 
     :param form: the form of decimals, for defaults.
     :raises UnsupportedType: the default is no value of the schema.
@@ -43,7 +43,7 @@ def _parts(schema: ConnectSchema, form: JsonFormat) -> Iterable[tuple[str, str]]
         yield "keys", schema_json(schema.key_schema, form)
         yield "values", schema_json(schema.value_schema, form)
     elif schema.type is ConnectType.STRUCT:
-        fields = (f'{{{_members(one.schema, form)},"field":{quoted(one.name)}}}' for one in schema.fields)
+        fields = (f'{{{_members(field.schema, form)},"field":{quoted(field.name)}}}' for field in schema.fields)
         yield "fields", f"[{','.join(fields)}]"
     yield "optional", "true" if schema.optional else "false"
     if schema.name is not None:

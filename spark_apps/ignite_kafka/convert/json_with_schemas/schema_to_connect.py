@@ -15,18 +15,18 @@ from ..json.values import Refused
 from ..rules.parsed_json import Number
 from .payload_rows import PayloadReader, array_of
 
-_TYPES = {str(one): one for one in ConnectType}
+_TYPES = {str(kind): kind for kind in ConnectType}
 # most fields are such; the schema is one object for all of them, whose hash is known
 _PLAIN = {
-    str(one): (ConnectSchema(one), ConnectSchema(one, optional=True))
-    for one in ConnectType
-    if one not in (ConnectType.ARRAY, ConnectType.MAP, ConnectType.STRUCT)
+    str(kind): (ConnectSchema(kind), ConnectSchema(kind, optional=True))
+    for kind in ConnectType
+    if kind not in (ConnectType.ARRAY, ConnectType.MAP, ConnectType.STRUCT)
 }
 _PLAIN_MEMBERS = frozenset({"type", "optional", "field"})
 
 
 def connect_schema(node: Any, *, defaults: bool = True) -> ConnectSchema | None:
-    """The schema that a JSON value describes; None for null.
+    """Read the schema that a JSON value describes; None for null.
 
     :param node: as :func:`~.json.read_rows.parse` gives it.
     :param defaults: see :class:`~.payload_rows.PayloadReader`: how a null within a default is read.
@@ -37,7 +37,7 @@ def connect_schema(node: Any, *, defaults: bool = True) -> ConnectSchema | None:
 
 @dataclass
 class _Rules:
-    """How a schema is read, and the number of types read so far."""
+    """Rules for reading a schema, and the number of types read so far."""
 
     defaults: bool
     nodes: int = 0
@@ -52,40 +52,40 @@ class _Rules:
 
 def _schema(node: Any, rules: _Rules, depth: int) -> ConnectSchema:
     rules.count(depth)
-    found = node if type(node) is dict else {}
-    name = found.get("type")
+    members = node if type(node) is dict else {}
+    name = members.get("type")
     if type(name) is not str:
         raise Refused("Schema must contain 'type' field")
     if name not in _TYPES:
         raise Refused(f"Unknown schema type: {name}")
-    if found.keys() <= _PLAIN_MEMBERS and name in _PLAIN:
-        return _PLAIN[name][found.get("optional") is True]
+    if members.keys() <= _PLAIN_MEMBERS and name in _PLAIN:
+        return _PLAIN[name][members.get("optional") is True]
     parts: dict[str, Any] = {}
     kind = _TYPES[name]
     if kind is ConnectType.ARRAY:
-        parts["value_schema"] = _inner(found, "items", "Array schema did not specify the element type", rules, depth)
+        parts["value_schema"] = _inner(members, "items", "Array schema did not specify the element type", rules, depth)
     elif kind is ConnectType.MAP:
-        parts["key_schema"] = _inner(found, "keys", "Map schema did not specify the key type", rules, depth)
-        parts["value_schema"] = _inner(found, "values", "Map schema did not specify the value type", rules, depth)
+        parts["key_schema"] = _inner(members, "keys", "Map schema did not specify the key type", rules, depth)
+        parts["value_schema"] = _inner(members, "values", "Map schema did not specify the value type", rules, depth)
     elif kind is ConnectType.STRUCT:
-        parts["fields"] = _fields(found.get("fields"), rules, depth)
-    version = found.get("version")
+        parts["fields"] = _fields(members.get("fields"), rules, depth)
+    version = members.get("version")
     schema = ConnectSchema(
         kind,
-        found.get("optional") is True,
-        _text(found, "name"),
+        members.get("optional") is True,
+        _text(members, "name"),
         _int32(version) if type(version) is Number and version.lstrip("-").isdecimal() else None,
-        _text(found, "doc"),
-        _parameters(found.get("parameters")),
+        _text(members, "doc"),
+        _parameters(members.get("parameters")),
         **parts,
     )
-    return with_default(schema, found["default"], rules.defaults) if "default" in found else schema
+    return with_default(schema, members["default"], rules.defaults) if "default" in members else schema
 
 
-def _inner(found: dict[str, Any], name: str, missing: str, rules: _Rules, depth: int) -> ConnectSchema:
-    if found.get(name) is None:
+def _inner(members: dict[str, Any], name: str, missing: str, rules: _Rules, depth: int) -> ConnectSchema:
+    if members.get(name) is None:
         raise Refused(missing)
-    return _schema(found[name], rules, depth + 1)
+    return _schema(members[name], rules, depth + 1)
 
 
 def _fields(nodes: Any, rules: _Rules, depth: int) -> tuple[ConnectField, ...]:
@@ -102,8 +102,8 @@ def _fields(nodes: Any, rules: _Rules, depth: int) -> tuple[ConnectField, ...]:
     return tuple(fields.values())
 
 
-def _text(found: dict[str, Any], name: str) -> str | None:
-    text = found.get(name)
+def _text(members: dict[str, Any], name: str) -> str | None:
+    text = members.get(name)
     return encodable(text) if type(text) is str else None
 
 
@@ -116,7 +116,7 @@ def _parameters(node: Any) -> tuple[tuple[str, str], ...]:
 
 
 def encodable(text: str) -> str:
-    """The text of a schema; raises Refused if it has half of a surrogate pair."""
+    """Return the text of a schema; raises Refused if it has half of a surrogate pair."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -125,13 +125,13 @@ def encodable(text: str) -> str:
 
 
 def _int32(digits: str) -> int:
-    """As Jackson's intValue, which wraps."""
+    """Return the number as Jackson's intValue does, which wraps."""
     number = int(digits) if len(digits) < 20 else 0
     return (number + 2**31) % 2**32 - 2**31
 
 
 def with_default(schema: ConnectSchema, node: Any, defaults: bool = True) -> ConnectSchema:
-    """The schema with a default of a JSON value, none for null.
+    """Return the schema with a default of a JSON value, without one for null.
 
     Raises Refused if it is no value of the schema, or one beyond Python's.
     """

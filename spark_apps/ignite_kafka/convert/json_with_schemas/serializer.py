@@ -45,32 +45,32 @@ class ConnectJsonSerializer:
         self._prefix = functools.lru_cache(maxsize=kept)(self._prefix_of)
 
     def check(self, schema: ConnectSchema, topic: str) -> None:
-        """Every schema can be written; raises UnsupportedType for a default that is no value of its schema."""
+        """Check the defaults of a schema; raises UnsupportedType for one that is no value of its schema."""
         if self._schemas:
             schema_json(schema, self._form)
 
     def serialize(self, column: ConnectColumn, topic: str) -> pa.BinaryArray:
-        """Bytes of each value. A null with a schema is a record of null, one without a schema is null.
+        """Return the bytes of each value. A null with a schema is a record of null, one without a schema is null.
 
         :raises UnsupportedType: a null in a required field without a default, or a decimal that its schema's scale does
             not hold.
         """
         if column.schema is None:
-            return self._enveloped(pa.scalar(_SCHEMALESS, _BINARY), column.data) if self._schemas else column.data
+            return self._wrap(pa.scalar(_SCHEMALESS, _BINARY), column.data) if self._schemas else column.data
         values = payload(column, self._form, defaults=self._defaults)
-        return self._enveloped(pa.scalar(self._prefix(column.schema), _BINARY), values) if self._schemas else values
+        return self._wrap(pa.scalar(self._prefix(column.schema), _BINARY), values) if self._schemas else values
 
     def serialize_sparse(self, column: SparseColumn, topic: str) -> pa.BinaryArray:
-        """Bytes of structs of many schemas; the errors of :meth:`serialize`."""
+        """Return the bytes of structs of many schemas; the errors of :meth:`serialize`."""
         values = sparse_payload(column.whole, self._form)
         if not self._schemas:
             return values
-        prefixes = pa.array([self._prefix(one) for one in column.schemas], _BINARY)
-        return self._enveloped(prefixes.take(pa.array(column.schema_of)), values)
+        prefixes = pa.array([self._prefix(schema) for schema in column.schemas], _BINARY)
+        return self._wrap(prefixes.take(pa.array(column.schema_of)), values)
 
     def _prefix_of(self, schema: ConnectSchema) -> bytes:
         return f'{{"schema":{schema_json(schema, self._form)},"payload":'.encode()
 
     @staticmethod
-    def _enveloped(prefix: pa.BinaryScalar | pa.BinaryArray, values: pa.BinaryArray) -> pa.BinaryArray:
+    def _wrap(prefix: pa.BinaryScalar | pa.BinaryArray, values: pa.BinaryArray) -> pa.BinaryArray:
         return pc.binary_join_element_wise(prefix, values, _CLOSE, _NOTHING)

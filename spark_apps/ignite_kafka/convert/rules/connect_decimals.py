@@ -23,7 +23,9 @@ _ARROW_DIGITS = 38
 
 
 def unscaled_bytes(array: pa.Array, scale: int | None = None, name: str = "") -> pa.BinaryArray:
-    """Unscaled bytes of each value of a decimal128, decimal256 or string array (a string in java.math.BigDecimal's form).
+    """Return the unscaled bytes of each value of a decimal128, decimal256 or string array.
+
+    A string is in java.math.BigDecimal's form.
 
     :param scale: every value is written at this scale; None: each at its own.
     :param name: of the field, for the error.
@@ -45,12 +47,12 @@ def unscaled_bytes(array: pa.Array, scale: int | None = None, name: str = "") ->
 
 
 def unscaled_of(value: Decimal, scale: int) -> bytes:
-    """Unscaled bytes of one value at a scale; raises UnsupportedType if it has no exact form there."""
+    """Return unscaled bytes of one value at a scale; raises UnsupportedType if it has no exact form there."""
     return _shortest(_unscaled(str(value), scale, ""))
 
 
 def decimals_from_bytes(data: pa.BinaryArray, wrong: Mask, kind: pa.DataType) -> tuple[pa.Array, Mask]:
-    """Unscaled bytes as decimals of the scale of `kind`, a decimal128, and the rows that cannot be converted.
+    """Read unscaled bytes as decimals of the scale of `kind`, a decimal128, and mark rows without a decimal.
 
     Values of 16 bytes or more are among them, as they may have more than 38 digits: the row path reads them.
 
@@ -71,12 +73,12 @@ def decimals_from_bytes(data: pa.BinaryArray, wrong: Mask, kind: pa.DataType) ->
         kept[row, np.repeat(ends, sizes) - 1 - np.arange(letters.size)] = letters
         little[valid] = kept
     mask = pa.py_buffer(np.packbits(valid, bitorder="little"))
-    made = pa.Array.from_buffers(kind, len(data), [mask, pa.py_buffer(little)])
-    return made, wrong
+    decimals = pa.Array.from_buffers(kind, len(data), [mask, pa.py_buffer(little)])
+    return decimals, wrong
 
 
 def _unscaled(text: str, scale: int | None, name: str) -> int:
-    """The unscaled value of a BigDecimal at a scale; None: at its own."""
+    """Return the unscaled value of a BigDecimal at a scale; None: at its own."""
     sign, digits, exponent = Decimal(text).as_tuple()
     assert isinstance(exponent, int)
     unscaled = int(Decimal((sign, digits, 0)))  # not by way of str: Python limits the digits of int(str)
@@ -102,7 +104,7 @@ def _inexact(text: str, exponent: int, scale: int | None, name: str) -> Unsuppor
 
 
 def _shortest(unscaled: int) -> bytes:
-    """As BigInteger.toByteArray: one sign bit at least, no redundant byte."""
+    """Encode as BigInteger.toByteArray does: one sign bit at least, no redundant byte."""
     bits = (unscaled if unscaled >= 0 else ~unscaled).bit_length() + 1
     return unscaled.to_bytes((bits + 7) // 8, "big", signed=True)
 

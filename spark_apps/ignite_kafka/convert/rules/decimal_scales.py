@@ -1,4 +1,4 @@
-"""Scales of decimals: the ones that a cache's query entities declare, and the fields that have none.
+"""Scales of decimals: declared by a cache's query entities, or missing.
 
 BASE64 writes the unscaled value alone, as Kafka Connect's Decimal does: its reader needs the scale. Ignite keeps the
 scale of each value (12.5 in a DECIMAL(10,2) column has scale 1), so values are written at the declared scale, the only
@@ -27,25 +27,25 @@ _DECIMALS = (DECIMAL_CLASS, f"[L{DECIMAL_CLASS};")
 
 
 def declared_scales(cache: CacheInfo, type_id: int | None, *, key: bool) -> dict[Path, int]:
-    """Declared scales of the decimals in keys, or values, of a type; an array's scale is that of its elements.
+    """Return the declared scales of a type's decimals in keys or values; an array has its elements' scale.
 
     :param type_id: binary type of the objects; None: keys or values are simple ones.
     """
-    found: dict[Path, int] = {}
+    scales: dict[Path, int] = {}
     for entity in cache.query_entities:
         name, whole = (entity.key_type, entity.key_field) if key else (entity.value_type, entity.value_field)
         if type_id is None:
             columns: list[tuple[Path, QueryField]] = [
-                ((), one)
-                for one in entity.fields
-                if name == DECIMAL_CLASS and whole and one.name.lower() == whole.lower()
+                ((), field)
+                for field in entity.fields
+                if name == DECIMAL_CLASS and whole and field.name.lower() == whole.lower()
             ]
         elif java_hash(name.lower()) == type_id:
-            columns = [(tuple(one.name.lower().split(".")), one) for one in entity.fields if one.is_key == key]
+            columns = [(tuple(field.name.lower().split(".")), field) for field in entity.fields if field.is_key == key]
         else:
             continue
-        found |= {path: one.scale for path, one in columns if path not in found and _has_scale(one)}
-    return found
+        scales |= {path: field.scale for path, field in columns if path not in scales and _has_scale(field)}
+    return scales
 
 
 def _has_scale(column: QueryField) -> bool:
@@ -53,12 +53,12 @@ def _has_scale(column: QueryField) -> bool:
 
 
 def with_scales(field: pa.Field, scales: Mapping[Path, int], path: Path = ()) -> pa.Field:
-    """The field, in which decimals carry their declared scales."""
+    """Return the field with the declared scales in its decimals."""
     kind = field.type
     if not scales:
         return field
     if pa.types.is_struct(kind):
-        return field.with_type(pa.struct([with_scales(one, scales, (*path, one.name.lower())) for one in kind]))
+        return field.with_type(pa.struct([with_scales(child, scales, (*path, child.name.lower())) for child in kind]))
     if pa.types.is_list(kind):
         return field.with_type(pa.list_(with_scales(kind.value_field, scales, path)))
     if is_decimal(field) and path in scales:
@@ -67,29 +67,32 @@ def with_scales(field: pa.Field, scales: Mapping[Path, int], path: Path = ()) ->
 
 
 def scale_of(field: pa.Field) -> int | None:
-    """The declared scale that the field carries."""
+    """Return the declared scale that the field carries."""
     scale = (field.metadata or {}).get(_SCALE)
     return None if scale is None else int(scale)
 
 
 def scale_of_text(text: str) -> int:
-    """The scale of a number in java.math.BigDecimal's form: 2 of ``1.50``, -2 of ``1E+2``."""
+    """Return the scale of a number in java.math.BigDecimal's form: 2 of ``1.50``, -2 of ``1E+2``."""
     exponent = Decimal(text).as_tuple().exponent
     assert isinstance(exponent, int)
     return -exponent
 
 
 def is_decimal(field: pa.Field) -> bool:
-    """True if the field holds BigDecimals, as decimals or as their text."""
+    """Return whether the field holds BigDecimals, as decimals or as their text."""
     return pa.types.is_decimal(field.type) or (pa.types.is_string(field.type) and mark_of(field) == "decimal")
 
 
 def without_scale(field: pa.Field, path: str = "") -> Iterator[str]:
-    """Names of the decimals within the field without a declared scale, such as ``total``, ``prices[]`` or ``place.height``."""
+    """Yield the names of decimals within the field without a declared scale.
+
+    Such as ``total``, ``prices[]`` or ``place.height``.
+    """
     kind = field.type
     if pa.types.is_struct(kind):
-        for one in kind:
-            yield from without_scale(one, f"{path}.{one.name}" if path else one.name)
+        for child in kind:
+            yield from without_scale(child, f"{path}.{child.name}" if path else child.name)
     elif pa.types.is_list(kind):
         yield from without_scale(kind.value_field, f"{path}[]")
     elif pa.types.is_map(kind):

@@ -1,4 +1,4 @@
-"""Texts and numbers that represent an enum's constants: those of every enum policy."""
+"""Texts and numbers for an enum's constants, of every enum policy."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from ...ignite.types.type_table import ENUM_VALUES, type_name_of
 
 
 def enum_values(field: pa.Field) -> dict[str, int]:
-    """Names and ordinals of an enum's constants."""
+    """Return names and ordinals of an enum's constants."""
     values: dict[str, int] = json.loads(field.metadata[ENUM_VALUES])
     return values
 
 
 def enum_forms(field: pa.Field) -> dict[str, int]:
-    """Ordinals by what an enum policy writes for a constant: RED, Color.RED, org.example.Color.RED."""
+    """Return ordinals by what an enum policy writes for a constant: RED, Color.RED, org.example.Color.RED."""
     type_name = type_name_of(field)
     ordinals = enum_values(field)
     names = (f"{type_name}.", f"{simple_name(type_name)}.", "")

@@ -1,4 +1,4 @@
-"""Numbers that a double does not hold: a decimal whose field no one declared would lose digits without a word.
+"""Check for numbers that a double does not hold: a decimal of an undeclared field would silently lose digits.
 
 A double holds a number if it prints as that number with as many digits as the number has, 17 at most: so it holds what
 any program wrote from a double, and refuses 12345678901234567.89. Columns are parsed to doubles at once, so
@@ -38,19 +38,19 @@ _EXACT = Context(prec=2_000, Emax=MAX_EMAX, Emin=MIN_EMIN)
 
 
 def holds(digits: str, value: float) -> bool:
-    """Whether a double, finite, that was read from these digits stands for the same number."""
+    """Return whether a finite double, read from these digits, stands for the same number."""
     try:
-        wanted = Decimal(digits)
+        exact = Decimal(digits)
     except InvalidOperation:
         return False
-    if wanted == Decimal(value) or wanted == Decimal(repr(value)):
+    if exact == Decimal(value) or exact == Decimal(repr(value)):
         return True
-    size = len(wanted.normalize(_EXACT).as_tuple().digits)
-    return size <= _MOST_DIGITS and wanted == Decimal(f"{value:.{size}g}")
+    size = len(exact.normalize(_EXACT).as_tuple().digits)
+    return size <= _MOST_DIGITS and exact == Decimal(f"{value:.{size}g}")
 
 
 def is_strict(field: pa.Field) -> bool:
-    """True if the field, or one within it, is a double that no query entity declares."""
+    """Return whether the field, or one within it, is a double that no query entity declares."""
     kind = field.type
     if pa.types.is_struct(kind):
         return any(map(is_strict, kind))
@@ -60,38 +60,38 @@ def is_strict(field: pa.Field) -> bool:
 
 
 def doubtful(texts: pa.BinaryArray, array: pa.Array, field: pa.Field) -> Mask:
-    """Which of the JSON texts, parsed as `array`, may have a number that its strict double does not hold.
+    """Mark JSON texts, parsed as `array`, that may have a number beyond their strict double.
 
     Few others are among them.
     """
-    found = _large(array, field)
+    flags = _large(array, field)
     if not pa.types.is_struct(field.type):  # nothing but objects keeps a number apart from that of the next text
         texts = pc.binary_join_element_wise(texts, pa.scalar(b"", pa.binary()), pa.scalar(b"\n", pa.binary()))
     if not pc.any(pc.match_substring_regex(texts, _LONG)).as_py():  # half the time of what follows
-        return found
+        return flags
     offsets = np.frombuffer(texts.buffers()[1], np.int32, len(texts) + 1, texts.offset * 4)
     start = int(offsets[0])
     block = np.frombuffer(texts.buffers()[2], np.uint8)[start : int(offsets[-1])]
     tokens, places = _fractions(block)
     if len(tokens):
         rows = np.searchsorted(offsets[1:] - start, places, "right")
-        found[rows[~_read_back(tokens)]] = True
-    return found
+        flags[rows[~_read_back(tokens)]] = True
+    return flags
 
 
 def _fractions(block: npt.NDArray[np.uint8]) -> tuple[pa.StringArray, npt.NDArray[np.int64]]:
-    """Numbers, not integers, with more than 15 digits or a negative exponent, and where each begins in the block."""
+    """Find numbers, not integers, of more than 15 digits or with negative exponent, and their places in the block."""
     edges = np.flatnonzero(np.diff(_NUMBER[block], prepend=False, append=False))
     first = edges[::2]
     last = edges[1::2]
-    wanted = last - first >= _SUSPECT
+    suspect = last - first >= _SUSPECT
     minus = np.flatnonzero(block == ord("-"))
     minus = minus[(minus > 0) & ((block[minus - 1] | 0x20) == ord("e"))]
-    wanted[np.searchsorted(last, minus, "right")] = True
+    suspect[np.searchsorted(last, minus, "right")] = True
     # a number stands between these, a part of a text seldom does
-    wanted &= _BEFORE[block[np.maximum(first - 1, 0)]] & _BEHIND[block[np.minimum(last, block.size - 1)]]
-    first = first[wanted]
-    last = last[wanted]
+    suspect &= _BEFORE[block[np.maximum(first - 1, 0)]] & _BEHIND[block[np.minimum(last, block.size - 1)]]
+    first = first[suspect]
+    last = last[suspect]
     if not first.size:
         return pa.array([], pa.string()), first
     cuts = np.stack([first, last], axis=1).ravel().astype(np.int32)
@@ -105,7 +105,7 @@ def _fractions(block: npt.NDArray[np.uint8]) -> tuple[pa.StringArray, npt.NDArra
 
 
 def _read_back(tokens: pa.StringArray) -> Mask:
-    """Whether each number is held; most are told by Arrow's shortest text of their double."""
+    """Return whether each number is held; Arrow's shortest text of its double decides most of them."""
     same = np.array(pc.equal(tokens.cast(pa.float64()).cast(pa.string()), tokens))
     for row in np.flatnonzero(~same).tolist():
         text = tokens[row].as_py()
@@ -114,16 +114,16 @@ def _read_back(tokens: pa.StringArray) -> Mask:
 
 
 def _large(array: pa.Array, field: pa.Field) -> Mask:
-    """RowIndex with a value of a strict double beyond the integers that doubles count one by one."""
+    """Mark rows with a strict double beyond the integers that doubles count one by one."""
     kind = field.type
-    found = np.zeros(len(array), bool)
+    flags = np.zeros(len(array), bool)
     if pa.types.is_struct(kind):
-        for number, one in enumerate(kind):
-            if is_strict(one):
-                found |= _large(array.field(number), one)
+        for number, child in enumerate(kind):
+            if is_strict(child):
+                flags |= _large(array.field(number), child)
     elif pa.types.is_list(kind):
         inner = _large(array.flatten(), kind.value_field)
-        found[np.asarray(pc.list_parent_indices(array))[inner]] = True
+        flags[np.asarray(pc.list_parent_indices(array))[inner]] = True
     elif pa.types.is_floating(kind):
-        found = np.asarray(pc.greater_equal(pc.abs(array), _WHOLE).fill_null(False))
-    return np.array(found)
+        flags = np.asarray(pc.greater_equal(pc.abs(array), _WHOLE).fill_null(False))
+    return np.array(flags)

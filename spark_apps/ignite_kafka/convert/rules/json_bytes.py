@@ -23,14 +23,14 @@ _BASE64 = re.compile(r"(?:[\0- ]*[A-Za-z0-9+/]{4})*(?:[\0- ]*[A-Za-z0-9+/]{2}(?:
 
 
 def bytes_to_json(array: pa.Array) -> pa.Array:
-    """Padded base64 text of each value of a binary array; nulls stay."""
+    """Encode each value of a binary array as padded base64 text; nulls stay."""
     from .polars import pl  # here: who only checks the settings of transforms needs none
 
     return pl.Series(values=array.cast(pa.binary())).bin.encode("base64").to_arrow()
 
 
 def bytes_from_json(array: pa.Array) -> tuple[pa.BinaryArray, Mask]:
-    """The bytes of each base64 text, and the rows that are not padded base64 without line feeds; nulls stay."""
+    """Decode each base64 text, and mark rows that are not padded base64 without line feeds; nulls stay."""
     from .polars import pl
 
     decoded = pl.Series(values=array).str.decode("base64", strict=False).to_arrow().cast(pa.binary())

@@ -1,9 +1,7 @@
-"""Arrow fields with marks for types that Arrow lacks or that are not known yet.
+"""Arrow fields with marks for types unknown to Arrow, or not known yet.
 
-References to binary types, values of any type.
-
-They carry the null type and a mark. `object` refers to a binary type by its name, which may get new fields, or hold
-itself; `any` is a field whose values have their own types (its objects get the named type); `unknown` has had only
+Such fields carry the null type and a mark. `object` refers to a binary type by its name, which may get new fields, or
+hold itself; `any` is a field whose values have their own types (its objects get the named type); `unknown` has had only
 nulls so far; `undecided` is of a class that the cluster does not know, so that it may be an object or an enum;
 `refused` holds no value and has the reason.
 """
@@ -28,58 +26,58 @@ _UNTYPED_ENUM = b"ignite.enum"
 
 
 def reference(name: str, type_name: str) -> pa.Field:
-    """Objects of a binary type, by its name."""
+    """Return a field for objects of a binary type, by its name."""
     return _null(name, OBJECT, {TYPE_NAME: type_name.encode()})
 
 
 def any_kind(name: str, type_name: str) -> pa.Field:
-    """A field whose values have their own types; objects among them are of the named type."""
+    """Return a field whose values have their own types; objects among them are of the named type."""
     return _null(name, ANY, {TYPE_NAME: type_name.encode()})
 
 
 def unknown(name: str) -> pa.Field:
-    """A field that was only null so far."""
+    """Return a field that was only null so far."""
     return _null(name, UNKNOWN, {})
 
 
 def undecided(name: str, java_type: str) -> pa.Field:
-    """A field of a class that the cluster does not know."""
+    """Return a field of a class that the cluster does not know."""
     return _null(name, UNDECIDED, {TYPE_NAME: java_type.encode()})
 
 
 def undecided_class(field: pa.Field) -> str:
-    """The class of an undecided field, or of the elements of an undecided array; empty for other fields."""
-    one = field.type.value_field if pa.types.is_list(field.type) else field
-    return str(one.metadata[TYPE_NAME], "utf-8") if is_a(one, UNDECIDED) else ""
+    """Return the class of an undecided field, or of an undecided array's elements; empty for other fields."""
+    element = field.type.value_field if pa.types.is_list(field.type) else field
+    return str(element.metadata[TYPE_NAME], "utf-8") if is_a(element, UNDECIDED) else ""
 
 
 def is_open(field: pa.Field) -> bool:
-    """True if the field has no type yet: it is not written, and not registered."""
+    """Return whether the field has no type yet: it is not written, and not registered."""
     return is_a(field, UNKNOWN) or bool(undecided_class(field))
 
 
 def refused(name: str, reason: str) -> pa.Field:
-    """A field that can only be null; `reason` is the predicate of a sentence."""
+    """Return a field that can only be null; `reason` is the predicate of a sentence."""
     return _null(name, REFUSED, {REASON: reason.encode()})
 
 
 def untyped_enum(field: pa.Field) -> pa.Field:
-    """The field, marked as one of an enum whose type nothing declares: a constant's full name says it."""
+    """Mark the field as one of an enum whose type nothing declares: a constant's full name says it."""
     return field.with_metadata({**(field.metadata or {}), _UNTYPED_ENUM: b"1"})
 
 
 def is_untyped_enum(field: pa.Field) -> bool:
-    """True if the field is of an enum whose type nothing declares."""
+    """Return whether the field is of an enum whose type nothing declares."""
     return _UNTYPED_ENUM in (field.metadata or {})
 
 
 def is_a(field: pa.Field, mark: str) -> bool:
-    """True if the field has that mark."""
+    """Return whether the field has that mark."""
     return pa.types.is_null(field.type) and mark_of(field) == mark
 
 
 def spelled(field: pa.Field, name: str) -> pa.Field:
-    """The field as JSON spells its name, where that is not Ignite's spelling.
+    """Mark the field with JSON's spelling of its name, where that is not Ignite's spelling.
 
     For Ignite, names that differ in case are one.
     """
@@ -87,33 +85,33 @@ def spelled(field: pa.Field, name: str) -> pa.Field:
 
 
 def spelling(field: pa.Field) -> str:
-    """The field's name in JSON."""
+    """Return the field's name in JSON."""
     name = (field.metadata or {}).get(SPELLING)
     return field.name if name is None else str(name, "utf-8")
 
 
 def declared(field: pa.Field) -> pa.Field:
-    """The field, marked as one whose class a query entity declares."""
+    """Mark the field as one whose class a query entity declares."""
     return field.with_metadata({**(field.metadata or {}), DECLARED: b"1"})
 
 
 def is_declared(field: pa.Field) -> bool:
-    """True if a query entity declares the field's class."""
+    """Return whether a query entity declares the field's class."""
     return DECLARED in (field.metadata or {})
 
 
 def of_column(field: pa.Field, java_type: str) -> pa.Field:
-    """The field, marked as one of the same name and class as a column of the key."""
+    """Mark the field as one of the same name and class as a column of the key."""
     return field.with_metadata({**(field.metadata or {}), _COLUMN: java_type.encode()})
 
 
 def column_class(field: pa.Field) -> str:
-    """The class of the key's column that has the field's name; empty without one."""
+    """Return the class of the key's column that has the field's name; empty without one."""
     return str((field.metadata or {}).get(_COLUMN, b""), "utf-8")
 
 
 def guessed(field: pa.Field) -> pa.Field:
-    """The field, marked as one of which only texts were seen that stand for a float as well.
+    """Mark the field as one with only texts so far that stand for a float as well.
 
     NaN, Infinity, -Infinity.
     """
@@ -121,27 +119,27 @@ def guessed(field: pa.Field) -> pa.Field:
 
 
 def is_guessed(field: pa.Field) -> bool:
-    """True if the field's type was guessed from such texts alone."""
+    """Return whether the field's type was guessed from such texts alone."""
     return _GUESSED in (field.metadata or {})
 
 
 def settled(field: pa.Field) -> pa.Field:
-    """The field, no longer marked as guessed."""
+    """Return the field, no longer marked as guessed."""
     return field.with_metadata({name: item for name, item in (field.metadata or {}).items() if name != _GUESSED})
 
 
 def collection_of(name: str, element: pa.Field) -> pa.Field:
-    """A java.util.Collection."""
+    """Return a field for a java.util.Collection."""
     return pa.field(name, pa.list_(element), metadata={MARK: b"collection"})
 
 
 def objects_of(name: str, element: pa.Field) -> pa.Field:
-    """An Object[]: of elements of one class as well, of which another array would be one of primitives, texts or enums."""
+    """Return a field for an Object[], also of elements whose own array would be of primitives, texts or enums."""
     return pa.field(name, pa.list_(element), metadata={MARK: b"objects"})
 
 
 def map_of(name: str, type_name: str) -> pa.Field:
-    """A java.util.Map of whatever keys and values; objects among them are of the type named."""
+    """Return a field for a java.util.Map of any keys and values; objects among them are of the type named."""
     key = any_kind("key", type_name).with_nullable(False)
     item = any_kind("value", type_name)
     return pa.field(name, pa.map_(key, item))

@@ -23,12 +23,12 @@ _REGULAR = re.compile(r"\w[\w$.-]*")  # no bracket, comma, colon, quote or backs
 
 
 def is_regular(name: str) -> bool:
-    """True for names that :func:`without_members` finds."""
+    """Return True for names that :func:`without_members` finds."""
     return bool(_REGULAR.fullmatch(name))
 
 
 def without_members(texts: pl.Series, names: Collection[str]) -> pl.Series:
-    """JSON objects without the members of these names that are null, also in objects within; no map is among them.
+    """Remove null members of these names from JSON objects, also from objects within; no map is among them.
 
     :param texts: compact JSON as polars writes it. :param names: regular ones.
     """
@@ -40,7 +40,7 @@ def without_members(texts: pl.Series, names: Collection[str]) -> pl.Series:
 
 
 def null_names(array: pa.Array, field: pa.Field) -> Iterator[str]:
-    """Names of the fields that are null somewhere in the objects of a column, also within lists."""
+    """Yield the names of the fields that are null somewhere in the objects of a column, also within lists."""
     kind = array.type
     if pa.types.is_struct(kind):
         for number, child in enumerate(field.type):
@@ -53,7 +53,7 @@ def null_names(array: pa.Array, field: pa.Field) -> Iterator[str]:
 
 
 def null_rows(array: pa.Array) -> npt.NDArray[np.bool_]:
-    """True for each null of N values; a union has its nulls in its children."""
+    """Mark each null of N values; a union has its nulls in its children."""
     if not pa.types.is_union(array.type):
         return np.asarray(array.is_null()) if array.null_count else np.zeros(len(array), np.bool_)
     kind_of, offset = union_layout(array)
@@ -65,13 +65,13 @@ def null_rows(array: pa.Array) -> npt.NDArray[np.bool_]:
 
 
 def joined_members(pieces: Collection[pa.BinaryArray]) -> pa.BinaryArray:
-    """Objects of pieces that each hold the members of some fields, without braces; a piece may be empty."""
+    """Join objects from pieces that each hold the members of some fields, without braces; a piece may be empty."""
     comma = pa.scalar(b",", _BINARY)
     nothing = pa.scalar(b"", _BINARY)
     parts = []
     for piece in pieces:
-        there = pc.greater(pc.binary_length(piece), 0)
-        parts.append(pc.if_else(there, pc.binary_join_element_wise(comma, piece, nothing), nothing))
+        nonempty = pc.greater(pc.binary_length(piece), 0)
+        parts.append(pc.if_else(nonempty, pc.binary_join_element_wise(comma, piece, nothing), nothing))
     # binary_slice without an end fails in Arrow 26
     members = pc.binary_replace_slice(pc.binary_join_element_wise(*parts, nothing), 0, 1, b"")
     return pc.binary_join_element_wise(pa.scalar(b"{", _BINARY), members, pa.scalar(b"}", _BINARY), nothing)

@@ -1,4 +1,4 @@
-"""Values of parsed JSON, whose numbers keep their digits, and the fields that they give where nothing else says their type."""
+"""Values of parsed JSON, whose numbers keep their digits, and their fields where nothing else declares a type."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class QuotedFloat(str):
 
 
 def kind_of(value: Any, type_name: str, name: str = "") -> pa.Field:
-    """The field that a value of parsed JSON, not null, gives: integers are long, other numbers double.
+    """Return the field of a value of parsed JSON, not null: integers are long, other numbers double.
 
     :param type_name: binary type of objects. :param name: of the field.
     """

@@ -1,4 +1,7 @@
-"""Where an entry or a record failed, in the words of Kafka Connect's dead letters (``__connect.errors.stage``), and the policy for it."""
+"""Stages of failures in the words of Kafka Connect's dead letters, and their error policies.
+
+The header is ``__connect.errors.stage``.
+"""
 
 from __future__ import annotations
 
@@ -23,11 +26,11 @@ class Stage(StrEnum):
 
 _OWN = "error_handling_policy"
 _OF_CONNECTOR = frozenset({Stage.POLL, Stage.PUT})
-"""Stages at which the connector itself fails, and not the converters, transforms and clients that Kafka Connect runs around it."""
+"""Stages of the connector itself, not of the converters, transforms and clients that Kafka Connect runs around it."""
 
 
 def failed_in_filter(stage: str, where: Mapping[str, object]) -> bool:
-    """Whether the filter failed at an entry or a record.
+    """Return whether the filter failed at an entry or a record.
 
     A transform, which has the same stage, is named in its error's `where`.
     """
@@ -35,14 +38,14 @@ def failed_in_filter(stage: str, where: Mapping[str, object]) -> bool:
 
 
 def policy_of_error(settings: ConnectorSettings, error: IgniteKafkaError) -> str:
-    """The error policy for an entry whose stage is not known, by its error."""
+    """Return the error policy for an entry of unknown stage, by its error."""
     return policy_of(
         settings, Stage.VALUE if isinstance(error, (ValueNotWritten, TransformFailed)) else Stage.POLL, error.where
     )
 
 
 def policy_of(settings: ConnectorSettings, stage: str, where: Mapping[str, object]) -> str:
-    """The error policy for what failed at a stage.
+    """Return the error policy for what failed at a stage.
 
     Source: Kafka Connect's ``errors.tolerance`` covers the stages around a connector, the reference's
     ``errorHandlingPolicy`` those within.

@@ -66,7 +66,7 @@ class NestedTooDeep(ValueError):
 
 
 def parse_string(text: str) -> Parsed:
-    """The value of a text: null, a boolean, number, date, time, array, map or, if nothing else, the text itself.
+    """Parse a text as null, a boolean, number, date, time, array, map or, if nothing else, the text itself.
 
     :raises NestedTooDeep: the text seems to be an array or map of more levels than are read.
     """
@@ -83,7 +83,7 @@ class _Reader:
         if not tokens.left:
             return _NULL
         if embedded and tokens.skip('"'):
-            return self._quoted()
+            return self._read_quoted()
         for literal, value in (("null", None), ("true", True), ("false", False)):
             if self._literal(literal, embedded):
                 return _NULL if value is None else Parsed(ConnectSchema(ConnectType.BOOLEAN), value)
@@ -115,22 +115,22 @@ class _Reader:
         return False
 
     def _scalar(self, token: str, embedded: bool) -> Parsed:
-        found = None
+        parsed = None
         if token[0].isdecimal():
             mark = self._tokens.mark
             rest = self._tokens.next_four()
-            found = None if rest is None else _temporal(token + rest)
-            if found is None:
+            parsed = None if rest is None else _temporal(token + rest)
+            if parsed is None:
                 self._tokens.rewind(mark)
-                found = _temporal(token)
-        if found is None and len(token) <= _MOST_LETTERS and _NUMBER.fullmatch(token):
+                parsed = _temporal(token)
+        if parsed is None and len(token) <= _MOST_LETTERS and _NUMBER.fullmatch(token):
             number = Decimal(token)
-            found = _number(number) if len(number.as_tuple().digits) <= MAX_HEADER_DIGITS else None
-        if found is None and embedded:
+            parsed = _number(number) if len(number.as_tuple().digits) <= MAX_HEADER_DIGITS else None
+        if parsed is None and embedded:
             raise _NotParsed
-        return found or Parsed(_TEXT, self._tokens.text)
+        return parsed or Parsed(_TEXT, self._tokens.text)
 
-    def _quoted(self) -> Parsed:
+    def _read_quoted(self) -> Parsed:
         parts = []
         while self._tokens.left and not self._tokens.skip('"'):
             parts.append(self._tokens.next())
@@ -141,8 +141,8 @@ class _Reader:
         items: list[Parsed] = []
         while self._tokens.left:
             if self._tokens.skip("]"):
-                schema = _merged(items)
-                return Parsed(ConnectSchema(ConnectType.ARRAY, value_schema=schema), _aligned(items, schema))
+                schema = _merge(items)
+                return Parsed(ConnectSchema(ConnectType.ARRAY, value_schema=schema), _align(items, schema))
             if self._tokens.skip(","):
                 raise _NotParsed
             items.append(self.read(embedded=True))
@@ -171,22 +171,22 @@ class _Reader:
 
 
 def _map_of(keys: list[Parsed], values: list[Parsed]) -> Parsed:
-    """A map; of several values of a key the last."""
-    key_schema = _merged(keys)
-    value_schema = None if key_schema is None else _merged(values)
+    """Make a map; of several values of a key the last counts."""
+    key_schema = _merge(keys)
+    value_schema = None if key_schema is None else _merge(values)
     places = {(key.schema, repr(key.value)): row for row, key in enumerate(keys)}
     rows = list(places.values())
-    found = zip(
-        _aligned([keys[row] for row in rows], key_schema),
-        _aligned([values[row] for row in rows], value_schema),
+    entries = zip(
+        _align([keys[row] for row in rows], key_schema),
+        _align([values[row] for row in rows], value_schema),
         strict=True,
     )
     schema = ConnectSchema(ConnectType.MAP, key_schema=key_schema, value_schema=value_schema)
-    return Parsed(schema, [list(pair) for pair in found])
+    return Parsed(schema, [list(pair) for pair in entries])
 
 
-def _merged(items: list[Parsed]) -> ConnectSchema | None:
-    """The schema of all items that are not null: the widest of numbers.
+def _merge(items: list[Parsed]) -> ConnectSchema | None:
+    """Return the schema of all items that are not null: the widest of numbers.
 
     None if they have none in common, or all are null.
     """
@@ -201,16 +201,16 @@ def _merged(items: list[Parsed]) -> ConnectSchema | None:
     return common
 
 
-def _aligned(items: list[Parsed], schema: ConnectSchema | None) -> list[Any]:
-    """Values in the common schema; without one, as they are.
+def _align(items: list[Parsed], schema: ConnectSchema | None) -> list[Any]:
+    """Convert values to the common schema; without one, they stay.
 
     :raises _NotParsed: a null, as the schema allows none, or a date among numbers.
     """
-    return [item.value if schema is None else _converted(item, schema) for item in items]
+    return [item.value if schema is None else _convert(item, schema) for item in items]
 
 
-def _converted(item: Parsed, schema: ConnectSchema) -> Any:
-    """``Values.convertTo``, for what :func:`_merged` allows."""
+def _convert(item: Parsed, schema: ConnectSchema) -> Any:
+    """Convert as ``Values.convertTo`` does, for what :func:`_merge` allows."""
     name = None if item.schema is None else item.schema.name
     if item.schema is None or (item.schema.type in _NUMBERS and schema.type in _NUMBERS and name and not schema.name):
         raise _NotParsed
@@ -224,7 +224,7 @@ def _converted(item: Parsed, schema: ConnectSchema) -> Any:
 
 
 def _number(number: Decimal) -> Parsed:
-    """An integer of the narrowest type; else FLOAT32, unless it is too large, FLOAT64 or a Decimal."""
+    """Return an integer of the narrowest type; else FLOAT32, unless it is too large, FLOAT64 or a Decimal."""
     scale = -int(number.as_tuple().exponent)
     # beyond all floats: the digits of a large exponent are not written out
     if number and number.adjusted() > _BEYOND_FLOATS:
@@ -246,15 +246,15 @@ def _number(number: Decimal) -> Parsed:
 
 
 def _float32(exact: Fraction) -> float:
-    """The nearest float; a double in between would round twice."""
+    """Return the nearest float; a double in between would round twice."""
     with np.errstate(over="ignore"):
         near = np.float32(_float64(exact))
     if not np.isfinite(near):
         return float("-inf") if exact < 0 else float("inf")
     around = [np.nextafter(near, np.float32(-np.inf)), near, np.nextafter(near, np.float32(np.inf))]
-    finite = [float(one) for one in around if np.isfinite(one)]
-    best = min(abs(Fraction(one) - exact) for one in finite)
-    ties = [one for one in finite if abs(Fraction(one) - exact) == best]
+    finite = [float(candidate) for candidate in around if np.isfinite(candidate)]
+    best = min(abs(Fraction(candidate) - exact) for candidate in finite)
+    ties = [candidate for candidate in finite if abs(Fraction(candidate) - exact) == best]
     return ties[0] if len(ties) == 1 else float(near)
 
 
@@ -272,14 +272,14 @@ _FLOATS: tuple[tuple[ConnectType, Callable[[Fraction], float]], ...] = (
 
 
 def _temporal(text: str) -> Parsed | None:
-    """A date, time or timestamp; None for another text."""
+    """Parse a date, time or timestamp; None for another text."""
     text = text.replace("\\:", ":")
-    known = _TEMPORAL.get(len(text))
-    found = known and known[0].match(text)
-    if not known or not found:
+    form = _TEMPORAL.get(len(text))
+    matched = form and form[0].match(text)
+    if not form or not matched:
         return None
-    numbers = [int(part) for part in found.groups()]
-    schema = known[1]
+    numbers = [int(part) for part in matched.groups()]
+    schema = form[1]
     days = _days(*numbers[:3]) if schema != time() else 0
     if schema == date():
         return Parsed(schema, days)
@@ -288,7 +288,10 @@ def _temporal(text: str) -> Parsed | None:
 
 
 def _days(year: int, month: int, day: int) -> int:
-    """Days since 1970-01-01 of a lenient date of java.util.GregorianCalendar: month 13 is January of the next year."""
+    """Return the days since 1970-01-01 of a lenient date.
+
+    As in java.util.GregorianCalendar, month 13 is January of the next year.
+    """
     year = year + (month - 1) // 12
     month = (month - 1) % 12 + 1
     before = year - (month <= 2)

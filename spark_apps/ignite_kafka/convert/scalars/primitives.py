@@ -46,8 +46,8 @@ class Primitive:
 
 
 PRIMITIVES = {
-    one.name: one
-    for one in (
+    primitive.name: primitive
+    for primitive in (
         Primitive("boolean", ConnectType.BOOLEAN, np.dtype("u1"), "BooleanDeserializer"),
         Primitive("short", ConnectType.INT16, np.dtype(">i2"), "ShortDeserializer"),
         Primitive("integer", ConnectType.INT32, np.dtype(">i4"), "IntegerDeserializer"),
@@ -71,7 +71,7 @@ class PrimitiveSerializer:
         _require(schema, self._primitive.type, self.name)
 
     def serialize(self, column: ConnectColumn, topic: str) -> pa.BinaryArray:
-        """Bytes of each value; null for null.
+        """Return the bytes of each value; null for null.
 
         :raises UnsupportedType: values of another type.
         """
@@ -97,7 +97,7 @@ class PrimitiveDeserializer:
         self.name = primitive.name
 
     def deserialize(self, data: pa.BinaryArray, topic: str) -> Deserialized:
-        """Values; bytes of another length are bad, and those that are no boolean."""
+        """Read values; bytes of another length are bad, and bytes that are no boolean."""
         primitive = self._primitive
         width = self._primitive.wire.itemsize
         right: Mask = np.asarray(pc.equal(pc.binary_length(data), width))
@@ -125,7 +125,7 @@ class BytesSerializer:
         _require(schema, ConnectType.BYTES, self.name)
 
     def serialize(self, column: ConnectColumn, topic: str) -> pa.BinaryArray:
-        """The byte strings; null for null.
+        """Return the byte strings; null for null.
 
         :raises UnsupportedType: values of another type.
         """
@@ -139,17 +139,17 @@ class BytesDeserializer:
     name = "bytes"
 
     def deserialize(self, data: pa.BinaryArray, topic: str) -> Deserialized:
-        """The bytes as they are."""
+        """Return the bytes as they are."""
         schema = ConnectSchema(ConnectType.BYTES, optional=True)
         return Deserialized((ConnectPart(np.arange(len(data)), ConnectColumn(data, schema)),) if len(data) else ())
 
 
-def _require(schema: ConnectSchema | None, wanted: ConnectType, converter: str) -> None:
-    """A logical type is refused, too: in Connect its values are of another class."""
-    if schema is not None and schema.type is wanted and not (schema.name or "").startswith(_LOGICAL_VALUES):
+def _require(schema: ConnectSchema | None, expected: ConnectType, converter: str) -> None:
+    """Raise unless a schema has a type; a logical type is refused, too: in Connect its values are of another class."""
+    if schema is not None and schema.type is expected and not (schema.name or "").startswith(_LOGICAL_VALUES):
         return
-    found = "no schema" if schema is None else f"type {schema.type}" + (f" ({schema.name})" if schema.name else "")
-    what = f"the value has {found}, and the converter {converter} writes {wanted} only"
+    actual = "no schema" if schema is None else f"type {schema.type}" + (f" ({schema.name})" if schema.name else "")
+    what = f"the value has {actual}, and the converter {converter} writes {expected} only"
     raise UnsupportedType(what, "Use the converter string or json for this side of the records.")
 
 
@@ -158,7 +158,7 @@ def _without_nulls(array: pa.Array) -> pa.Array:
 
 
 def _bytes_of(data: pa.BinaryArray) -> bytes | memoryview:
-    """The bytes of all values, one after the other."""
+    """Return the bytes of all values, one after the other."""
     _, offsets, whole = data.buffers()
     if whole is None or not len(data):
         return b""

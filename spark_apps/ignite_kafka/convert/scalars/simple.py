@@ -40,7 +40,7 @@ class SimpleSerializer:
             raise UnsupportedType(what, "Use the header converter json.")
 
     def serialize(self, column: ConnectColumn, topic: str) -> pa.BinaryArray:
-        """Text of each value; null for null."""
+        """Return the text of each value; null for null."""
         assert column.schema is not None, "a header without a schema"
         self.check(column.schema, topic)
         data = column.data
@@ -52,7 +52,7 @@ class SimpleSerializer:
 
 
 def iso_text(array: pa.Array) -> pa.StringArray:
-    """Dates, times and timestamps in the one form of their type that converter `simple` reads."""
+    """Return dates, times and timestamps in the only form that converter `simple` reads for their type."""
     _, days, clock = _days_and_clock(array)
     if pa.types.is_date32(array.type):
         return days
@@ -60,7 +60,7 @@ def iso_text(array: pa.Array) -> pa.StringArray:
 
 
 def _days_and_clock(array: pa.Array) -> tuple[pa.Int64Array, pa.StringArray, pa.StringArray]:
-    """Milliseconds since 1970, the date's text, and the time's."""
+    """Return milliseconds since 1970, the date's text, and the time's."""
     if pa.types.is_date32(array.type):
         ms = array.cast(pa.int32()).cast(pa.int64())
         ms = pc.multiply(ms, _DAY_MS)
@@ -71,7 +71,10 @@ def _days_and_clock(array: pa.Array) -> tuple[pa.Int64Array, pa.StringArray, pa.
 
 
 def _moments(array: pa.Array) -> pa.StringArray:
-    """``Values.dateFormatFor``: the time alone within 1970-01-01 and before, the date alone at midnight, else both."""
+    """Format times as ``Values.dateFormatFor`` does.
+
+    The time alone within 1970-01-01 and before, the date alone at midnight, else both.
+    """
     ms, days, clock = _days_and_clock(array)
     whole = pc.equal(pc.subtract(ms, pc.multiply(pc.divide(ms, _DAY_MS), _DAY_MS)), 0)
     return pc.if_else(
@@ -85,44 +88,45 @@ class SimpleDeserializer:
     name = "simple"
 
     def deserialize(self, data: pa.BinaryArray, topic: str) -> Deserialized:
-        """Values by their schemas; bytes that are no UTF-8 are bad. The text null is a null without a schema.
+        """Parse texts as values; bytes that are no UTF-8 are bad. The text null is a null without a schema.
 
         Each distinct text is parsed once.
         """
         encoded = data.dictionary_encode()
-        parsed = [_parsed(item) for item in encoded.dictionary.to_pylist()]
+        parsed = [_parse(item) for item in encoded.dictionary.to_pylist()]
         of_row = encoded.indices.to_numpy(zero_copy_only=False)
         groups: dict[ConnectSchema | None, list[int]] = defaultdict(list)
         bad: list[tuple[int, str]] = []
         for row, at in enumerate(of_row.tolist()):
-            one = parsed[at]
-            if isinstance(one, str):
-                bad.append((row, one))
+            header = parsed[at]
+            if isinstance(header, str):
+                bad.append((row, header))
             else:
-                groups[one.schema].append(row)
+                groups[header.schema].append(row)
         parts = tuple(_part(schema, rows, [parsed[of_row[row]] for row in rows]) for schema, rows in groups.items())
         return Deserialized(parts, tuple(bad))
 
 
-def _parsed(data: bytes) -> Parsed | str:
+def _parse(data: bytes) -> Parsed | str:
     try:
-        found = parse_string(data.decode())
+        parsed = parse_string(data.decode())
     except UnicodeDecodeError as error:
         return f"byte {error.start} of the header is no text in UTF-8"
     except NestedTooDeep as error:
         return f"the header is not read: {error}"
-    if found.schema is not None and found.schema.name == TIME and not 0 <= found.value < _DAY_MS:
+    if parsed.schema is not None and parsed.schema.name == TIME and not 0 <= parsed.value < _DAY_MS:
         return "the header's time is not within a day"
-    if found.schema is not None and found.schema.type in _CONTAINERS:
-        return f"the header is of type {found.schema.type}, which is not read here: header_converter=string or json reads it"
-    return found
+    if parsed.schema is not None and parsed.schema.type in _CONTAINERS:
+        what = f"the header is of type {parsed.schema.type}, which is not read here"
+        return f"{what}: header_converter=string or json reads it"
+    return parsed
 
 
-def _part(schema: ConnectSchema | None, rows: list[int], found: list[Any]) -> ConnectPart:
+def _part(schema: ConnectSchema | None, rows: list[int], headers: list[Any]) -> ConnectPart:
     if schema is None:
         column = ConnectColumn(pa.nulls(len(rows), pa.binary()), None)
         return ConnectPart(np.array(rows, np.int64), column)
-    values = [one.value for one in found]
+    values = [header.value for header in headers]
     kind = arrow_type(schema)
     if pa.types.is_decimal(kind) and any(len(value.as_tuple().digits) > _MOST_DIGITS for value in values):
         kind = pa.string()

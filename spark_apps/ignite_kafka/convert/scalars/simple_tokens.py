@@ -36,13 +36,13 @@ class Tokens:
         return self._next is not None or self._at < len(self.text)
 
     def next(self) -> str:
-        """The next token."""
-        self.previous, self._next = (self._next, None) if self._next is not None else (self._consumed(), None)
+        """Return the next token."""
+        self.previous, self._next = (self._next, None) if self._next is not None else (self._consume(), None)
         assert self.previous is not None
         return self.previous
 
     def next_four(self) -> str | None:
-        """The next four tokens as one text; None, and nothing is consumed, if there are fewer."""
+        """Return the next four tokens as one text; None, and nothing is consumed, if there are fewer."""
         start = self.mark
         for _ in range(4):
             if not self.left:
@@ -56,15 +56,15 @@ class Tokens:
         if self._next is None:
             if not self.left:
                 return False
-            self._next = self._consumed()
+            self._next = self._consume()
         while not self._next.strip(BLANKS) and self._at < len(self.text):
-            self._next = self._consumed()
+            self._next = self._consume()
         if self._next.strip(BLANKS) != expected:
             return False
         self._next = None
         return True
 
-    def _consumed(self) -> str:
+    def _consume(self) -> str:
         start = self._at
         escaped = False
         while self._at < len(self.text):

@@ -1,4 +1,4 @@
-"""Converter `string`: scalars as text, as ``org.apache.kafka.connect.storage.StringConverter`` of Kafka 4.3.1 writes and reads them.
+"""Converter `string`: scalars as text, as Kafka 4.3.1's ``org.apache.kafka.connect.storage.StringConverter`` has them.
 
 Two differences keep data: what the encoding cannot express is refused, where Java writes a question mark; and bytes
 that are no text are a bad record, where Java reads U+FFFD.
@@ -39,7 +39,7 @@ class StringSerializer:
         self._of_key = of_key
 
     def check(self, schema: ConnectSchema, topic: str) -> None:
-        """Raise UnsupportedType for a schema of objects, maps, arrays or bytes, whose text in Java cannot be read back."""
+        """Raise UnsupportedType for objects, maps, arrays or bytes, whose text in Java cannot be read back."""
         if schema.type in _CONTAINERS or (schema.type is ConnectType.BYTES and scale_of(schema) is None):
             kind = "an object" if schema.type is ConnectType.STRUCT else f"of type {schema.type}"
             name = f" ({schema.name})" if schema.name else ""
@@ -49,7 +49,7 @@ class StringSerializer:
             raise UnsupportedType(what, "Use the converter json for keys.")
 
     def serialize(self, column: ConnectColumn, topic: str) -> pa.BinaryArray:
-        """Text of each value in the encoding; null for null.
+        """Return the text of each value in the encoding; null for null.
 
         :raises UnsupportedType: values of another type, or a text that the encoding cannot express.
         """
@@ -61,9 +61,9 @@ class StringSerializer:
         texts = java_text(column.data)
         if self._encoding == UTF_8:
             return texts.cast(pa.binary())
-        return pa.array([None if text is None else self._encoded(text) for text in texts.to_pylist()], pa.binary())
+        return pa.array([None if text is None else self._encode(text) for text in texts.to_pylist()], pa.binary())
 
-    def _encoded(self, text: str) -> bytes:
+    def _encode(self, text: str) -> bytes:
         if self._encoding == _UTF_16:
             return _BIG_MARK + text.encode("utf-16-be") if text else b""
         try:
@@ -82,7 +82,7 @@ class StringDeserializer:
         self._encoding = encoding
 
     def deserialize(self, data: pa.BinaryArray, topic: str) -> Deserialized:
-        """Strings; bytes that are no text of the encoding are bad."""
+        """Decode strings; bytes that are no text of the encoding are bad."""
         if self._encoding == UTF_8:
             try:
                 return _part(np.arange(len(data)), data.cast(pa.string()))
@@ -93,13 +93,13 @@ class StringDeserializer:
         bad = []
         for row, item in enumerate(data.to_pylist()):
             try:
-                texts.append(self._decoded(item))
+                texts.append(self._decode(item))
                 rows.append(row)
             except UnicodeDecodeError as error:
                 bad.append((row, f"byte {error.start} is no text in {self._encoding} (converter.encoding)"))
         return _part(np.array(rows, np.int64), pa.array(texts, pa.string()), tuple(bad))
 
-    def _decoded(self, data: bytes) -> str:
+    def _decode(self, data: bytes) -> str:
         if self._encoding != _UTF_16:
             return data.decode(CODECS[self._encoding])
         if data.startswith(_LITTLE_MARK):

@@ -1,4 +1,4 @@
-"""Separates the bad entries of a batch that cannot be sent as a whole; the others become records, in their order.
+"""Separation of the bad entries of a batch from the others, which become records in their order.
 
 Entries are separated by their bounds. If the entries of a page do not fill it exactly, a length is broken and any cut
 would be a guess.
@@ -72,9 +72,9 @@ def separate_bad_entries(
 
 def raise_stopping(settings: ConnectorSettings, bad: Iterable[BadEntry]) -> None:
     """Raise the error of the first entry, by row, for which the error policy is to stop."""
-    for one in bad:
-        if policy_of(settings, one.stage, one.error.where) == STOP:
-            raise one.error
+    for entry in bad:
+        if policy_of(settings, entry.stage, entry.error.where) == STOP:
+            raise entry.error
 
 
 def bad_entry(
@@ -82,7 +82,7 @@ def bad_entry(
     error: IgniteKafkaError,
     stage: Stage,
 ) -> BadEntry:  # fmt: skip
-    """The bad entry at a row of some pages that fails before it is converted."""
+    """Return the bad entry at a row of some pages, for an entry that fails before its conversion."""
     return _Bisection(converter, pages, cache, types, lambda _: {}, topic).bad_entry(row, error, stage)
 
 
@@ -131,8 +131,8 @@ class _Bisection:
         return self._converter.convert(pages, self._cache, self._types, topic=self._topic, in_order=True)
 
     def _slices(self, first: int, last: int) -> list[Page]:
-        """Pages of these entries alone."""
-        found = []
+        """Return pages that hold the entries from `first` to `last` (excluded) alone."""
+        pages = []
         for at in range(
             int(np.searchsorted(self._starts, first, "right")) - 1, int(np.searchsorted(self._starts, last, "left"))
         ):
@@ -142,11 +142,11 @@ class _Bisection:
             low = max(first - start, 0)
             high = min(last - start, page.rows)
             if high > low:
-                found.append(Page(page.partition, high - low, page.data[cuts[2 * low] : cuts[2 * high]], page.last))
-        return found
+                pages.append(Page(page.partition, high - low, page.data[cuts[2 * low] : cuts[2 * high]], page.last))
+        return pages
 
     def bad_entry(self, row: int, error: IgniteKafkaError, stage: Stage | None = None) -> BadEntry:
-        """The entry of this row.
+        """Return the bad entry of a row.
 
         Without a given stage, an entry that a converter cannot write has KEY if the key alone cannot be converted, else
         VALUE; one that becomes no Connect data has POLL, and `part`, key or value, in its error.
@@ -165,13 +165,17 @@ class _Bisection:
         place.pop("position", None)  # within what was converted
         if stage is None and not isinstance(error, ValueNotWritten):
             stage, place["part"] = Stage.POLL, "key" if failed == Stage.KEY else "value"
-        found = stage or failed
+        failed_stage = stage or failed
         return BadEntry(
-            row, key, None if value[0] == codes.NULL else value, found, type(error)(error.what, error.remedy, **place)
+            row,
+            key,
+            None if value[0] == codes.NULL else value,
+            failed_stage,
+            type(error)(error.what, error.remedy, **place),
         )
 
     def _shown_key(self, page: Page, key: bytes) -> tuple[bytes, Stage]:
-        """The record's key and VALUE if the key can be converted; else the key's bytes and KEY."""
+        """Return the record's key and VALUE if the key can be converted; else the key's bytes and KEY."""
         _, end, _ = entry_cuts(page, self._cache.name)
         try:
             alone = self._convert(
@@ -179,6 +183,5 @@ class _Bisection:
             )
         except ENTRY_ERRORS:
             return key, Stage.KEY
-        return (alone.keys[0].as_py() or key) if len(
-            alone
-        ) else key, Stage.VALUE  # transforms may drop it, or make another key
+        # transforms may drop the record, or make another key
+        return (alone.keys[0].as_py() or key) if len(alone) else key, Stage.VALUE

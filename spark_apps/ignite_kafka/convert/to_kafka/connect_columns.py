@@ -1,4 +1,4 @@
-"""Decoded columns as columns of Connect data: split into parts of one schema, each in the Arrow type of its schema."""
+"""Decoded columns as columns of Connect data: parts of one schema each, in the Arrow type of that schema."""
 
 from __future__ import annotations
 
@@ -23,53 +23,53 @@ _MOST_DIGITS = 38
 _MOST_WIDE_DIGITS = 76
 
 
-def connect_parts(array: pa.Array, one: pa.Field, rules: SchemaRules, zone: str = "UTC") -> list[ConnectPart]:
-    """Columns of Connect data, each of one schema, with the rows that they have.
+def connect_parts(array: pa.Array, field: pa.Field, rules: SchemaRules, zone: str = "UTC") -> list[ConnectPart]:
+    """Split a decoded column into columns of Connect data, one for each schema, with their rows.
 
-    :param array: N values, none null, of a decoded column; :param one: its field with its marks.
+    :param array: N values, none null, of a decoded column; :param field: its field with its marks.
     :param zone: time zone in which a java.sql.Time has its hours.
     :raises UnsupportedType: a value that Kafka Connect has no form for: names the field.
     """
-    found = row_schemas(array, one, rules)
-    numbers = np.flatnonzero(np.bincount(found.ids)).tolist()
+    by_row = row_schemas(array, field, rules)
+    numbers = np.flatnonzero(np.bincount(by_row.ids)).tolist()
     return [
-        part_of(array, one, np.flatnonzero(found.ids == number), found.schemas[number].as_optional(False), zone)
+        part_of(array, field, np.flatnonzero(by_row.ids == number), by_row.schemas[number].as_optional(False), zone)
         for number in numbers
     ]
 
 
-def part_of(array: pa.Array, one: pa.Field, rows: RowIndex, schema: ConnectSchema, zone: str) -> ConnectPart:
-    """The rows of a decoded column that have a schema; the arguments and errors of :func:`connect_parts`."""
-    mine = array if rows.size == len(array) else array.take(pa.array(rows))
-    return ConnectPart(rows, ConnectColumn(projected(mine, one, schema, zone), schema))
+def part_of(array: pa.Array, field: pa.Field, rows: RowIndex, schema: ConnectSchema, zone: str) -> ConnectPart:
+    """Return the rows of a decoded column with a schema; arguments and errors as in :func:`connect_parts`."""
+    values = array if rows.size == len(array) else array.take(pa.array(rows))
+    return ConnectPart(rows, ConnectColumn(projected(values, field, schema, zone), schema))
 
 
-def projected(array: pa.Array, one: pa.Field, schema: ConnectSchema, zone: str = "UTC", path: str = "") -> pa.Array:
-    """A decoded column in the Arrow type of its schema (:func:`~ignite_kafka.convert.connect.schema.arrow_type`).
+def projected(array: pa.Array, field: pa.Field, schema: ConnectSchema, zone: str = "UTC", path: str = "") -> pa.Array:
+    """Convert a decoded column to the Arrow type of a schema (:func:`~.connect.schema.arrow_type`).
 
     :param schema: fields of objects that it lacks are left out; fields that the column lacks are null.
     :raises UnsupportedType: a value that the schema cannot hold: names the field.
     """
     if pa.types.is_dictionary(array.type):
-        array, one = array.dictionary_decode(), one.with_type(array.type.value_type)
+        array, field = array.dictionary_decode(), field.with_type(array.type.value_type)
     kind = array.type
     if pa.types.is_union(kind):
-        return _of_union(array, one, schema, zone, path)
+        return _of_union(array, field, schema, zone, path)
     if array.null_count == len(array):
         return pa.nulls(len(array), arrow_type(schema))
     if schema.type is ConnectType.STRUCT:
-        return _struct(array, one, schema, zone, path)
+        return _struct(array, field, schema, zone, path)
     if schema.type is ConnectType.ARRAY:
         assert schema.value_schema is not None
-        values = projected(array.flatten(), one.type.value_field, schema.value_schema, zone, f"{path}[]")
+        values = projected(array.flatten(), field.type.value_field, schema.value_schema, zone, f"{path}[]")
         return pa.ListArray.from_arrays(
             list_starts(array), values, type=pa.list_(pa.field("item", values.type)), mask=null_mask(array)
         )
     if schema.type is ConnectType.MAP:
-        return _map(array, one, schema, zone, path)
-    if is_decimal(one):
+        return _map(array, field, schema, zone, path)
+    if is_decimal(field):
         return _decimal(array, schema)
-    if mark_of(one) == "time":
+    if mark_of(field) == "time":
         return _times_of_day(array, zone, path)
     if pa.types.is_date(kind):
         return array.cast(pa.date32())
@@ -80,39 +80,39 @@ def projected(array: pa.Array, one: pa.Field, schema: ConnectSchema, zone: str =
     return array
 
 
-def _struct(array: pa.StructArray, one: pa.Field, schema: ConnectSchema, zone: str, path: str) -> pa.Array:
-    at = {child.name: number for number, child in enumerate(one.type)}
+def _struct(array: pa.StructArray, field: pa.Field, schema: ConnectSchema, zone: str, path: str) -> pa.Array:
+    at = {child.name: number for number, child in enumerate(field.type)}
     columns = []
     fields = []
-    for wanted in schema.fields:
-        name = f"{path}.{wanted.name}" if path else wanted.name
-        number = at.get(wanted.name)
+    for target in schema.fields:
+        name = f"{path}.{target.name}" if path else target.name
+        number = at.get(target.name)
         if number is None:
-            column = pa.nulls(len(array), arrow_type(wanted.schema))
+            column = pa.nulls(len(array), arrow_type(target.schema))
         else:
-            column = projected(array.field(number), one.type.field(number), wanted.schema, zone, name)
+            column = projected(array.field(number), field.type.field(number), target.schema, zone, name)
         columns.append(column)
-        fields.append(pa.field(wanted.name, column.type))
+        fields.append(pa.field(target.name, column.type))
     if not fields:
         valid = np.asarray(array.is_valid())
-        return pa.array([{} if there else None for there in valid], pa.struct([]))
+        return pa.array([{} if is_valid else None for is_valid in valid], pa.struct([]))
     return pa.StructArray.from_arrays(columns, fields=fields, mask=null_mask(array))
 
 
-def _map(array: pa.MapArray, one: pa.Field, schema: ConnectSchema, zone: str, path: str) -> pa.Array:
+def _map(array: pa.MapArray, field: pa.Field, schema: ConnectSchema, zone: str, path: str) -> pa.Array:
     assert schema.key_schema is not None
     assert schema.value_schema is not None
     bounds = np.asarray(array.offsets)
     keys = projected(
         array.keys.slice(bounds[0], bounds[-1] - bounds[0]),
-        one.type.key_field,
+        field.type.key_field,
         schema.key_schema,
         zone,
         f"{path}{{key}}",
     )
     items = projected(
         array.items.slice(bounds[0], bounds[-1] - bounds[0]),
-        one.type.item_field,
+        field.type.item_field,
         schema.value_schema,
         zone,
         f"{path}{{}}",
@@ -125,8 +125,8 @@ def _map(array: pa.MapArray, one: pa.Field, schema: ConnectSchema, zone: str, pa
     )
 
 
-def _of_union(array: pa.UnionArray, one: pa.Field, schema: ConnectSchema, zone: str, path: str) -> pa.Array:
-    """Values that are all null or of kinds that have this schema."""
+def _of_union(array: pa.UnionArray, field: pa.Field, schema: ConnectSchema, zone: str, path: str) -> pa.Array:
+    """Convert a union whose values are null or have the schema."""
     kind_of, offset = union_layout(array)
     parts = []
     place = np.full(len(array), -1, np.int64)
@@ -136,26 +136,26 @@ def _of_union(array: pa.UnionArray, one: pa.Field, schema: ConnectSchema, zone: 
         child = array.field(at).take(pa.array(offset[rows]))
         if not rows.size or child.null_count == rows.size:
             continue
-        parts.append(projected(child, one.type.field(at), schema, zone, path))
+        parts.append(projected(child, field.type.field(at), schema, zone, path))
         place[rows] = total + np.arange(rows.size)
         total += rows.size
     if not parts:
         return pa.nulls(len(array), arrow_type(schema))
-    whole = parts[0] if len(parts) == 1 else _joined(parts, schema)
+    whole = parts[0] if len(parts) == 1 else _join(parts, schema)
     return whole.take(pa.array(np.maximum(place, 0), mask=place < 0))
 
 
-def _joined(parts: Sequence[pa.Array], schema: ConnectSchema) -> pa.Array:
-    """Columns of one schema, whose decimals may be of several Arrow types."""
+def _join(parts: Sequence[pa.Array], schema: ConnectSchema) -> pa.Array:
+    """Concatenate columns of one schema; their decimals may have several Arrow types."""
     kinds = {part.type for part in parts}
     if len(kinds) == 1:
         return pa.concat_arrays(parts)
-    wanted = pa.string() if scale_of(schema) is not None else arrow_type(schema)
-    return pa.concat_arrays([part.cast(wanted) for part in parts])
+    target = pa.string() if scale_of(schema) is not None else arrow_type(schema)
+    return pa.concat_arrays([part.cast(target) for part in parts])
 
 
 def _decimal(array: pa.Array, schema: ConnectSchema) -> pa.Array:
-    """decimal128 of the schema's scale if every value has at most 38 digits and is exact at it.
+    """Convert decimals to decimal128 of the schema's scale if each has at most 38 digits and is exact there.
 
     Else decimal256, or text.
     """
@@ -165,16 +165,16 @@ def _decimal(array: pa.Array, schema: ConnectSchema) -> pa.Array:
         return array
     if abs(scale) > _MOST_DIGITS:
         return array.cast(pa.string())
-    for wanted in (pa.decimal256(_MOST_WIDE_DIGITS, scale), pa.decimal128(_MOST_DIGITS, scale)):
+    for target in (pa.decimal256(_MOST_WIDE_DIGITS, scale), pa.decimal128(_MOST_DIGITS, scale)):
         try:
-            array = exact_cast(array, wanted)
+            array = exact_cast(array, target)
         except pa.ArrowInvalid:  # more digits, or not exact: the serializer says which value
             break
     return array if pa.types.is_decimal(array.type) and array.type.scale == scale else array.cast(pa.string())
 
 
 def _times_of_day(array: pa.Array, zone: str, path: str) -> pa.Array:
-    """java.sql.Time's milliseconds since 1970 to those of the day in a time zone."""
+    """Convert java.sql.Time's milliseconds since 1970 to milliseconds of the day in a time zone."""
     moments = array.view(pa.timestamp("ms", "UTC"))
     local = (
         moments.view(pa.int64())

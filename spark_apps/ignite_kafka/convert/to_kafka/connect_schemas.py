@@ -42,7 +42,7 @@ class RowSchemas:
 
 @dataclass(frozen=True)
 class SchemaRules:
-    """Rules by which schemas are made.
+    """Rules for the schemas of values.
 
     :param whole: objects have all fields of their decoded columns, also those that are null (EAGER, and keys under
         every policy).
@@ -57,34 +57,34 @@ class SchemaRules:
 _NO_SCHEMA = UNDEFINED  # schemas[0] of every column: never used for a value
 
 
-def row_schemas(array: pa.Array, one: pa.Field, rules: SchemaRules, path: str = "") -> RowSchemas:
-    """The schema of each value, optional within containers and objects.
+def row_schemas(array: pa.Array, field: pa.Field, rules: SchemaRules, path: str = "") -> RowSchemas:
+    """Return the schema of each value, optional within containers and objects.
 
-    :param one: the column's field with its marks (ignite/types/type_table.py).
+    :param field: the column's field with its marks (ignite/types/type_table.py).
     :param path: name of the field for errors.
     :raises UnsupportedType: a list or map whose elements have several schemas, as Kafka Connect's arrays and maps have
         one.
     """
     if pa.types.is_dictionary(array.type):
-        array, one = array.dictionary_decode(), one.with_type(array.type.value_type)
+        array, field = array.dictionary_decode(), field.with_type(array.type.value_type)
     kind = array.type
-    simple = simple_schema(one)
+    simple = simple_schema(field)
     if simple is not None:
         return RowSchemas(_valid(array), (_NO_SCHEMA, simple))
     if pa.types.is_null(kind):
         return RowSchemas(np.zeros(len(array), np.int64), (_NO_SCHEMA,))
-    if is_decimal(one):
-        return _decimals(array, one)
+    if is_decimal(field):
+        return _decimals(array, field)
     if pa.types.is_struct(kind):
-        return _structs(array, one, rules, path)
+        return _structs(array, field, rules, path)
     if pa.types.is_union(kind):
-        return _unions(array, one, rules, path)
+        return _unions(array, field, rules, path)
     if pa.types.is_map(kind):
-        return _maps(array, one, rules, path)
+        return _maps(array, field, rules, path)
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        return _lists(array, one, rules, path)
+        return _lists(array, field, rules, path)
     raise UnsupportedType(
-        f"Kafka Connect has no type for a column of Arrow type {kind}", "Leave the field out.", field=path or one.name
+        f"Kafka Connect has no type for a column of Arrow type {kind}", "Leave the field out.", field=path or field.name
     )
 
 
@@ -94,40 +94,40 @@ def _valid(array: pa.Array) -> Ids:
 
 @functools.lru_cache(maxsize=64)
 def _all(number: int, count: int) -> Ids:
-    """One number for all rows, read-only and without memory: wide objects have dozens of such columns."""
+    """Repeat one number for all rows, read-only and without memory: wide objects have dozens of such columns."""
     return np.broadcast_to(np.int64(number), count)
 
 
-def _decimals(array: pa.Array, one: pa.Field) -> RowSchemas:
-    """The declared scale, or each value's own."""
-    declared = scale_of(one)
+def _decimals(array: pa.Array, field: pa.Field) -> RowSchemas:
+    """Return the schemas of decimals: of the declared scale, or of each value's own."""
+    declared = scale_of(field)
     if declared is None and pa.types.is_decimal(array.type):
         declared = array.type.scale
     if declared is not None:
         return RowSchemas(_valid(array), (_NO_SCHEMA, decimal(declared, optional=True)))
     texts = array.dictionary_encode()
     scales = [scale_of_text(text) for text in texts.dictionary.to_pylist()]
-    known = list(dict.fromkeys(scales))
-    number = np.array([0, *(known.index(scale) + 1 for scale in scales)], np.int64)
+    distinct = list(dict.fromkeys(scales))
+    number = np.array([0, *(distinct.index(scale) + 1 for scale in scales)], np.int64)
     ids = number[np.asarray(texts.indices.fill_null(-1)).astype(np.int64) + 1]
-    return RowSchemas(ids, (_NO_SCHEMA, *(decimal(scale, optional=True) for scale in known)))
+    return RowSchemas(ids, (_NO_SCHEMA, *(decimal(scale, optional=True) for scale in distinct)))
 
 
-def _unions(array: pa.UnionArray, one: pa.Field, rules: SchemaRules, path: str) -> RowSchemas:
+def _unions(array: pa.UnionArray, field: pa.Field, rules: SchemaRules, path: str) -> RowSchemas:
     kind_of, offset = union_layout(array)
     ids = np.zeros(len(array), np.int64)
     schemas = [_NO_SCHEMA]
     for at, code in enumerate(array.type.type_codes):
         rows = np.flatnonzero(kind_of == code)
-        child = row_schemas(array.field(at), one.type.field(at), rules, path)
-        mine = child.ids[offset[rows]]
-        ids[rows] = np.where(mine > 0, mine + len(schemas) - 1, 0)
+        child = row_schemas(array.field(at), field.type.field(at), rules, path)
+        child_ids = child.ids[offset[rows]]
+        ids[rows] = np.where(child_ids > 0, child_ids + len(schemas) - 1, 0)
         schemas += child.schemas[1:]
-    return _interned(ids, schemas[1:])
+    return _number_schemas(ids, schemas[1:])
 
 
-def _structs(array: pa.StructArray, one: pa.Field, rules: SchemaRules, path: str) -> RowSchemas:
-    fields = list(one.type)
+def _structs(array: pa.StructArray, field: pa.Field, rules: SchemaRules, path: str) -> RowSchemas:
+    fields = list(field.type)
     ordered = bool(fields) and mark_of(fields[-1]) == ORDER
     shown = fields[:-1] if ordered else fields
     children = [
@@ -137,22 +137,22 @@ def _structs(array: pa.StructArray, one: pa.Field, rules: SchemaRules, path: str
     orders, order_of = (
         orders_of(array.field(len(shown))) if ordered else ([list(range(len(shown)))], _all(0, len(array)))
     )
-    name = (one.metadata or {}).get(TYPE_NAME)
-    made = _ObjectSchemas(str(name, "utf-8") if name else None, shown, children, rules)
-    numbers, combinations = _distinct([order_of, *made.ids()], len(array))
-    schemas = [made.of(orders[int(row[0])], row[1:]) for row in combinations]
-    return _interned(np.where(_valid(array) > 0, numbers + 1, 0), schemas)
+    name = (field.metadata or {}).get(TYPE_NAME)
+    objects = _ObjectSchemas(str(name, "utf-8") if name else None, shown, children, rules)
+    numbers, combinations = _number_combinations([order_of, *objects.ids()], len(array))
+    schemas = [objects.of(orders[int(row[0])], row[1:]) for row in combinations]
+    return _number_schemas(np.where(_valid(array) > 0, numbers + 1, 0), schemas)
 
 
-def _interned(ids: Ids, schemas: Sequence[ConnectSchema]) -> RowSchemas:
-    """Rows by their schemas, each of which is there once; `ids` are positions in `schemas`, from 1 on, or 0."""
+def _number_schemas(ids: Ids, schemas: Sequence[ConnectSchema]) -> RowSchemas:
+    """Number rows by distinct schemas; `ids` are positions in `schemas` from 1 on, or 0 for null."""
     place: dict[ConnectSchema, int] = {}
     number = np.array([0, *(place.setdefault(schema, len(place) + 1) for schema in schemas)], np.int64)
     return RowSchemas(number[ids], (_NO_SCHEMA, *place))
 
 
-def _distinct(columns: Sequence[Ids], count: int) -> tuple[Ids, npt.NDArray[np.int64]]:
-    """The number of each row's combination of values, and the combinations.
+def _number_combinations(columns: Sequence[Ids], count: int) -> tuple[Ids, npt.NDArray[np.int64]]:
+    """Number the distinct combinations of values in the rows; return the numbers and the combinations.
 
     Columns that are constant cost next to nothing.
     """
@@ -179,24 +179,28 @@ class _ObjectSchemas:
     rules: SchemaRules
 
     def ids(self) -> list[Ids]:
-        """The ids of each field; a null that has the schema of the values there counts as one of them, so that it makes no other object."""
-        found = []
+        """Return the schema ids of each field.
+
+        A null that has the schema of its field's only other values gets their id, so that it makes no schema of its
+        own.
+        """
+        columns = []
         for at, child in enumerate(self.children):
             alike = len(child.schemas) == 2 and self._schema(at, 0) == child.schemas[1]
-            found.append(_all(1, len(child.ids)) if alike else child.ids)
-        return found
+            columns.append(_all(1, len(child.ids)) if alike else child.ids)
+        return columns
 
     def of(self, order: Sequence[int], ids: Sequence[int]) -> ConnectSchema:
-        """The schema of objects that have these fields, and these schemas of all fields."""
-        found = []
+        """Return the schema of objects with these fields, from the schema ids of all fields."""
+        fields = []
         for at in order:
             schema = self._schema(at, int(ids[at]))
             if schema is not None:
-                found.append(ConnectField(self.fields[at].name, schema))
-        return ConnectSchema(ConnectType.STRUCT, True, self.type_name, fields=tuple(found))
+                fields.append(ConnectField(self.fields[at].name, schema))
+        return ConnectSchema(ConnectType.STRUCT, True, self.type_name, fields=tuple(fields))
 
     def _schema(self, at: int, number: int) -> ConnectSchema | None:
-        """The schema of a field; None: the field is null and is left out."""
+        """Return the schema of a field; None: the field is null and is left out."""
         if number:
             return self.children[at].schemas[number]
         if not self.rules.whole:
@@ -206,15 +210,15 @@ class _ObjectSchemas:
             return others[0]
         return self._declared(self.fields[at])
 
-    def _declared(self, one: pa.Field) -> ConnectSchema:
-        """By the binary metadata of the type, as far as it says more than 'an object'."""
-        scale = scale_of(one)
-        if is_decimal(one) and scale is not None:
+    def _declared(self, field: pa.Field) -> ConnectSchema:
+        """Return a null field's schema by the type's binary metadata; UNDEFINED if it says only 'an object'."""
+        scale = scale_of(field)
+        if is_decimal(field) and scale is not None:
             return decimal(scale, optional=True)
-        binary = self._metadata(one.name)
+        binary = self._metadata(field.name)
         if binary is None:
             return UNDEFINED
-        return schema_of_code(binary.type_code, one) or UNDEFINED
+        return schema_of_code(binary.type_code, field) or UNDEFINED
 
     def _metadata(self, name: str) -> BinaryField | None:
         if self.type_name is None:
@@ -223,29 +227,29 @@ class _ObjectSchemas:
             kind = metadata(self.rules.types, java_hash(self.type_name.lower()))
         except UnknownBinaryType:
             return None
-        return next((one for one in kind.fields if one.name == name), None)
+        return next((field for field in kind.fields if field.name == name), None)
 
 
-def _lists(array: pa.Array, one: pa.Field, rules: SchemaRules, path: str) -> RowSchemas:
-    elements = row_schemas(array.flatten(), one.type.value_field, rules, f"{path}[]")
-    ids, schemas = _content(array, elements, one.type.value_field, rules, path)
-    made = [ConnectSchema(ConnectType.ARRAY, True, value_schema=schema) for schema in schemas]
-    return _interned(np.where(_valid(array) > 0, ids + 1, 0), made)
+def _lists(array: pa.Array, field: pa.Field, rules: SchemaRules, path: str) -> RowSchemas:
+    elements = row_schemas(array.flatten(), field.type.value_field, rules, f"{path}[]")
+    ids, schemas = _content(array, elements, field.type.value_field, rules, path)
+    array_schemas = [ConnectSchema(ConnectType.ARRAY, True, value_schema=schema) for schema in schemas]
+    return _number_schemas(np.where(_valid(array) > 0, ids + 1, 0), array_schemas)
 
 
-def _maps(array: pa.MapArray, one: pa.Field, rules: SchemaRules, path: str) -> RowSchemas:
+def _maps(array: pa.MapArray, field: pa.Field, rules: SchemaRules, path: str) -> RowSchemas:
     entries = pa.ListArray.from_arrays(
         pa.array(np.asarray(array.offsets)),
         pa.StructArray.from_arrays([array.keys, array.items], names=["key", "value"]),
         mask=null_mask(array),
     )
     flat = entries.flatten()
-    keys = row_schemas(flat.field(0), one.type.key_field, rules, f"{path}{{key}}")
-    values = row_schemas(flat.field(1), one.type.item_field, rules, f"{path}{{}}")
-    key_ids, key_schemas = _content(entries, keys, one.type.key_field, rules, f"{path}{{key}}")
-    value_ids, value_schemas = _content(entries, values, one.type.item_field, rules, f"{path}{{}}")
-    numbers, combinations = _distinct([key_ids, value_ids], len(array))
-    made = [
+    keys = row_schemas(flat.field(0), field.type.key_field, rules, f"{path}{{key}}")
+    values = row_schemas(flat.field(1), field.type.item_field, rules, f"{path}{{}}")
+    key_ids, key_schemas = _content(entries, keys, field.type.key_field, rules, f"{path}{{key}}")
+    value_ids, value_schemas = _content(entries, values, field.type.item_field, rules, f"{path}{{}}")
+    numbers, combinations = _number_combinations([key_ids, value_ids], len(array))
+    map_schemas = [
         ConnectSchema(
             ConnectType.MAP,
             True,
@@ -254,13 +258,13 @@ def _maps(array: pa.MapArray, one: pa.Field, rules: SchemaRules, path: str) -> R
         )
         for key, value in combinations
     ]
-    return _interned(np.where(_valid(array) > 0, numbers + 1, 0), made)
+    return _number_schemas(np.where(_valid(array) > 0, numbers + 1, 0), map_schemas)
 
 
 def _content(
     lists: pa.Array, elements: RowSchemas, element: pa.Field, rules: SchemaRules, path: str
 ) -> tuple[Ids, list[ConnectSchema]]:
-    """For each list the number of its content's schema, and these schemas."""
+    """Return the number of each list's element schema, and these schemas."""
     count = len(lists)
     parent = np.repeat(np.arange(count), list_sizes(lists))
     pairs = np.unique(np.stack([parent, elements.ids], axis=1)[elements.ids > 0], axis=0)
@@ -270,8 +274,8 @@ def _content(
     schemas = list(elements.schemas[1:])
     number = np.where(number > 0, number - 1, -1)
     for row in np.flatnonzero(distinct > 1).tolist():
-        several = [elements.schemas[int(one)] for one in pairs[pairs[:, 0] == row, 1]]
-        schemas.append(_merged(several, path))
+        several = [elements.schemas[int(schema_id)] for schema_id in pairs[pairs[:, 0] == row, 1]]
+        schemas.append(_merge(several, path))
         number[row] = len(schemas) - 1
     if (number < 0).any():
         schemas.append(_unknown_content(elements, element, rules))
@@ -280,7 +284,7 @@ def _content(
 
 
 def _unknown_content(elements: RowSchemas, element: pa.Field, rules: SchemaRules) -> ConnectSchema:
-    """The schema of the elements of a list that is empty or has only nulls."""
+    """Return the element schema of lists that are empty or hold only nulls."""
     if not rules.neighbours:
         return UNDEFINED
     if len(elements.schemas) == 2:
@@ -288,26 +292,28 @@ def _unknown_content(elements: RowSchemas, element: pa.Field, rules: SchemaRules
     return simple_schema(element) or UNDEFINED
 
 
-def _merged(schemas: Sequence[ConnectSchema], path: str) -> ConnectSchema:
-    """One schema for elements whose own differ.
+def _merge(schemas: Sequence[ConnectSchema], path: str) -> ConnectSchema:
+    """Merge the schemas of elements into one.
 
     Objects of one type that have other fields, or the fields in another order.
 
     What a null or an empty list leaves open, in any depth, the other elements say.
     """
-    known = list(dict.fromkeys(one for one in schemas if one.as_optional() != UNDEFINED))
-    if len(known) <= 1:
-        return known[0] if known else schemas[0]
-    first = known[0]
-    alike = len({(one.type, one.name) for one in known}) == 1
+    distinct = list(dict.fromkeys(schema for schema in schemas if schema.as_optional() != UNDEFINED))
+    if len(distinct) <= 1:
+        return distinct[0] if distinct else schemas[0]
+    first = distinct[0]
+    alike = len({(schema.type, schema.name) for schema in distinct}) == 1
     if alike and first.type is ConnectType.STRUCT:
-        return _merged_objects(known, path)
+        return _merge_objects(distinct, path)
     if alike and first.type in (ConnectType.ARRAY, ConnectType.MAP):
-        inner = [_merged([one.value_schema for one in known if one.value_schema], f"{path}[]")]
-        keys = [one.key_schema for one in known if one.key_schema]
-        inner += [_merged(keys, f"{path}{{key}}").as_optional(False)] if keys else []
+        inner = [_merge([schema.value_schema for schema in distinct if schema.value_schema], f"{path}[]")]
+        keys = [schema.key_schema for schema in distinct if schema.key_schema]
+        inner += [_merge(keys, f"{path}{{key}}").as_optional(False)] if keys else []
         return replace(first, value_schema=inner[0], key_schema=inner[1] if keys else None)
-    shown = " and ".join(dict.fromkeys(f"{one.name or one.type.upper()}{dict(one.parameters) or ''}" for one in known))
+    shown = " and ".join(
+        dict.fromkeys(f"{schema.name or schema.type.upper()}{dict(schema.parameters) or ''}" for schema in distinct)
+    )
     what = (
         f"field {path.rstrip('[]{}') or '(whole)'} holds elements of {shown}, and an array or map of Kafka Connect has "
         "one schema"
@@ -315,14 +321,14 @@ def _merged(schemas: Sequence[ConnectSchema], path: str) -> ConnectSchema:
     raise UnsupportedType(what, "Use converter json without schemas, or ignite-binary.", field=path)
 
 
-def _merged_objects(schemas: Sequence[ConnectSchema], path: str) -> ConnectSchema:
+def _merge_objects(schemas: Sequence[ConnectSchema], path: str) -> ConnectSchema:
     fields: dict[str, ConnectSchema] = {}
     for schema in schemas:
-        for one in schema.fields:
-            known = fields.get(one.name)
-            fields[one.name] = (
-                one.schema
-                if known is None or known == one.schema
-                else _merged([known, one.schema], f"{path}.{one.name}")
+        for field in schema.fields:
+            earlier = fields.get(field.name)
+            fields[field.name] = (
+                field.schema
+                if earlier is None or earlier == field.schema
+                else _merge([earlier, field.schema], f"{path}.{field.name}")
             )
     return replace(schemas[0], fields=tuple(ConnectField(name, schema) for name, schema in sorted(fields.items())))

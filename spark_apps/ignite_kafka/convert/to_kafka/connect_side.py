@@ -91,7 +91,7 @@ class ConnectSide:
         self._of_declared(context, self._serializer.check)
 
     def register(self, context: SideContext) -> None:
-        """Register the declared schemas, which are those of the records.
+        """Register the declared schemas of keys, and of values that have all their fields.
 
         Of keys, and of values that have all their fields.
 
@@ -109,7 +109,7 @@ class ConnectSide:
                 action(schema, context.topic)
 
     def convert(self, values: pa.Array, kind: TypeRef, context: SideContext) -> pa.BinaryArray:
-        """Bytes of each value, each with the schema that it has; null for the values of removals.
+        """Return the bytes of each value with its own schema; null for the values of removals.
 
         :raises UnsupportedType: a value that Kafka Connect or the serializer has no form for: cache and field.
         """
@@ -117,17 +117,17 @@ class ConnectSide:
             return pa.nulls(len(values), pa.binary())
         with naming_cache(context.cache):
             parts = self._parts(values, kind, context)
-            made = [self._serialized(part, context.topic) for part in parts]
+            serialized = [self._serialize_part(part, context.topic) for part in parts]
         if len(parts) == 1:
-            return made[0]
+            return serialized[0]
         return (
-            gather(made).take(pa.array(np.argsort(np.concatenate([part.rows for part in parts]))))
+            gather(serialized).take(pa.array(np.argsort(np.concatenate([part.rows for part in parts]))))
             if parts
             else pa.array([], pa.binary())
         )
 
     def columns(self, values: pa.Array, kind: TypeRef, context: SideContext) -> list[ConnectPart]:
-        """Connect columns of the values, as transforms take them.
+        """Return the values as Connect columns, the input of transforms.
 
         The errors of :meth:`convert`, without those of the serializer.
         """
@@ -136,7 +136,7 @@ class ConnectSide:
         return [part for part in parts if isinstance(part, ConnectPart)]
 
     def serialize(self, column: ConnectColumn, topic: str) -> pa.BinaryArray:
-        """Bytes of a column's values; null for a null without a schema.
+        """Return the bytes of a column's values; null for a null without a schema.
 
         :raises ValueNotWritten: a value that the format cannot hold.
         """
@@ -145,7 +145,7 @@ class ConnectSide:
         with writing():
             return self._serializer.serialize(column, topic)
 
-    def _serialized(self, part: ConnectPart | SparsePart, topic: str) -> pa.BinaryArray:
+    def _serialize_part(self, part: ConnectPart | SparsePart, topic: str) -> pa.BinaryArray:
         if isinstance(part, ConnectPart):
             return self.serialize(part.column, topic)
         assert isinstance(self._serializer, SparseSerializer)
@@ -171,12 +171,12 @@ class ConnectSide:
         return [first.applied(context.cache.name, kind.name, part) for part in parts]
 
     def key_kinds(self, group: EntryGroup, keys: pa.BinaryArray, context: SideContext) -> set[KeyKind]:
-        """Kinds of the keys of a group."""
+        """Return the kinds of the keys of a group."""
         return proved_kinds(group, keys, self, context)
 
     def key_forms(self, keys: Sequence[bytes], kinds: Collection[KeyKind], context: SideContext) -> list[list[bytes]]:
-        """For each key of a record the keys of Ignite, not wrapped, of these kinds that it may be of."""
-        found: list[list[bytes]] = [[] for _ in keys]
+        """Return, for each record key, its possible Ignite keys of these kinds, not wrapped."""
+        candidates: list[list[bytes]] = [[] for _ in keys]
         with self._reading:
             deserializer = self._deserializer()
             parts = (
@@ -187,15 +187,17 @@ class ConnectSide:
         forms = KeyForms(kinds, context.cache, context.types, context.enums, unscaled=False)
         for part in parts:
             if part.column.schema is None:
-                made = self._plain.key_forms(part.column.data.to_pylist(), kinds, context)
+                part_candidates = self._plain.key_forms(part.column.data.to_pylist(), kinds, context)
             else:
-                made = [forms.of_scalar(value) for value in python_values(part.column.data, part.column.schema)]
-            for row, one in zip(part.rows.tolist(), made, strict=True):
-                found[row] = one
-        return found
+                part_candidates = [
+                    forms.of_scalar(value) for value in python_values(part.column.data, part.column.schema)
+                ]
+            for row, key_candidates in zip(part.rows.tolist(), part_candidates, strict=True):
+                candidates[row] = key_candidates
+        return candidates
 
     def key_types(self, group: EntryGroup, keys: pa.BinaryArray) -> set[KeyType]:
-        """Types of the keys of a group.
+        """Return the types of the keys of a group.
 
         As text, or by their Connect types: two of one, such as char and int, can give the same bytes.
         """

@@ -1,7 +1,4 @@
-"""Interfaces of the conversion from Ignite entries to Kafka records.
-
-Of whole entries, and of one side, keys or values.
-"""
+"""Interfaces of the conversion from Ignite entries to Kafka records: whole entries, and one side, keys or values."""
 
 from __future__ import annotations
 
@@ -28,7 +25,7 @@ class Converter(Protocol):
         """Name of the converter of keys in the settings."""
 
     def component(self, stage: Stage) -> type:
-        """The class that converts the side of a stage, for the headers of dead letters."""
+        """Return the class that converts the side of a stage, for the headers of dead letters."""
 
     def check(self, cache: CacheInfo, types: TypeSource, topic: str = "") -> None:
         """Check the cache's types before the first record.
@@ -38,7 +35,7 @@ class Converter(Protocol):
         """
 
     def register(self, cache: CacheInfo, types: TypeSource, topic: str) -> None:
-        """Make known to readers, before the first record of a run, what the cache's metadata says of its records.
+        """Register the schemas that the cache's metadata declares, before the first record of a run.
 
         :raises UnsupportedType: the metadata has a type that this converter cannot write.
         :raises RegistryError: a schema registry refuses a schema.
@@ -48,7 +45,7 @@ class Converter(Protocol):
     def convert(
         self, pages: Sequence[Page], cache: CacheInfo, types: TypeSource, *, topic: str = "", in_order: bool = False
     ) -> Records:
-        """Key and value bytes of all entries of the pages, every entry exactly once.
+        """Convert all entries of the pages to key and value bytes, every entry exactly once.
 
         :param topic: the records' topic, whose name decides the subjects of a schema registry.
         :param in_order: keep the order of the entries.
@@ -59,12 +56,12 @@ class Converter(Protocol):
     def key_forms(
         self, keys: Sequence[bytes], kinds: Collection[KeyKind], cache: CacheInfo, types: TypeSource, *, topic: str = ""
     ) -> list[list[bytes]]:
-        """For the key of each record the keys of Ignite that it may be of: see :meth:`KeyConverter.key_forms`."""
+        """Return, for each record key, its possible Ignite keys: see :meth:`KeyConverter.key_forms`."""
 
 
 @dataclass(frozen=True)
 class SideContext:
-    """Where the values of one side come from and go to."""
+    """Cache, types, topic and enum policy of one side's values."""
 
     cache: CacheInfo
     types: TypeSource
@@ -74,7 +71,7 @@ class SideContext:
 
 @contextmanager
 def naming_cache(cache: CacheInfo) -> Iterator[None]:
-    """Add the cache to the error of a value that cannot be written, or whose schema a registry refuses."""
+    """Add the cache to errors of values that cannot be written or registered."""
     try:
         yield
     except (UnsupportedType, RegistryError) as error:
@@ -83,7 +80,7 @@ def naming_cache(cache: CacheInfo) -> Iterator[None]:
 
 @contextmanager
 def writing() -> Iterator[None]:
-    """Tell the errors of a converter that writes Connect data from those of what is given to it."""
+    """Raise a serializer's UnsupportedType as ValueNotWritten."""
     try:
         yield
     except UnsupportedType as error:
@@ -99,10 +96,10 @@ class SideConverter(Protocol):
         """Check the types of the cache's metadata before the first record; raises UnsupportedType."""
 
     def register(self, context: SideContext) -> None:
-        """Make known to readers what the cache's metadata says; the errors of :meth:`Converter.register`."""
+        """Register the declared schemas; the errors of :meth:`Converter.register`."""
 
     def convert(self, values: pa.Array, kind: TypeRef, context: SideContext) -> pa.BinaryArray:
-        """Bytes of N values of one type.
+        """Convert N values of one type to bytes.
 
         :param values: a column of :class:`~ignite_kafka.ignite.binary.EntryGroup`.
         :raises UnsupportedType: a value that the format cannot hold.
@@ -110,17 +107,17 @@ class SideConverter(Protocol):
 
 
 class KeyConverter(SideConverter, Protocol):
-    """A side converter of keys, which knows what their bytes do not show."""
+    """A side converter of keys, with the kinds and types that their bytes do not show."""
 
     def key_kinds(self, group: EntryGroup, keys: pa.BinaryArray, context: SideContext) -> set[KeyKind]:
-        """Kinds of the keys of a group, by which their bytes are turned back into Ignite keys."""
+        """Return the kinds of a group's keys, needed to turn their bytes back into Ignite keys."""
 
     def key_forms(self, keys: Sequence[bytes], kinds: Collection[KeyKind], context: SideContext) -> list[list[bytes]]:
-        """For the key of each record the keys of Ignite, not wrapped, of these kinds that it may be of.
+        """Return, for each record key, its possible Ignite keys of these kinds, not wrapped.
 
         Every key that converts to the record's is among them, where its kind can be turned back
         (:func:`.object_keys.all_turn_back`). Others may be, too: the caller converts them, and compares the bytes.
         """
 
     def key_types(self, group: EntryGroup, keys: pa.BinaryArray) -> set[KeyType]:
-        """Types of the keys of a group, where two of them can give the same bytes."""
+        """Return the types of a group's keys, if two types can give the same bytes."""

@@ -1,4 +1,4 @@
-"""Timestamps below a millisecond.
+"""Report of timestamps with fractions of a millisecond.
 
 JSON and Kafka Connect have none, so a converter cuts them, and the run reports it (event 15163).
 
@@ -16,13 +16,13 @@ _PER_MS = {"us": 1_000, "ns": 1_000_000}
 
 
 class CutFractions:
-    """Notes, once for each cache and side, that the timestamps of its entries have fractions. For several threads."""
+    """Reports timestamps with fractions of a millisecond, once for each cache and side. For several threads."""
 
     def __init__(self) -> None:
         self._noted: set[tuple[str, str]] = set()
 
     def look(self, cache: str, part: str, values: pa.Array, converter: str) -> None:
-        """Look at a column of keys or values, which a converter is about to write.
+        """Check a column of keys or values before a converter writes it.
 
         :param part: key or value. :param converter: its name in the settings.
         """
@@ -32,7 +32,7 @@ class CutFractions:
 
 
 def has_fractions(array: pa.Array) -> bool:
-    """Whether a timestamp in a column, or in its objects, lists and maps, has a fraction of a millisecond."""
+    """Return whether a timestamp in a column, or in its objects, lists and maps, has a fraction of a millisecond."""
     kind = array.type
     if pa.types.is_timestamp(kind):
         per_ms = _PER_MS.get(kind.unit)

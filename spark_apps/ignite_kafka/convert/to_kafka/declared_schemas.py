@@ -41,22 +41,22 @@ _SIMPLE: tuple[tuple[Callable[[pa.DataType], bool], ConnectSchema], ...] = (
 )
 
 
-def simple_schema(one: pa.Field) -> ConnectSchema | None:
-    """The optional schema of a field whose Arrow type and mark decide it alone.
+def simple_schema(field: pa.Field) -> ConnectSchema | None:
+    """Return the optional schema that a field's Arrow type and mark decide alone.
 
     None for decimals, containers and the null type.
     """
-    if mark_of(one) == "time":
+    if mark_of(field) == "time":
         return time(optional=True)
-    if is_decimal(one):
+    if is_decimal(field):
         return None
-    return next((schema for fits, schema in _SIMPLE if fits(one.type)), None)
+    return next((schema for fits, schema in _SIMPLE if fits(field.type)), None)
 
 
-def schema_of_code(code: int, one: pa.Field) -> ConnectSchema | None:
-    """The schema of a declared type code; None if the code says too little."""
+def schema_of_code(code: int, field: pa.Field) -> ConnectSchema | None:
+    """Return the schema of a declared type code; None if the code says too little."""
     if code in (codes.ENUM, codes.BINARY_ENUM):
-        ordinal = pa.types.is_int32(one.type)
+        ordinal = pa.types.is_int32(field.type)
         return ConnectSchema(ConnectType.INT32 if ordinal else ConnectType.STRING, True)
     entry = BY_CODE.get(code)
     if entry is None:
@@ -71,7 +71,7 @@ def schema_of_code(code: int, one: pa.Field) -> ConnectSchema | None:
 
 
 def declared_schemas(cache: CacheInfo, types: TypeSource, *, key: bool) -> Iterator[ConnectSchema]:
-    """Schemas of a cache's keys, or values, as its query entities declare them.
+    """Yield the schemas of a cache's keys or values, as its query entities declare them.
 
     Of a simple class, or of an object by its metadata.
 
@@ -91,22 +91,22 @@ def declared_schemas(cache: CacheInfo, types: TypeSource, *, key: bool) -> Itera
 
 
 def _of_class(cache: CacheInfo, entity: QueryEntity, name: str, *, key: bool) -> ConnectSchema | None:
-    one = java_field("", name)
-    if pa.types.is_null(one.type):
+    field = java_field("", name)
+    if pa.types.is_null(field.type):
         return None
-    if is_decimal(one):
+    if is_decimal(field):
         scale = declared_scales(cache, None, key=key).get(())
         return None if scale is None else decimal(scale)
-    return simple_schema(one)
+    return simple_schema(field)
 
 
 def _of_object(cache: CacheInfo, binary: BinaryType, *, key: bool) -> ConnectSchema:
     scales = declared_scales(cache, binary.type_id, key=key)
     fields = []
-    for one in binary.fields:
-        scale = scales.get((one.name.lower(),))
-        declared = decimal(scale, optional=True) if one.type_code == codes.DECIMAL and scale is not None else None
+    for field in binary.fields:
+        scale = scales.get((field.name.lower(),))
+        declared = decimal(scale, optional=True) if field.type_code == codes.DECIMAL and scale is not None else None
         fields.append(
-            ConnectField(one.name, declared or schema_of_code(one.type_code, pa.field("", pa.null())) or UNDEFINED)
+            ConnectField(field.name, declared or schema_of_code(field.type_code, pa.field("", pa.null())) or UNDEFINED)
         )
     return ConnectSchema(ConnectType.STRUCT, name=binary.name, fields=tuple(fields))

@@ -1,4 +1,4 @@
-"""Converts whole entries: each side by its own converter, or as the bytes that Ignite has marshalled."""
+"""Conversion of whole entries: each side by its own converter, or as the bytes that Ignite has marshalled."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .type_uses import uses_of
 
 @dataclass(frozen=True)
 class DecodedGroup:
-    """N decoded entries of one key type and one value type, and what fields of them make.
+    """N decoded entries of one key type and one value type, with the keys and times of their records.
 
     :param group: with the selected fields of the values alone.
     :param key: keys of the records, of type `key_type`.
@@ -39,7 +39,7 @@ class DecodedGroup:
 
 
 class EntryConverter:
-    """Keys and values by converters of their own.
+    """A converter of entries, with one converter for keys and one for values.
 
     :param key: None: Ignite's binary format; so is `value`. At least one is given:
         :class:`~.ignite_binary.serializer.IgniteBinaryConverter` is the converter of both.
@@ -71,7 +71,7 @@ class EntryConverter:
         return self._key.name if self._key is not None else self._raw.name
 
     def component(self, stage: Stage) -> type:
-        """The class that converts the side of a stage."""
+        """Return the class that converts the side of a stage."""
         return type((self._key if stage == Stage.KEY else self._value) or self._raw)
 
     def check(self, cache: CacheInfo, types: TypeSource, topic: str = "") -> None:
@@ -79,42 +79,42 @@ class EntryConverter:
         self.check_sides(("key", "value"), cache, types, topic)
 
     def check_sides(self, sides: Collection[str], cache: CacheInfo, types: TypeSource, topic: str = "") -> None:
-        """Check these of the sides, key and value, and the names of the selected fields; raises UnsupportedType."""
+        """Check some sides, key or value, and the names of the selected fields; raises UnsupportedType."""
         if self._selected is not None:
             self._selected.check(cache, types)
         for side in self._sides(sides):
             if not (side is self._key and self._fields.key):
-                side.check(self._declared(side, cache, types, topic))
+                side.check(self._declared_context(side, cache, types, topic))
 
     def register(self, cache: CacheInfo, types: TypeSource, topic: str) -> None:
         """Register the declared schemas of both sides; see :meth:`.converter.Converter.register`."""
         self.register_sides(("key", "value"), cache, types, topic)
 
     def register_sides(self, sides: Collection[str], cache: CacheInfo, types: TypeSource, topic: str) -> None:
-        """Register the declared schemas of these of the sides; see :meth:`.converter.Converter.register`."""
+        """Register the declared schemas of some sides; see :meth:`.converter.Converter.register`."""
         for side in self._sides(sides):
-            side.register(self._declared(side, cache, types, topic))
+            side.register(self._declared_context(side, cache, types, topic))
 
     def _sides(self, names: Collection[str]) -> list[SideConverter]:
-        known = {"key": self._key, "value": self._value}
-        return [side for name, side in known.items() if side is not None and name in names]
+        by_name = {"key": self._key, "value": self._value}
+        return [side for name, side in by_name.items() if side is not None and name in names]
 
-    def _declared(self, side: SideConverter, cache: CacheInfo, types: TypeSource, topic: str) -> SideContext:
-        """The context in which a side sees the declared types of its records."""
+    def _declared_context(self, side: SideConverter, cache: CacheInfo, types: TypeSource, topic: str) -> SideContext:
+        """Return a side's context with the declared types of its records."""
         if self._selected is not None and side is self._value:
             return self.of_values(self.context(cache, self._selected.of_types(cache, types), topic))
         return self.context(cache, types, topic)
 
     def context(self, cache: CacheInfo, types: TypeSource, topic: str = "") -> SideContext:
-        """Where the values of a side come from and go to."""
+        """Return the context of a side's values."""
         return SideContext(cache, types, topic, self._enums)
 
     def of_values(self, context: SideContext) -> SideContext:
-        """The context for values with the selected fields under their new names."""
+        """Return the context for values with the selected fields under their new names."""
         return context if self._selected is None else replace(context, cache=self._selected.of_cache(context.cache))
 
     def decoded(self, pages: Sequence[Page], cache: CacheInfo, types: TypeSource) -> Iterator[DecodedGroup]:
-        """Decoded entries, group by group, with the selected fields of their values.
+        """Yield decoded entries, group by group, with the selected fields of their values.
 
         :raises DecodeError: bytes that do not decode.
         :raises UnsupportedType: a field that is to make a record's key or time is null or missing, or no value has a
@@ -142,15 +142,18 @@ class EntryConverter:
             yield DecodedGroup(chosen, key, key_type, times)
 
     def keys(self, decoded: DecodedGroup, context: SideContext) -> tuple[pa.BinaryArray, set[KeyKind], set[KeyType]]:
-        """Bytes of the keys of a group's records, and their kinds and types where the entries' keys are the records'."""
+        """Return the bytes of a group's record keys.
+
+        Also their kinds and types, where the records have the keys of the entries.
+        """
         assert self._key is not None
-        made = self._key.convert(decoded.key, decoded.key_type, context)
+        keys = self._key.convert(decoded.key, decoded.key_type, context)
         if self._fields.key:
-            return made, set(), set()
-        return made, self._key.key_kinds(decoded.group, made, context), self._key.key_types(decoded.group, made)
+            return keys, set(), set()
+        return keys, self._key.key_kinds(decoded.group, keys, context), self._key.key_types(decoded.group, keys)
 
     def values(self, group: EntryGroup, context: SideContext) -> pa.BinaryArray:
-        """Bytes of the values of a group; null for those of removed entries."""
+        """Return the bytes of the values of a group; null for those of removed entries."""
         assert self._value is not None
         if pa.types.is_null(group.value.type):
             return pa.nulls(len(group.rows), pa.binary())
@@ -159,7 +162,7 @@ class EntryConverter:
     def convert(
         self, pages: Sequence[Page], cache: CacheInfo, types: TypeSource, *, topic: str = "", in_order: bool = False
     ) -> Records:
-        """Records of all entries of the pages, group by group of one key type and one value type, or in their order.
+        """Convert all entries of the pages to records, by groups of one key and one value type, or in order.
 
         :raises DecodeError: bytes that do not decode: cache, partition, type id, position.
         :raises UnsupportedType: a value that its converter cannot write.
@@ -181,8 +184,8 @@ class EntryConverter:
             if self._key is None:
                 keys.append(_of_rows(raw, group.rows, key=True))
             else:
-                made, kinds_of_group, types_of_group = self.keys(decoded, context)
-                keys.append(made)
+                group_keys, kinds_of_group, types_of_group = self.keys(decoded, context)
+                keys.append(group_keys)
                 kinds |= kinds_of_group
                 key_types |= types_of_group
                 if not fields.key:
@@ -202,7 +205,7 @@ class EntryConverter:
     def key_forms(
         self, keys: Sequence[bytes], kinds: Collection[KeyKind], cache: CacheInfo, types: TypeSource, *, topic: str = ""
     ) -> list[list[bytes]]:
-        """For the key of each record the keys of Ignite that it may be of."""
+        """Return, for each record key, its possible Ignite keys."""
         if self._key is None:
             return self._raw.key_forms(keys, kinds, cache, types)
         return self._key.key_forms(keys, kinds, self.context(cache, types, topic))

@@ -23,7 +23,7 @@ _Key = tuple[str, str]
 
 
 class FirstSchemas:
-    """First schemas by cache and type, which a process keeps for its run. For several threads.
+    """First schemas by cache and type, kept by a process for its run. For several threads.
 
     :param most: number of schemas that are kept; the one not used for longest leaves first (``schemaCacheMaxSize``).
     :param ttl_ms: time after which an unused schema leaves; negative: never (``schemaCacheTtl``).
@@ -38,7 +38,7 @@ class FirstSchemas:
         self._lock = threading.Lock()
 
     def applied(self, cache: str, type_name: str, part: ConnectPart) -> ConnectPart:
-        """The part with the first schema of its type.
+        """Apply the first schema of its type to a part.
 
         :raises UnsupportedType: a field has another type than in the first schema: names it.
         """
@@ -73,33 +73,33 @@ class FirstSchemas:
 
 
 def _differences(first: ConnectSchema, schema: ConnectSchema, type_name: str, path: str = "") -> list[str]:
-    """Fields of the schema that the first one lacks.
+    """Return the fields that the first schema lacks.
 
     :raises UnsupportedType: a field has another schema, and is no object of the same type.
     """
-    found = []
-    for one in schema.fields:
-        name = f"{path}.{one.name}" if path else one.name
-        known = first.field(one.name)
-        if known is None:
-            found.append(name)
+    paths = []
+    for field in schema.fields:
+        name = f"{path}.{field.name}" if path else field.name
+        first_field = first.field(field.name)
+        if first_field is None:
+            paths.append(name)
         elif (
-            known.schema.type is ConnectType.STRUCT
-            and one.schema.type is ConnectType.STRUCT
-            and known.schema.name == one.schema.name
+            first_field.schema.type is ConnectType.STRUCT
+            and field.schema.type is ConnectType.STRUCT
+            and first_field.schema.name == field.schema.name
         ):
-            found += _differences(known.schema, one.schema, type_name, name)
-        elif known.schema != one.schema:
+            paths += _differences(first_field.schema, field.schema, type_name, name)
+        elif first_field.schema != field.schema:
             what = (
-                f"field {name} of {type_name} has schema {one.schema.name or one.schema.type}, and the type's first "
-                "value has"
+                f"field {name} of {type_name} has schema {field.schema.name or field.schema.type}, and the type's "
+                "first value has"
             )
             remedy = "Set is_schema_dynamic to true, so that each value has its own schema."
-            raise UnsupportedType(f"{what} {known.schema.name or known.schema.type}", remedy, field=name)
-    return found
+            raise UnsupportedType(f"{what} {first_field.schema.name or first_field.schema.type}", remedy, field=name)
+    return paths
 
 
 @functools.lru_cache(maxsize=100)
 def first_schemas(connector: str, most: int, ttl_ms: int) -> FirstSchemas:
-    """First schemas of a connector in this process, shared by its tasks."""
+    """Return first schemas of a connector in this process, shared by its tasks."""
     return FirstSchemas(most, ttl_ms)

@@ -32,7 +32,7 @@ _LOOKED_AT = 1_000  # decimals of a batch
 
 
 def key_types_of(group: EntryGroup, texts: pa.BinaryArray, decimal_format: str) -> set[KeyType]:
-    """Types of the keys of a group of entries.
+    """Return the types of the keys of a group of entries.
 
     :param texts: the keys as JSON.
     """
@@ -51,7 +51,7 @@ def key_types_of(group: EntryGroup, texts: pa.BinaryArray, decimal_format: str) 
 
 
 def text_key_types_of(group: EntryGroup, texts: pa.BinaryArray) -> set[KeyType]:
-    """Types of the keys of a group of entries that are written as Java's text (converter `string`).
+    """Return the types of a group's keys written as Java's text (converter `string`).
 
     :param texts: the keys as text.
     """
@@ -63,18 +63,18 @@ def text_key_types_of(group: EntryGroup, texts: pa.BinaryArray) -> set[KeyType]:
             for s, row in scales.items()
         }
     kind = column.type
-    known = pa.types
-    if known.is_string(kind):
+    types = pa.types
+    if types.is_string(kind):
         shapes = _EVERY_TEXT  # a text can be that of any value
-    elif known.is_floating(kind):
+    elif types.is_floating(kind):
         shapes = _EVERY_TEXT - {"boolean", "date", "digits 0"}
     else:
-        shapes = frozenset({"boolean" if known.is_boolean(kind) else "date" if known.is_temporal(kind) else "digits 0"})
+        shapes = frozenset({"boolean" if types.is_boolean(kind) else "date" if types.is_temporal(kind) else "digits 0"})
     return {KeyType(group.key_type.name, shapes, _shown(texts, 0))}
 
 
 def connect_key_types_of(group: EntryGroup) -> set[KeyType]:
-    """The type of the keys of a group that are written with schemas.
+    """Return the type of a group's keys written with schemas.
 
     The schema of an object has the name of its class.
     """
@@ -89,46 +89,48 @@ def connect_key_types_of(group: EntryGroup) -> set[KeyType]:
 
 
 def remembered(kinds: Iterable[KeyKind]) -> set[KeyType]:
-    """Types of keys that an earlier task or run has sent, as far as offsets have them.
+    """Return the types of keys sent by earlier tasks or runs, as far as offsets record them.
 
-    Simple ones but decimals and enums.
+    These are simple types without decimals and enums.
     """
     simple = {kind[0] for kind in kinds} - _NOT_REMEMBERED
     return {KeyType(code_name(code), _shapes(declared_field("", code))) for code in simple}
 
 
 class KeyTypes:
-    """The types of one cache's keys that a process has met in a run. For several threads."""
+    """The types of one cache's keys seen by a process in a run. For several threads."""
 
     def __init__(self) -> None:
         self.coinciding: list[tuple[KeyType, KeyType]] = []
-        self._met: set[KeyType] = set()
+        self._seen: set[KeyType] = set()
         self._lock = threading.Lock()
 
     def meet(self, types: Iterable[KeyType]) -> list[tuple[KeyType, KeyType]]:
-        """Note these types; the pairs that are new of two types that can give the same JSON.
+        """Note these types; return the new pairs of types that can give the same JSON.
 
         All of them are in :attr:`coinciding`.
         """
         with self._lock:
             before = len(self.coinciding)
-            for one in sorted(set(types) - self._met, key=_order):
-                self.coinciding += [(other, one) for other in sorted(self._met, key=_order) if _coincide(other, one)]
-                self._met.add(one)
+            for key_type in sorted(set(types) - self._seen, key=_order):
+                self.coinciding += [
+                    (other, key_type) for other in sorted(self._seen, key=_order) if _coincide(other, key_type)
+                ]
+                self._seen.add(key_type)
             return self.coinciding[before:]
 
 
-def _order(one: KeyType) -> tuple[str, list[str]]:
-    return one.name, sorted(one.shapes)
+def _order(key_type: KeyType) -> tuple[str, list[str]]:
+    return key_type.name, sorted(key_type.shapes)
 
 
-def _coincide(one: KeyType, other: KeyType) -> bool:
-    return one.name != other.name and not one.shapes.isdisjoint(other.shapes)
+def _coincide(first: KeyType, second: KeyType) -> bool:
+    return first.name != second.name and not first.shapes.isdisjoint(second.shapes)
 
 
 @functools.lru_cache(maxsize=10_000)
 def key_types_in(connector: str, generation: int, cache: str) -> KeyTypes:
-    """Key types of a cache that this process has met in a run, shared by its tasks and slots."""
+    """Return the key types of a cache seen by this process in a run, shared by its tasks and slots."""
     return KeyTypes()
 
 
@@ -138,7 +140,10 @@ def _shown(texts: pa.BinaryArray, row: int) -> str:
 
 
 def _fields(schema_id: int) -> frozenset[str]:
-    """Objects of several types can give the same JSON where they have the same fields in the same order, so the same schema id."""
+    """Return the shape of objects.
+
+    Objects of several types give the same JSON if they have the same fields in the same order, so the same schema id.
+    """
     return frozenset({f"fields {schema_id}"})
 
 
@@ -147,25 +152,25 @@ def _of_scale(scale: int, decimal_format: str) -> frozenset[str]:
 
 
 def _scales(decimals: pa.Array) -> dict[int, int]:
-    """Scale to the row of a decimal that has it, of the first decimals."""
+    """Map each scale of the first decimals to a row that has it."""
     if pa.types.is_decimal(decimals.type):
         return {decimals.type.scale: 0}
-    found: dict[int, int] = {}
+    rows: dict[int, int] = {}
     for row, text in enumerate(decimals.slice(0, _LOOKED_AT).to_pylist()):
-        found.setdefault(scale_of_text(text), row)
-    return found
+        rows.setdefault(scale_of_text(text), row)
+    return rows
 
 
 def _shapes(column: pa.Field) -> frozenset[str]:
-    """JSON forms of the values of a column that is neither a struct nor a decimal."""
+    """Return the JSON forms of a column's values, if it is neither a struct nor a decimal."""
     kind = column.type
-    known = pa.types
-    if known.is_boolean(kind):
+    types = pa.types
+    if types.is_boolean(kind):
         return frozenset({"boolean"})
-    if known.is_integer(kind) or known.is_temporal(kind):
+    if types.is_integer(kind) or types.is_temporal(kind):
         return frozenset({"digits 0"})
-    if known.is_floating(kind):
+    if types.is_floating(kind):
         return frozenset(f"digits {count}" for count in _DIGITS_OF_FLOATS)
-    if known.is_string(kind) or known.is_binary(kind):
+    if types.is_string(kind) or types.is_binary(kind):
         return frozenset({"text"})
-    return frozenset({"list"} if known.is_list(kind) else ())
+    return frozenset({"list"} if types.is_list(kind) else ())

@@ -1,4 +1,4 @@
-"""Values of simple types back to Ignite's binary format, for keys of records.
+"""Conversion of simple values in record keys back to Ignite's binary format.
 
 The inverse of the forms that converters write.
 
@@ -43,7 +43,7 @@ _EXACT = Context(prec=_MOST_DIGITS, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[Inexact
 
 @dataclass(frozen=True)
 class ValueContext:
-    """What a value's form depends on.
+    """Types, enum policy and scale that decide a value's binary form.
 
     :param scale: declared scale of the field, at which unscaled bytes are written; None: each value at its own.
     """
@@ -54,7 +54,7 @@ class ValueContext:
 
 
 def value_form(value: Any, kind: KeyKind, context: ValueContext) -> bytes | None:
-    """The value of that kind in Ignite's binary form; None if it has none, or its kind cannot be turned back."""
+    """Encode a value as a kind in Ignite's binary form; None if it has none, or the kind cannot be turned back."""
     code = kind[0]
     detail = kind[1:]
     if not detail:
@@ -65,14 +65,14 @@ def value_form(value: Any, kind: KeyKind, context: ValueContext) -> bytes | None
         case codes.ENUM | codes.BINARY_ENUM:
             return _enum(value, code, detail[0], context)
         case codes.TIMESTAMP if detail == (0,):
-            return _packed("<Bqi", code, value, 0)
+            return _pack("<Bqi", code, value, 0)
         case codes.TIME if detail == (0,) and type(value) is int and 0 <= value <= _DAY_MS:
-            return _packed("<Bq", code, value)
+            return _pack("<Bq", code, value)
     return None
 
 
 def turns_back(kind: KeyKind) -> bool:
-    """Whether a record's key shows values of a simple kind whole."""
+    """Return whether a record's key shows the whole value of a simple kind."""
     code = kind[0]
     detail = kind[1:]
     if code in (codes.TIMESTAMP, codes.TIME):
@@ -83,19 +83,19 @@ def turns_back(kind: KeyKind) -> bool:
 
 
 def readings(value: Any) -> list[Any]:
-    """A value, and if it is a text, the number or boolean that it may be the text of."""
+    """Return the possible values of a key: the value itself and, of a text, the number or boolean that it spells."""
     if type(value) is not str:
         return [value]
-    found: list[Any] = [value]
+    values: list[Any] = [value]
     if _INTEGER.fullmatch(value):
-        found.append(int(value))
+        values.append(int(value))
     if _NUMBER.fullmatch(value):
-        found.append(Decimal(value))
-    return [*found, value == "true"] if value in ("true", "false") else found
+        values.append(Decimal(value))
+    return [*values, value == "true"] if value in ("true", "false") else values
 
 
 def json_integer(digits: str) -> int | Decimal:
-    """An integer of a JSON text, as a decimal if no integer type of Ignite has as many digits.
+    """Return an integer of a JSON text; a decimal if no integer type of Ignite has as many digits.
 
     Python refuses 4,300 of an int.
     """
@@ -103,7 +103,7 @@ def json_integer(digits: str) -> int | Decimal:
 
 
 def python_values(array: pa.Array, schema: ConnectSchema) -> list[Any]:
-    """Values of Connect columns as :func:`value_form` takes them.
+    """Return values of Connect columns as :func:`value_form` takes them.
 
     Timestamps, dates and times as integers, decimals as Decimal.
     """
@@ -111,9 +111,9 @@ def python_values(array: pa.Array, schema: ConnectSchema) -> list[Any]:
 
 
 def _with_decimals(value: Any, schema: ConnectSchema) -> Any:
-    """The value with the decimals that its column holds as text: a text would be taken for base64."""
+    """Convert decimals that the column holds as text: a text would be taken for base64."""
     if schema.fields and value is not None:
-        return {one.name: _with_decimals(value[one.name], one.schema) for one in schema.fields}
+        return {field.name: _with_decimals(value[field.name], field.schema) for field in schema.fields}
     return Decimal(value) if type(value) is str and scale_of(schema) is not None else value
 
 
@@ -123,13 +123,13 @@ def _plain_type(kind: pa.DataType) -> pa.DataType:
     if pa.types.is_date32(kind) or pa.types.is_time32(kind):
         return pa.int32()
     if pa.types.is_struct(kind):
-        return pa.struct([one.with_type(_plain_type(one.type)) for one in kind])
+        return pa.struct([field.with_type(_plain_type(field.type)) for field in kind])
     if pa.types.is_list(kind):
         return pa.list_(_plain_type(kind.value_type))
     return kind
 
 
-def _packed(form: str, code: int, *values: Any) -> bytes | None:
+def _pack(form: str, code: int, *values: Any) -> bytes | None:
     if any(type(value) is not int for value in values):
         return None
     try:
@@ -139,7 +139,7 @@ def _packed(form: str, code: int, *values: Any) -> bytes | None:
 
 
 def _integer(code: int, form: str) -> Callable[[Any], bytes | None]:
-    return lambda value: _packed(f"<B{form}", code, value)
+    return lambda value: _pack(f"<B{form}", code, value)
 
 
 def _floating(code: int, form: str) -> Callable[[Any], bytes | None]:
@@ -187,7 +187,7 @@ def _bytes(value: Any) -> bytes | None:
 
 
 def _decimal(value: Any, scale: int, declared: int | None) -> bytes | None:
-    """A decimal of a scale, from a number or from the base64 text of its unscaled bytes."""
+    """Encode a decimal of a scale, given as a number or as the base64 text of its unscaled bytes."""
     if type(value) is str:
         unscaled = base64_bytes(value)
         if not unscaled or len(unscaled) > _MOST_UNSCALED:
@@ -209,7 +209,7 @@ def _decimal(value: Any, scale: int, declared: int | None) -> bytes | None:
 
 
 def _enum(value: Any, code: int, type_id: int, context: ValueContext) -> bytes | None:
-    """A constant by its name or ordinal, as the enum policy writes it."""
+    """Encode a constant given by its name or ordinal, as the enum policy writes it."""
     try:
         binary = context.types.binary_type(type_id)
     except UnknownBinaryType:

@@ -1,4 +1,4 @@
-"""Values of keys back to Ignite's binary format, objects included.
+"""Conversion of record keys back to Ignite's binary format, objects included.
 
 Ignite finds a key by its bytes, so they must equal those of the client that wrote the key. The fields of an object do
 not contain its kind: type, schema (the fields that are written, and their order), and flags. Ignite's hash of a binary
@@ -29,7 +29,7 @@ _MOST_FORMS = 16  # of one object, whose fields have values of several kinds
 
 
 def all_turn_back(kinds: Collection[KeyKind]) -> bool:
-    """Whether keys of these kinds, and no others, can be turned back.
+    """Return whether keys of exactly these kinds can be turned back.
 
     Where kinds are missing, a key of another kind may have the same form. That is no harm for simple kinds, as the
     cache is asked for a key of each of them; so kinds that show less than their whole value to that question are not
@@ -45,7 +45,7 @@ def all_turn_back(kinds: Collection[KeyKind]) -> bool:
 
 
 class KeyForms:
-    """Turns values of keys back into Ignite keys of some kinds.
+    """Conversion of the values of record keys back into Ignite keys of some kinds.
 
     :param enums: how constants are written.
     :param unscaled: whether decimals are written as unscaled bytes, at the scale that the cache declares.
@@ -65,16 +65,16 @@ class KeyForms:
                 self._fields[kind[: LAYOUT + 1]].append(kind[LAYOUT + 1 :])
 
     def of(self, value: Any) -> list[bytes]:
-        """Every key, not wrapped, that the value of a record's key may be of."""
-        found = []
+        """Return every possible Ignite key of a record key's value, not wrapped."""
+        forms = []
         for kind in self._kinds:
             type_id = kind[1] if kind[0] == codes.OBJECT and len(kind) == LAYOUT else None
             scales = declared_scales(self._cache, type_id, key=True) if self._unscaled else {}
-            found += self._forms(value, kind, (), scales)
-        return found
+            forms += self._forms(value, kind, (), scales)
+        return forms
 
     def of_scalar(self, value: Any) -> list[bytes]:
-        """The same; a text may also be that of a number or a boolean."""
+        """Return the possible keys of a scalar; a text may also spell a number or a boolean."""
         return [form for read in readings(value) for form in self.of(read)]
 
     def _forms(self, value: Any, kind: KeyKind, path: Path, scales: Mapping[Path, int]) -> list[bytes]:
@@ -84,7 +84,10 @@ class KeyForms:
         return [] if form is None else [form]
 
     def _objects(self, fields: Mapping[str, Any], kind: KeyKind, path: Path, scales: Mapping[Path, int]) -> list[bytes]:
-        """The objects of that kind; none if a field cannot be turned back, or the kind has other fields or another order."""
+        """Return the objects of a kind.
+
+        None if a field cannot be turned back, or the kind has other fields or another order.
+        """
         _, type_id, schema_id, flags = kind
         if flags & (codes.FLAG_HAS_SCHEMA | codes.FLAG_HAS_RAW) != codes.FLAG_HAS_SCHEMA:
             return []
@@ -99,16 +102,16 @@ class KeyForms:
         if (
             not written
             or len(written) < len(schema)
-            or [one.name for one in written if one.name in fields] != list(fields)
+            or [member.name for member in written if member.name in fields] != list(fields)
         ):
             return []
         values = [
-            self._field(fields.get(one.name), one, (*kind, index), (*path, one.name.lower()), scales)
-            for index, one in enumerate(written)
+            self._field(fields.get(member.name), member, (*kind, index), (*path, member.name.lower()), scales)
+            for index, member in enumerate(written)
         ]
         if math.prod(map(len, values)) > _MOST_FORMS:
             return []
-        return [_object(kind, schema, one) for one in product(*values)]
+        return [_object(kind, schema, combination) for combination in product(*values)]
 
     def _field(
         self, value: Any, field: BinaryField, place: KeyKind, path: Path, scales: Mapping[Path, int]
@@ -143,7 +146,7 @@ def _object(kind: KeyKind, schema: Sequence[int], values: Sequence[bytes]) -> by
 
 
 def _java_hash(data: bytes) -> int:
-    """`Arrays.hashCode(byte[])`."""
+    """Return `Arrays.hashCode(byte[])`."""
     number = 1
     for byte in data:
         number = (31 * number + byte - (byte >> 7 << 8)) & 0xFFFFFFFF

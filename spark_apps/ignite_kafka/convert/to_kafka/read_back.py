@@ -1,4 +1,4 @@
-"""Keys of records back to Ignite keys.
+"""Conversion of record keys back to Ignite keys.
 
 By the kinds of the cache's keys, and only if they convert to the same bytes again.
 """
@@ -22,12 +22,14 @@ _NULL = bytes([codes.NULL])
 
 
 def declared_kinds(cache: CacheInfo) -> set[KeyKind]:
-    """Kinds of a cache's keys that its query entities declare; simple ones only."""
+    """Return the key kinds that a cache's query entities declare; simple ones only."""
     return {(code,) for entity in cache.query_entities if (code := java_code(entity.key_type)) is not None}
 
 
 def proved_kinds(group: EntryGroup, keys: pa.BinaryArray, side: KeyConverter, context: SideContext) -> set[KeyKind]:
-    """Kinds of a group's keys; for objects that do not come back, those of unknown clients for example, their type code alone.
+    """Return the kinds of a group's keys whose bytes convert back.
+
+    For objects that do not come back, those of unknown clients for example, their type code alone.
 
     :param keys: the keys of the group as they are in records.
     """
@@ -37,13 +39,13 @@ def proved_kinds(group: EntryGroup, keys: pa.BinaryArray, side: KeyConverter, co
     forms = side.key_forms([keys[row].as_py() for row, _ in samples], group.key_kinds, context)
     return (
         set(group.key_kinds)
-        if all(key in found for (_, key), found in zip(samples, forms, strict=True))
+        if all(key in candidates for (_, key), candidates in zip(samples, forms, strict=True))
         else {OBJECT_KIND}
     )
 
 
 class KeyReader:
-    """Turns keys of records back into the keys of one cache.
+    """Conversion of record keys back into the keys of one cache.
 
     :param kinds: kinds of the cache's keys, all of them.
     """
@@ -59,18 +61,18 @@ class KeyReader:
         self._complete = all_turn_back(kinds)
 
     def read_back(self, keys: Sequence[bytes]) -> list[bytes | None]:
-        """Each key in Ignite's binary form, not wrapped; None where no key is found, or several are."""
-        found = self.forms(keys, self._kinds) if self._complete else [[] for _ in keys]
-        return [forms[0] if len(forms) == 1 else None for forms in found]
+        """Return each key in Ignite's binary form, not wrapped; None if none or several are possible."""
+        candidates = self.forms(keys, self._kinds) if self._complete else [[] for _ in keys]
+        return [forms[0] if len(forms) == 1 else None for forms in candidates]
 
     def forms(self, keys: Sequence[bytes], kinds: Collection[KeyKind]) -> list[list[bytes]]:
-        """For each record's key all Ignite keys of some kinds that convert to it."""
+        """Return, for each record key, all Ignite keys of some kinds that convert to it."""
         tried = self._converter.key_forms(keys, kinds, self._cache, self._types, topic=self._topic)
         again = iter(self._convert([form for forms in tried for form in forms]))
         return [[form for form in forms if next(again) == key] for key, forms in zip(keys, tried, strict=True)]
 
     def _convert(self, keys: Sequence[bytes]) -> list[bytes | None]:
-        """Keys as they are in records; None for one that cannot be converted."""
+        """Return keys as they are in records; None for one that cannot be converted."""
         if not keys:
             return []
         data = b"".join(_entry(key) for key in keys)
@@ -79,12 +81,12 @@ class KeyReader:
             records = self._converter.convert([page], self._cache, self._types, topic=self._topic, in_order=True)
         except ENTRY_ERRORS:
             return [None] if len(keys) == 1 else [converted for key in keys for converted in self._convert([key])]
-        found: list[bytes | None] = records.keys.to_pylist()
-        return found
+        keys_of_values: list[bytes | None] = records.keys.to_pylist()
+        return keys_of_values
 
 
 def _entry(key: bytes) -> bytes:
-    """An entry without a value."""
+    """Return the bytes of an entry with a null value."""
     if key[0] != codes.OBJECT:
         return key + _NULL
     return bytes([codes.WRAPPED]) + len(key).to_bytes(4, "little") + key + bytes(4) + _NULL

@@ -1,4 +1,4 @@
-"""Fields of entries that make the key or the timestamp of a record, in place of the entry's key and the time of sending."""
+"""Fields of entries used as a record's key or timestamp, instead of the entry's key and the time of sending."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _KEY = "key."
 
 @dataclass(frozen=True)
 class RecordFields:
-    """The fields that the settings name.
+    """The fields that the settings name for keys and timestamps.
 
     :param key: fields of the value, or with ``key.`` before the name of the key, that make the record's key; empty: the
         entry's key.
@@ -33,12 +33,12 @@ class RecordFields:
 
     @property
     def of_values(self) -> tuple[str, ...]:
-        """The fields of values among them."""
+        """The fields of values among the key's fields."""
         names = *(name for name in self.key if not name.startswith(_KEY)), self.timestamp
         return tuple(name for name in names if name)
 
     def record_key(self, group: EntryGroup) -> tuple[pa.Array, TypeRef]:
-        """The keys of the records of a group: the one field, or objects of the fields in their order.
+        """Return the record keys of a group: the one field, or objects of the fields in their order.
 
         :raises UnsupportedType: a field is null or missing.
         """
@@ -57,7 +57,7 @@ class RecordFields:
         )
 
     def has_objects(self, group: EntryGroup) -> bool:
-        """True if the keys of the records of a group hold objects of the entries' values.
+        """Return whether record keys of a group hold objects of the entries' values.
 
         The errors of :meth:`record_key`.
         """
@@ -65,7 +65,7 @@ class RecordFields:
         return any(_holds_objects(_of_value(group, name)[0].type) for name in self.key if not name.startswith(_KEY))
 
     def times_ms(self, group: EntryGroup) -> Int64Array:
-        """The times of the records of a group, in milliseconds since 1970; 0, the time of sending, for a removed entry.
+        """Return the record times of a group in milliseconds since 1970; 0, the time of sending, for removals.
 
         :raises UnsupportedType: the field is missing, null, of another type, or not after 1970-01-01.
         """
@@ -104,21 +104,21 @@ def _of_value(group: EntryGroup, name: str) -> tuple[pa.Array, pa.Field]:
 
 
 def _field(array: pa.Array, name: str, part: str) -> tuple[pa.Array, pa.Field]:
-    """A field of objects, by its name without case, as everywhere in Ignite."""
+    """Return a field of objects by its name, regardless of case, as everywhere in Ignite."""
     if pa.types.is_struct(array.type):
         for number, field in enumerate(array.type):
             if field.name.lower() == name.lower():
                 return array.field(number), field
-    known = [field.name for field in array.type] if pa.types.is_struct(array.type) else []
-    what = f"the entry's {part} has no field {name}" + (f" (but {', '.join(known)})" if known else ": it is no object")
+    names = [field.name for field in array.type] if pa.types.is_struct(array.type) else []
+    what = f"the entry's {part} has no field {name}" + (f" (but {', '.join(names)})" if names else ": it is no object")
     raise UnsupportedType(what, "Correct record_key or record_timestamp_field.", field=name)
 
 
 def _milliseconds(array: pa.Array, field: pa.Field) -> pa.Array | None:
     kind = array.type
-    known = pa.types
-    if known.is_timestamp(kind):
+    types = pa.types
+    if types.is_timestamp(kind):
         return pc.floor_temporal(array, unit="millisecond").cast(pa.timestamp("ms", kind.tz)).cast(pa.int64())
-    if known.is_date32(kind):
+    if types.is_date32(kind):
         return pc.multiply(array.cast(pa.int32()).cast(pa.int64()), _DAY_MS)
-    return array if known.is_int64(kind) and not mark_of(field) else None
+    return array if types.is_int64(kind) and not mark_of(field) else None

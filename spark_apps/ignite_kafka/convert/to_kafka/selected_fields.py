@@ -1,4 +1,4 @@
-"""The fields of values that setting ``select`` names: the others are not decoded."""
+"""The fields of values that setting ``select`` names: only these are decoded."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class SelectedFields:
     @property
     def names(self) -> tuple[str, ...]:
         """The fields' names in the values."""
-        return tuple(one.name for one in self.fields)
+        return tuple(field.name for field in self.fields)
 
     def needed(self, others: Iterable[str]) -> frozenset[str]:
-        """What must be decoded, in lower case.
+        """Return the fields to decode, in lower case.
 
         :param others: fields of values that make keys or timestamps of records.
         """
@@ -41,34 +41,40 @@ class SelectedFields:
 
         :raises UnsupportedType: no declared type has a field.
         """
-        known = declared_fields(cache, types)
+        declared = declared_fields(cache, types)
         for name in self.names:
-            if known and name.lower() not in known:
-                raise no_column(_SETTING, name, cache.name, known)
+            if declared and name.lower() not in declared:
+                raise no_column(_SETTING, name, cache.name, declared)
 
     def of_types(self, cache: CacheInfo, types: TypeSource) -> TypeSource:
-        """The types of which the cache's values have the selected fields alone."""
+        """Return the types with the selected fields alone, for the cache's values."""
         ids = {java_hash(entity.value_type.lower()) for entity in cache.query_entities}
         return _SelectedTypes(types, frozenset(ids), self.fields)
 
     def of_cache(self, cache: CacheInfo) -> CacheInfo:
-        """The cache with only the selected value fields in query entities, under their new names, because scales are found by name."""
+        """Return the cache with only the selected value fields in its query entities.
+
+        They have their new names, because scales are found by name.
+        """
         return replace(
-            cache, query_entities=tuple(replace(one, fields=self._declared(one)) for one in cache.query_entities)
+            cache,
+            query_entities=tuple(
+                replace(entity, fields=self._select_columns(entity)) for entity in cache.query_entities
+            ),
         )
 
-    def _declared(self, entity: QueryEntity) -> tuple[QueryField, ...]:
-        """Columns of an entity: key columns, and those of the selected fields and their nested fields."""
-        found = [one for one in entity.fields if one.is_key]
+    def _select_columns(self, entity: QueryEntity) -> tuple[QueryField, ...]:
+        """Return an entity's key columns, and the columns of the selected fields and of fields nested in them."""
+        fields = [field for field in entity.fields if field.is_key]
         for selected in self.fields:
-            for one in entity.fields:
-                name, point, rest = one.name.partition(".")
-                if not one.is_key and name.lower() == selected.name.lower():
-                    found.append(replace(one, name=f"{selected.renamed(name)}{point}{rest}"))
-        return tuple(found)
+            for field in entity.fields:
+                name, point, rest = field.name.partition(".")
+                if not field.is_key and name.lower() == selected.name.lower():
+                    fields.append(replace(field, name=f"{selected.renamed(name)}{point}{rest}"))
+        return tuple(fields)
 
     def of_values(self, group: EntryGroup, cache: CacheInfo, types: TypeSource) -> pa.Array:
-        """The values of a group with the selected fields, in the order of their names here.
+        """Return the values of a group with the selected fields, in the order of their names here.
 
         One that the type lacks is left out.
 
@@ -84,32 +90,38 @@ class SelectedFields:
         for name in self.names:
             if name.lower() not in places:
                 check_absent(_SETTING, group, cache, types, name)
-        chosen = [(places[one.name.lower()], one) for one in self.fields if one.name.lower() in places]
+        chosen = [
+            (places[selected.name.lower()], selected) for selected in self.fields if selected.name.lower() in places
+        ]
         if not chosen:
             return pa.array([{}] * len(values), pa.struct([]))
-        fields = [(own := values.type.field(at)).with_name(one.renamed(own.name)) for at, one in chosen]
+        fields = [(own := values.type.field(at)).with_name(selected.renamed(own.name)) for at, selected in chosen]
         return pa.StructArray.from_arrays([values.field(at) for at, _ in chosen], fields=fields, mask=null_mask(values))
 
 
 @dataclass(frozen=True)
 class _SelectedTypes:
-    """Binary types, some with some of their fields alone."""
+    """Binary types, some of them reduced to some of their fields."""
 
     types: TypeSource
     ids: frozenset[int]
     fields: tuple[SelectedField, ...]
 
     def binary_type(self, type_id: int) -> BinaryType:
-        """Metadata of a type; raises UnknownBinaryType."""
-        found = self.types.binary_type(type_id)
+        """Return the metadata of a type; raises UnknownBinaryType."""
+        binary = self.types.binary_type(type_id)
         if type_id not in self.ids:
-            return found
-        of_name = {field.name.lower(): field for field in found.fields}
-        fields = tuple(_renamed(of_name[one.name.lower()], one) for one in self.fields if one.name.lower() in of_name)
+            return binary
+        of_name = {field.name.lower(): field for field in binary.fields}
+        fields = tuple(
+            _rename(of_name[selected.name.lower()], selected)
+            for selected in self.fields
+            if selected.name.lower() in of_name
+        )
         order = tuple(field.field_id for field in fields)
-        return replace(found, fields=fields, schemas={0: order})  # one schema, so that the fields keep this order
+        return replace(binary, fields=fields, schemas={0: order})  # one schema, so that the fields keep this order
 
 
-def _renamed(field: BinaryField, selected: SelectedField) -> BinaryField:
+def _rename(field: BinaryField, selected: SelectedField) -> BinaryField:
     name = selected.renamed(field.name)
     return field if name == field.name else replace(field, name=name, field_id=java_hash(name.lower()))

@@ -22,39 +22,39 @@ _MOST_FAMILIES = 32
 
 
 def sparse_parts(
-    array: pa.Array, one: pa.Field, rules: SchemaRules, zone: str = "UTC"
+    array: pa.Array, field: pa.Field, rules: SchemaRules, zone: str = "UTC"
 ) -> list[SparsePart | ConnectPart]:
-    """Columns of Connect data; the arguments and errors of :func:`.connect_columns.connect_parts`, under LAZY."""
-    found = row_schemas(array, one, rules)
-    counts = np.bincount(found.ids)
+    """Split a decoded column under LAZY; arguments and errors as in :func:`.connect_columns.connect_parts`."""
+    by_row = row_schemas(array, field, rules)
+    counts = np.bincount(by_row.ids)
     numbers = [number for number in np.argsort(-counts, kind="stable").tolist() if counts[number]]
-    schemas = {number: found.schemas[number].as_optional(False) for number in numbers}
+    schemas = {number: by_row.schemas[number].as_optional(False) for number in numbers}
     parts: list[SparsePart | ConnectPart] = []
     for members, fields in _families(schemas):
         place = np.full(len(counts), -1, np.int64)
         place[members] = np.arange(len(members))
-        rows = np.flatnonzero(place[found.ids] >= 0)
+        rows = np.flatnonzero(place[by_row.ids] >= 0)
         own = tuple(schemas[number] for number in members)
         whole = (
             own[0] if len(members) == 1 else ConnectSchema(ConnectType.STRUCT, name=own[0].name, fields=tuple(fields))
         )
-        part = part_of(array, one, rows, whole, zone)
+        part = part_of(array, field, rows, whole, zone)
         parts.append(
-            part if len(members) == 1 else SparsePart(rows, SparseColumn(part.column, own, place[found.ids][rows]))
+            part if len(members) == 1 else SparsePart(rows, SparseColumn(part.column, own, place[by_row.ids][rows]))
         )
     return parts
 
 
 def _families(schemas: Mapping[int, ConnectSchema]) -> Iterator[tuple[list[int], list[ConnectField]]]:
-    """Numbers of schemas that differ only in which fields they have, and all these fields in their order."""
+    """Group schemas that differ only in their set of fields; yield their numbers, and all fields in order."""
     rest = list(schemas)
     for _ in range(_MOST_FAMILIES):
         if len(rest) <= _FEW:
             break
         family = _Family(schemas[rest[0]])
         members = [number for number in rest if family.takes(schemas[number])]
-        taken = set(members)
-        rest = [number for number in rest if number not in taken]
+        placed = set(members)
+        rest = [number for number in rest if number not in placed]
         yield members, family.fields
     for number in rest:
         yield [number], list(schemas[number].fields)
@@ -69,34 +69,34 @@ class _Family:
         self._place: dict[str, int] = {}
 
     def takes(self, schema: ConnectSchema) -> bool:
-        """True if the schema has no field of another schema, or in another order, and is now one of the family."""
+        """Add the schema unless a field has another schema or order in the family; return whether it was added."""
         if schema is not self._first and (schema.type is not ConnectType.STRUCT or schema.name != self._first.name):
             return False
         before = -1
-        for one in schema.fields:
-            place = self._place.get(one.name)
+        for field in schema.fields:
+            place = self._place.get(field.name)
             if place is None:
                 continue
-            known = self.fields[place].schema
-            if place < before or not (known is one.schema or known == one.schema):
+            own_schema = self.fields[place].schema
+            if place < before or not (own_schema is field.schema or own_schema == field.schema):
                 return False
             before = place
         self._add(schema.fields)
         return True
 
     def _add(self, fields: Sequence[ConnectField]) -> None:
-        """Put fields that are new behind those that precede them in the schema."""
-        if all(one.name in self._place for one in fields):
+        """Insert new fields, each behind the field before it in the schema."""
+        if all(field.name in self._place for field in fields):
             return
         at = -1
-        for one in fields:
-            if one.name in self._place:
-                at = self._place[one.name]
+        for field in fields:
+            if field.name in self._place:
+                at = self._place[field.name]
             else:
                 at += 1
-                self.fields.insert(at, one)
+                self.fields.insert(at, field)
                 self._place = _places(self.fields)
 
 
 def _places(fields: Iterable[ConnectField]) -> dict[str, int]:
-    return {one.name: place for place, one in enumerate(fields)}
+    return {field.name: place for place, field in enumerate(fields)}

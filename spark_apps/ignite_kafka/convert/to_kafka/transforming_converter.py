@@ -1,4 +1,4 @@
-"""Converts entries through Kafka Connect's transforms.
+"""Conversion of entries through Kafka Connect's transforms.
 
 Decoded columns, Connect columns, transforms, the converters' bytes.
 """
@@ -51,12 +51,12 @@ class Chain:
     topic_of: Callable[[str], str]
 
     def class_of(self, alias: str) -> str:
-        """Java class or function of a transform."""
-        return next((one.type for one in self.settings if one.alias == alias), "")
+        """Return Java class or function of a transform."""
+        return next((transform.type for transform in self.settings if transform.alias == alias), "")
 
 
 @dataclass
-class _Made:
+class _Output:
     """Records of the groups so far, in no order."""
 
     keys: list[pa.Array] = field(default_factory=list)
@@ -96,11 +96,11 @@ class TransformingConverter:
 
     @property
     def of_keys(self) -> EntryConverter | None:
-        """The converter of keys that turns them back; None: transforms make keys, which cannot be turned back."""
+        """The converter that turns record keys back; None if transforms make keys."""
         return None if self._touched["key"] else self._plain
 
     def component(self, stage: Stage) -> type:
-        """The class that converts the side of a stage."""
+        """Return the class that converts the side of a stage."""
         return self._plain.component(stage)
 
     def check(self, cache: CacheInfo, types: TypeSource, topic: str = "") -> None:
@@ -121,41 +121,41 @@ class TransformingConverter:
     def convert(
         self, pages: Sequence[Page], cache: CacheInfo, types: TypeSource, *, topic: str = "", in_order: bool = False
     ) -> Records:
-        """Records of the entries, in their order, without those that transforms drop.
+        """Convert entries to records, in their order, without dropped ones.
 
-        `refused` has those for which one throws.
+        `refused` has the entries for which a transform throws.
 
         :raises DecodeError: bytes that do not decode.
         :raises UnsupportedType: a value that Kafka Connect or its converter has no form for.
         :raises SettingsError: a transform gives a record another topic than the plan has.
         """
         context = self._plain.context(cache, types, topic)
-        made = _Made()
+        output = _Output()
         for decoded in self._plain.decoded(pages, cache, types):
             with naming_cache(cache):
-                self._convert(decoded, context, made)
-        rows = np.concatenate([np.zeros(0, np.int64), *made.rows])
-        times = np.concatenate([np.zeros(0, np.int64), *made.times])
-        headers = concat_present(made.headers)
+                self._convert(decoded, context, output)
+        rows = np.concatenate([np.zeros(0, np.int64), *output.rows])
+        times = np.concatenate([np.zeros(0, np.int64), *output.times])
+        headers = concat_present(output.headers)
         records = Records(
-            gather(made.keys),
-            gather(made.values),
-            key_kinds=frozenset(made.kinds),
-            key_types=frozenset(made.key_types),
+            gather(output.keys),
+            gather(output.values),
+            key_kinds=frozenset(output.kinds),
+            key_types=frozenset(output.key_types),
             headers=headers if headers is not None and headers.null_count < len(headers) else None,
             times_ms=np.maximum(times, 0) if (times != NO_TIME).any() else None,
-            uses=frozenset(made.uses),
+            uses=frozenset(output.uses),
             rows=rows,
-            refused=tuple((bad.row, self._error(bad)) for bad in sorted(made.bad, key=lambda bad: bad.row)),
-            topics=pa.concat_arrays([pa.array([], pa.string()), *made.topics]) if self._routes_each else None,
+            refused=tuple((bad.row, self._error(bad)) for bad in sorted(output.bad, key=lambda bad: bad.row)),
+            topics=pa.concat_arrays([pa.array([], pa.string()), *output.topics]) if self._routes_each else None,
         )
         return records if np.array_equal(rows, np.sort(rows)) else take_rows(records, np.argsort(rows))
 
-    def _convert(self, decoded: DecodedGroup, context: SideContext, made: _Made) -> None:
+    def _convert(self, decoded: DecodedGroup, context: SideContext, output: _Output) -> None:
         """Convert the entries of one key type and one value type."""
         group = decoded.group
         count = len(decoded.group.rows)
-        plain_key, plain_value = self._plain_bytes(decoded, context, made)
+        plain_key, plain_value = self._plain_bytes(decoded, context, output)
         keys = (
             _placeholders(count) if plain_key is not None else self._key.columns(decoded.key, decoded.key_type, context)
         )
@@ -163,39 +163,39 @@ class TransformingConverter:
         nothing = removed or plain_value is not None
         of_values = self._plain.of_values(context)
         values = (
-            _placeholders(count, there=not removed)
+            _placeholders(count, present=not removed)
             if nothing
             else self._value.columns(group.value, group.value_type, of_values)
         )
         times = np.where(decoded.times_ms > 0, decoded.times_ms, NO_TIME)
-        for rows, key_column, value_column in _shared(keys, values, count):
+        for rows, key_column, value_column in _share_schemas(keys, values, count):
             topics = pa.repeat(pa.scalar(self._chain.topic_of(context.cache.name)), len(rows))
             batch = ConnectBatch(group.rows[rows], key_column, value_column, topics, times[rows])
             result = apply_chain(batch, self._chain.steps)
-            made.bad += result.bad
-            for one in result.batches:
+            output.bad += result.bad
+            for transformed in result.batches:
                 if self._routes_each:
-                    for topic, part in by_topic(one):
-                        made.topics.append(part.topics)
-                        self._add(part, group.rows, None, None, topic, made)
-                elif len(one):
-                    self._add(one, group.rows, plain_key, plain_value, context.topic, made)
+                    for topic, part in by_topic(transformed):
+                        output.topics.append(part.topics)
+                        self._add(part, group.rows, None, None, topic, output)
+                elif len(transformed):
+                    self._add(transformed, group.rows, plain_key, plain_value, context.topic, output)
 
     def _plain_bytes(
-        self, decoded: DecodedGroup, context: SideContext, made: _Made
+        self, decoded: DecodedGroup, context: SideContext, output: _Output
     ) -> tuple[pa.Array | None, pa.Array | None]:
-        """Bytes of the sides that no transform touches, for each entry of a group; None for the others."""
+        """Return the bytes of the sides that no transform touches, for each entry of a group; None for the others."""
         keys = None
         values = None
         group = decoded.group
         if not self._touched["key"]:
             keys, kinds, key_types = self._plain.keys(decoded, context)
-            made.kinds |= kinds
-            made.key_types |= key_types
-            made.uses.update(uses_of("key", group.key, group.key_type, group.containers[0]))
+            output.kinds |= kinds
+            output.key_types |= key_types
+            output.uses.update(uses_of("key", group.key, group.key_type, group.containers[0]))
         if not self._touched["value"]:
             values = self._plain.values(group, context)
-            made.uses.update(uses_of("value", group.value, group.value_type, group.containers[1]))
+            output.uses.update(uses_of("value", group.value, group.value_type, group.containers[1]))
         return keys, values
 
     def _add(
@@ -205,19 +205,19 @@ class TransformingConverter:
         keys: pa.Array | None,
         values: pa.Array | None,
         topic: str,
-        made: _Made,
+        output: _Output,
     ) -> None:
         """Add the records of a transformed batch."""
         if topic:
             self._check_topics(batch, topic)
         at = pa.array(np.searchsorted(of_group, batch.rows))
-        made.keys.append(self._key.serialize(batch.key, topic) if keys is None else keys.take(at))
-        made.values.append(self._value.serialize(batch.value, topic) if values is None else values.take(at))
+        output.keys.append(self._key.serialize(batch.key, topic) if keys is None else keys.take(at))
+        output.values.append(self._value.serialize(batch.value, topic) if values is None else values.take(at))
         with writing():
-            written = [_written(self._chain.headers, one.column, topic) for one in batch.headers]
-        made.headers.append(same_headers([one.name for one in batch.headers], written, len(batch)))
-        made.times.append(batch.times_ms)
-        made.rows.append(batch.rows)
+            written = [_written(self._chain.headers, header.column, topic) for header in batch.headers]
+        output.headers.append(same_headers([header.name for header in batch.headers], written, len(batch)))
+        output.times.append(batch.times_ms)
+        output.rows.append(batch.rows)
 
     def _check_topics(self, batch: ConnectBatch, topic: str) -> None:
         other = batch.topics.filter(pc.not_equal(batch.topics, topic))
@@ -236,20 +236,20 @@ class TransformingConverter:
     def key_forms(
         self, keys: Sequence[bytes], kinds: Collection[KeyKind], cache: CacheInfo, types: TypeSource, *, topic: str = ""
     ) -> list[list[bytes]]:
-        """For the key of each record the keys of Ignite that it may be of; none where transforms make keys."""
+        """Return, for each record key, its possible Ignite keys; none where transforms make keys."""
         if self._touched["key"]:
             return [[] for _ in keys]
         return self._plain.key_forms(keys, kinds, cache, types, topic=topic)
 
 
 def failed(bad: BadRow, class_name: str, remedy: str) -> TransformFailed:
-    """The error of a record for which a transform throws."""
+    """Return the error of a record for which a transform throws."""
     what = f"transform {bad.transform} throws {bad.exception}: {in_message(bad.reason)}"
     return TransformFailed(what, remedy, transform=bad.transform, transform_class=class_name, exception=bad.exception)
 
 
 def _written(serializer: Serializer, column: ConnectColumn, topic: str) -> pa.BinaryArray:
-    """Bytes of a header's values.
+    """Return the bytes of a header's values.
 
     Values without a schema, JSON texts, are written as ``Values.convertToString`` does: texts unquoted.
     """
@@ -267,29 +267,29 @@ def _written(serializer: Serializer, column: ConnectColumn, topic: str) -> pa.Bi
     )
 
 
-def _placeholders(count: int, *, there: bool = False) -> list[ConnectPart]:
-    """A column for values that no transform looks into.
+def _placeholders(count: int, *, present: bool = False) -> list[ConnectPart]:
+    """Return a column for values that no transform reads.
 
     Nulls, or texts where transforms may ask whether there is a value.
     """
-    data = pa.repeat(pa.scalar(b"0", pa.binary()), count) if there else pa.nulls(count, pa.binary())
+    data = pa.repeat(pa.scalar(b"0", pa.binary()), count) if present else pa.nulls(count, pa.binary())
     return [ConnectPart(np.arange(count), ConnectColumn(data, None))]
 
 
-def _shared(
+def _share_schemas(
     keys: Sequence[ConnectPart], values: Sequence[ConnectPart], count: int
 ) -> list[tuple[RowIndex, ConnectColumn, ConnectColumn]]:
-    """Rows that share a schema of keys and one of values, with their columns."""
+    """Return the rows of each combination of key and value schema, with their columns."""
     if len(keys) == len(values) == 1:
         return [(np.arange(count), keys[0].column, values[0].column)]
-    found = []
+    shared = []
     for key in keys:
         for value in values:
             rows, key_at, value_at = np.intersect1d(key.rows, value.rows, assume_unique=True, return_indices=True)
             if rows.size:
-                found.append((rows, _taken(key.column, key_at), _taken(value.column, value_at)))
-    return found
+                shared.append((rows, _take_rows(key.column, key_at), _take_rows(value.column, value_at)))
+    return shared
 
 
-def _taken(column: ConnectColumn, rows: RowIndex) -> ConnectColumn:
+def _take_rows(column: ConnectColumn, rows: RowIndex) -> ConnectColumn:
     return replace(column, data=column.data.take(pa.array(rows)))

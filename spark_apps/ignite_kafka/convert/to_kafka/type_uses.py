@@ -1,4 +1,4 @@
-"""Classes and binary types of decoded entries, for a sink that makes the same values of bytes that do not have them."""
+"""Java classes and binary types in a batch: the types topic carries them to the sink, because JSON does not."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OTHER = "?"
 
 
 def uses_of(side: str, values: pa.Array, kind: TypeRef, containers: Containers) -> Iterator[TypeUse]:
-    """What the values of one side of a group show.
+    """Yield the classes and types of the values of one side of a group.
 
     Where all are null they show nothing: metadata does not say of which enum a field is.
 
@@ -32,8 +32,8 @@ def uses_of(side: str, values: pa.Array, kind: TypeRef, containers: Containers) 
 
 def _within(side: str, path: str, column: pa.Field, values: pa.Array, containers: Containers) -> Iterator[TypeUse]:
     kind = column.type
-    known = pa.types
-    if known.is_union(kind):  # values of several kinds: the path has several classes
+    types = pa.types
+    if types.is_union(kind):  # values of several kinds: the path has several classes
         for number in range(kind.num_fields):
             yield from _within(side, path, kind.field(number), values.field(number), containers)
         return
@@ -42,19 +42,19 @@ def _within(side: str, path: str, column: pa.Field, values: pa.Array, containers
     name = (column.metadata or {}).get(TYPE_NAME, b"").decode()
     if name:
         yield TypeUse(side, path, name, java_hash(name.lower()))
-    elif known.is_list(kind) or known.is_map(kind):
+    elif types.is_list(kind) or types.is_map(kind):
         for name in sorted({container_class(code) for code in containers.get(path, ())} or {OTHER}):
             yield TypeUse(side, path, name)
     else:
         yield TypeUse(side, path, java_class(column) or OTHER)
-    if known.is_struct(kind):
-        for number, one in enumerate(kind):
-            if one.name:  # the last child may be the order of the fields
+    if types.is_struct(kind):
+        for number, field in enumerate(kind):
+            if field.name:  # the last child may be the order of the fields
                 yield from _within(
-                    side, f"{path}.{one.name}" if path else one.name, one, values.field(number), containers
+                    side, f"{path}.{field.name}" if path else field.name, field, values.field(number), containers
                 )
-    elif known.is_list(kind):
+    elif types.is_list(kind):
         yield from _within(side, f"{path}[]", kind.value_field, values.flatten(), containers)
-    elif known.is_map(kind):
+    elif types.is_map(kind):
         yield from _within(side, f"{path}{{key}}", kind.key_field, values.keys, containers)
         yield from _within(side, f"{path}{{value}}", kind.item_field, values.items, containers)

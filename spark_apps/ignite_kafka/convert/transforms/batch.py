@@ -1,4 +1,4 @@
-"""Batches of records between converter and cache, on which transforms work, and what a transform makes of one.
+"""Batches of records between converter and cache, the input and output of transforms.
 
 A batch is the counterpart of Kafka Connect's ``ConnectRecord`` for many records that have the same schemas and the same
 names of headers.
@@ -102,7 +102,7 @@ class Predicate(Protocol):
     """A predicate with its configuration (``org.apache.kafka.connect.transforms.predicates.Predicate``)."""
 
     def test(self, batch: ConnectBatch) -> Mask:
-        """N flags: whether the record satisfies the predicate.
+        """Return N flags: whether each record satisfies the predicate.
 
         :raises Thrown: the predicate fails for one of the topics (:class:`~.thrown.Thrown`).
         """

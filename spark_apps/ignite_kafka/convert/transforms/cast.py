@@ -26,7 +26,7 @@ from .structs import basics, field_values, put, struct_column
 from .thrown import SCHEMA_BUILDER_EXCEPTION, Failures, Thrown, is_logical
 
 _PURPOSE = "cast types"
-_NAMES = {one.name: one for one in TARGETS}
+_NAMES = {target.name: target for target in TARGETS}
 _VALUES: Mapping[Kind, tuple[Callable[[pa.BinaryArray], pa.Array], ConnectType]] = {
     Kind.LONG: (longs, ConnectType.INT64), Kind.DOUBLE: (doubles, ConnectType.FLOAT64), Kind.STRING: (texts,
     ConnectType.STRING),
@@ -49,18 +49,18 @@ class Cast:
     use_default: bool
 
     def apply(self, batch: ConnectBatch) -> Transformed:
-        """Nulls pass."""
-        return changed_where(batch, present(self.side.of(batch)), self._changed)
+        """Cast the fields or values; nulls pass."""
+        return changed_where(batch, present(self.side.of(batch)), self._change)
 
-    def _changed(self, batch: ConnectBatch, failures: Failures) -> ConnectBatch:
+    def _change(self, batch: ConnectBatch, failures: Failures) -> ConnectBatch:
         column = self.side.of(batch)
         if column.schema is None:
-            made = self._without_schema(column, failures)
+            result = self._without_schema(column, failures)
         elif self.whole:
-            made = _cast(column.data, column.schema, self.whole, basics(column.schema, self.whole), failures)
+            result = _cast(column.data, column.schema, self.whole, basics(column.schema, self.whole), failures)
         else:
-            made = self._with_schema(column, failures)
-        return self.side.replaced(batch, made)
+            result = self._with_schema(column, failures)
+        return self.side.replaced(batch, result)
 
     def _with_schema(self, column: ConnectColumn, failures: Failures) -> ConnectColumn:
         assert column.schema is not None
@@ -69,43 +69,43 @@ class Cast:
         schema = column.schema
         fields = []
         columns = []
-        for number, one in enumerate(schema.fields):
+        for number, field in enumerate(schema.fields):
             values = field_values(column, number, use_default=self.use_default)
-            made = ConnectColumn(values, one.schema)
-            if one.name in self.fields:
-                target = self.fields[one.name]
-                made = _cast(values, one.schema, target, ConnectSchema(target), failures)
-            assert made.schema is not None
-            put(one.name, made.schema, values, failures)
-            fields.append(ConnectField(one.name, made.schema))
-            columns.append(made.data)
+            member = ConnectColumn(values, field.schema)
+            if field.name in self.fields:
+                target = self.fields[field.name]
+                member = _cast(values, field.schema, target, ConnectSchema(target), failures)
+            assert member.schema is not None
+            put(field.name, member.schema, values, failures)
+            fields.append(ConnectField(field.name, member.schema))
+            columns.append(member.data)
         shell = replace(basics(schema), optional=schema.optional, default=schema.default)
         return struct_column(fields, columns, shell, len(column.data))
 
     def _without_schema(self, column: ConnectColumn, failures: Failures) -> ConnectColumn:
         objects = None if self.whole else objects_of(column)
         if objects is not None:
-            made = {
+            cast_members = {
                 name: _cast_tokens(objects.tokens(name), self.fields[name], failures)
                 for name in in_hash_order(self.fields)
             }
-            return objects.with_members({**objects.members, **made}).column()
+            return objects.with_members({**objects.members, **cast_members}).column()
         values = parsed(column)
         if self.whole:
             return written(_cast_values(values, self.whole, failures))
         maps = row_by_row(values, lambda _, value: dict(require_map(value, _PURPOSE)), failures)
         for name in in_hash_order(self.fields):
             target = self.fields[name]
-            for one, item in zip(maps, _cast_values(members(maps, name), target, failures), strict=True):
-                if one is not None:
-                    one[name] = item
+            for mapping, item in zip(maps, _cast_values(members(maps, name), target, failures), strict=True):
+                if mapping is not None:
+                    mapping[name] = item
         return written(maps)
 
 
 def _cast(
     data: pa.Array, schema: ConnectSchema, target: ConnectType, shell: ConnectSchema, failures: Failures
 ) -> ConnectColumn:
-    """Values cast to another type, with a schema that is optional and has a default as the first."""
+    """Cast values to another type; the new schema is optional and has a default as theirs."""
     default = None
     if schema.default is not None:
         refused = Failures(1)
@@ -114,52 +114,52 @@ def _cast(
             raise Thrown(refused.bad_rows(np.zeros(1, np.int64))[0].reason)
         if is_logical(shell):  # a whole value keeps the name, for which SchemaBuilder wants a day, a time or a decimal
             raise Thrown("Invalid default value", SCHEMA_BUILDER_EXCEPTION)
-    made = cast_column(data, schema, target, failures)
+    cast_data = cast_column(data, schema, target, failures)
     shell = replace(shell, optional=schema.optional, default=default)
-    return ConnectColumn(made if made.type == arrow_type(shell) else made.view(arrow_type(shell)), shell)
+    return ConnectColumn(cast_data if cast_data.type == arrow_type(shell) else cast_data.view(arrow_type(shell)), shell)
 
 
 def _cast_values(values: list[Any], target: ConnectType, failures: Failures) -> list[Any]:
-    """Values without a schema, cast to a type."""
+    """Cast values without a schema to a type."""
     return parsed(ConnectColumn(_cast_tokens(written(values).data, target, failures), None))
 
 
 def _cast_tokens(tokens: pa.BinaryArray, target: ConnectType, failures: Failures) -> pa.BinaryArray:
-    """JSON texts cast to a type, all texts of one Java class at once; ``null`` for a missing text."""
+    """Cast JSON texts to a type, all texts of one Java class at once; ``null`` for a missing text."""
 
-    def change(kind: Kind, found: pa.BinaryArray, refused: Failures) -> pa.BinaryArray:
+    def change(kind: Kind, kind_tokens: pa.BinaryArray, refused: Failures) -> pa.BinaryArray:
         if kind in _VALUES:
             read, source = _VALUES[kind]
-            return with_nulls(tokens_of(cast_column(read(found), ConnectSchema(source), target, refused)))
+            return with_nulls(tokens_of(cast_column(read(kind_tokens), ConnectSchema(source), target, refused)))
         if kind is not Kind.NULL:
-            names = ", ".join(one.name for one in (*TARGETS, ConnectType.BYTES))
+            names = ", ".join(connect_type.name for connect_type in (*TARGETS, ConnectType.BYTES))
             reason = (
                 f"Cast transformation does not support casting from {_CONTAINERS[kind]}; supported types are [{names}]"
             )
             refused.add_all(Thrown(reason))
-        return pa.repeat(NULL, len(found))
+        return pa.repeat(NULL, len(kind_tokens))
 
     return changed_by_kind(tokens, change, failures)
 
 
-def cast(given: Owner, side: Side) -> Cast:
-    """The transform with its properties.
+def cast(config: Owner, side: Side) -> Cast:
+    """Return the transform with its properties.
 
     :raises SettingsError: the specification is neither a type nor a list of field:type.
     """
     fields: dict[str, ConnectType] = {}
     whole = None
-    for item in given["spec"]:
+    for item in config["spec"]:
         parts = [part.strip() for part in item.rstrip(":").split(":")]
         target = _NAMES.get(parts[-1].upper())
         if len(parts) > 2 or target is None:
-            raise given.refused(
+            raise config.refused(
                 "spec", f"{item!r} is neither field:type nor a type", f"Types: {', '.join(_NAMES).lower()}."
             )
         if len(parts) == 1:
             whole = target
         else:
             fields[parts[0]] = target
-    if whole and len(given["spec"]) > 1:
-        raise given.refused("spec", "the type of the whole value is given, and fields as well")
-    return Cast(side, fields, whole, given[WITH_DEFAULT])
+    if whole and len(config["spec"]) > 1:
+        raise config.refused("spec", "the type of the whole value is given, and fields as well")
+    return Cast(side, fields, whole, config[WITH_DEFAULT])

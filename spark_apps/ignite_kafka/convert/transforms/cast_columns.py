@@ -23,24 +23,26 @@ _FLOAT_BITS = {ConnectType.FLOAT32: 32, ConnectType.FLOAT64: 64}
 TARGETS = (*_BITS, *_FLOAT_BITS, ConnectType.BOOLEAN, ConnectType.STRING)
 """The types that values can be cast to."""
 _SOURCES = (*TARGETS, ConnectType.BYTES)
-_CLOCK, _DAY, _BOTH = (parts_of(one) for one in ("HH:mm:ss.SSS'Z'", "yyyy-MM-dd", "yyyy-MM-dd'T'HH:mm:ss.SSS'Z'"))
+_CLOCK, _DAY, _BOTH = (
+    parts_of(pattern) for pattern in ("HH:mm:ss.SSS'Z'", "yyyy-MM-dd", "yyyy-MM-dd'T'HH:mm:ss.SSS'Z'")
+)
 _DAY_MS = 86_400_000
 _PLAIN_INTEGER = r"^-?[0-9]{1,18}$"
 _PLAIN_FLOAT = r"^-?[0-9]{1,15}(?:\.[0-9]{1,15})?(?:[eE][+-]?[0-9])?$"
 
 
 def cast_column(data: pa.Array, schema: ConnectSchema, target: ConnectType, failures: Failures) -> pa.Array:
-    """The values in the Arrow type of the target; nulls stay, a row that fails is null."""
+    """Cast the values to the Arrow type of the target; nulls stay, and a failed row is null."""
     if data.null_count == len(data):
         return pa.nulls(len(data), arrow_type(ConnectSchema(target)))
     if schema.type not in _SOURCES:
-        names = ", ".join(one.name for one in _SOURCES)
+        names = ", ".join(source.name for source in _SOURCES)
         reason = f"Cast transformation does not support casting from {schema.type.name}; supported types are [{names}]"
-        return _refused(data, target, reason, failures)
+        return _refuse(data, target, reason, failures)
     if target is ConnectType.STRING:
         return _to_text(data, schema)
     if schema.type is ConnectType.BYTES and scale_of(schema) is None:
-        return _refused(data, target, "Unexpected type in Cast transformation: class [B", failures)
+        return _refuse(data, target, "Unexpected type in Cast transformation: class [B", failures)
     if scale_of(schema) is not None:
         return _of_decimals(data, target)
     if schema.type is ConnectType.STRING:
@@ -48,7 +50,7 @@ def cast_column(data: pa.Array, schema: ConnectSchema, target: ConnectType, fail
     return _of_numbers(data, target)
 
 
-def _refused(data: pa.Array, target: ConnectType, reason: str, failures: Failures) -> pa.Array:
+def _refuse(data: pa.Array, target: ConnectType, reason: str, failures: Failures) -> pa.Array:
     failures.add(data.is_valid(), reason)
     return pa.nulls(len(data), arrow_type(ConnectSchema(target)))
 
@@ -62,17 +64,20 @@ def _to_text(data: pa.Array, schema: ConnectSchema) -> pa.StringArray:
 
 
 def _moments(data: pa.Array) -> pa.StringArray:
-    """``Values.dateFormatFor``: the time alone within 1970-01-01 and before, the date alone at midnight, else both."""
+    """Format times as ``Values.dateFormatFor`` does.
+
+    The time alone within 1970-01-01 and before, the date alone at midnight, else both.
+    """
     numbers = data.view(pa.int64() if data.type.bit_width == 64 else pa.int32())
     times = np.asarray(numbers.fill_null(0)).astype(np.int64)
     times = times * _DAY_MS if pa.types.is_date32(data.type) else times
-    clock, day, both = (formatted(times, one) for one in (_CLOCK, _DAY, _BOTH))
+    clock, day, both = (formatted(times, pattern) for pattern in (_CLOCK, _DAY, _BOTH))
     text = pc.if_else(times < _DAY_MS, clock, pc.if_else(times % _DAY_MS == 0, day, both))
     return pc.if_else(data.is_valid(), text, None)
 
 
 def _of_numbers(data: pa.Array, target: ConnectType) -> pa.Array:
-    """Of numbers, booleans, dates and times."""
+    """Cast numbers, booleans, dates and times."""
     if pa.types.is_temporal(data.type):
         data = data.view(pa.int64() if data.type.bit_width == 64 else pa.int32())
     nulls = np.asarray(data.is_null())
@@ -82,17 +87,17 @@ def _of_numbers(data: pa.Array, target: ConnectType) -> pa.Array:
         numbers = np.asarray(pc.fill_null(data, 0))
     kind = arrow_type(ConnectSchema(target))
     if target is ConnectType.BOOLEAN:
-        made = narrowed(numbers, np.dtype(np.int64)) != 0
+        values = narrowed(numbers, np.dtype(np.int64)) != 0
     elif target in _BITS:
-        made = narrowed(numbers, np.dtype(kind.to_pandas_dtype()))
+        values = narrowed(numbers, np.dtype(kind.to_pandas_dtype()))
     else:
         with np.errstate(over="ignore"):
-            made = numbers.astype(kind.to_pandas_dtype())
-    return pa.array(made, kind, mask=nulls)
+            values = numbers.astype(kind.to_pandas_dtype())
+    return pa.array(values, kind, mask=nulls)
 
 
 def _of_decimals(data: pa.Array, target: ConnectType) -> pa.Array:
-    """Of decimals, one by one: few casts have any."""
+    """Cast decimals one by one: few casts have any."""
 
     def change(value: Decimal) -> Any:
         if target in _FLOAT_BITS:
@@ -111,22 +116,22 @@ def _of_texts(data: pa.StringArray, target: ConnectType, failures: Failures) -> 
         return pc.equal(pc.ascii_lower(data), "true")
     bits = _BITS.get(target) or _FLOAT_BITS[target]
     plain = pc.match_substring_regex(data, _PLAIN_INTEGER if target in _BITS else _PLAIN_FLOAT)
-    made, wrong = _plain_numbers(pc.if_else(plain, data, None), target)
+    result, wrong = _plain_numbers(pc.if_else(plain, data, None), target)
     read: Callable[[str, int], float | None] = parsed_integer if target in _BITS else parsed_float
     rest = np.flatnonzero(np.asarray(pc.fill_null(pc.invert(plain), False)) | wrong)
     if not rest.size:
-        return made
-    found = [read(text, bits) for text in data.take(pa.array(rest)).to_pylist()]
+        return result
+    parsed = [read(text, bits) for text in data.take(pa.array(rest)).to_pylist()]
     mask = np.zeros(len(data), bool)
     mask[rest] = True
-    made = pc.replace_with_mask(made, pa.array(mask), pa.array(found, made.type))
-    mask[rest] = [one is None for one in found]
+    result = pc.replace_with_mask(result, pa.array(mask), pa.array(parsed, result.type))
+    mask[rest] = [number is None for number in parsed]
     failures.add(mask, lambda row: f"Value ({data[row].as_py()}) was out of range for requested data type")
-    return made
+    return result
 
 
 def _plain_numbers(texts: pa.StringArray, target: ConnectType) -> tuple[pa.Array, Any]:
-    """Numbers of plain texts, and the rows whose number the type does not hold, which are null."""
+    """Parse plain texts as numbers, and mark the ones beyond the type, which are null."""
     kind = arrow_type(ConnectSchema(target))
     if target in _FLOAT_BITS:
         return texts.cast(kind), np.zeros(len(texts), bool)

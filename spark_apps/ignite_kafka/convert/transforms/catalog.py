@@ -41,44 +41,52 @@ class _Entry:
     make: Callable[[Owner, bool], Transform]
 
 
-def _sided(name: str, properties: Properties, make: Callable[[Owner, Side, bool], Transform]) -> dict[str, _Entry]:
-    """The entries of a transform that has a class for keys and one for values."""
+def _entries_by_side(
+    name: str, properties: Properties, make: Callable[[Owner, Side, bool], Transform]
+) -> dict[str, _Entry]:
+    """Return the entries of a transform with one class for keys and one for values."""
 
     def entry(side: Side) -> _Entry:
-        return _Entry(properties, lambda given, sink: make(given, side, sink))
+        return _Entry(properties, lambda config, sink: make(config, side, sink))
 
     return {f"{name}${side.value}": entry(side) for side in Side}
 
 
 _TRANSFORMS: Mapping[str, _Entry] = {
-    **_sided("Cast", cast.PROPERTIES, lambda given, side, _: cast.cast(given, side)),
-    **_sided("ExtractField", extract_field.PROPERTIES, lambda given, side, _: extract_field.extract_field(given, side)),
-    **_sided(
+    **_entries_by_side("Cast", cast.PROPERTIES, lambda config, side, _: cast.cast(config, side)),
+    **_entries_by_side(
+        "ExtractField", extract_field.PROPERTIES, lambda config, side, _: extract_field.extract_field(config, side)
+    ),
+    **_entries_by_side(
         "InsertField",
         insert_field.PROPERTIES,
-        lambda given, side, sink: insert_field.insert_field(given, side, sink=sink),
+        lambda config, side, sink: insert_field.insert_field(config, side, sink=sink),
     ),
-    **_sided("ReplaceField", replace_field.PROPERTIES, lambda given, side, _: replace_field.replace_field(given, side)),
-    **_sided("Flatten", flatten.PROPERTIES, lambda given, side, _: flatten.flatten(given, side)),
-    **_sided("HeaderFrom", headers.HEADER_FROM, lambda given, side, _: headers.header_from(given, side)),
-    **_sided("HoistField", hoist_field.PROPERTIES, lambda given, side, _: hoist_field.hoist_field(given, side)),
-    **_sided("MaskField", mask_field.PROPERTIES, lambda given, side, _: mask_field.mask_field(given, side)),
-    **_sided(
+    **_entries_by_side(
+        "ReplaceField", replace_field.PROPERTIES, lambda config, side, _: replace_field.replace_field(config, side)
+    ),
+    **_entries_by_side("Flatten", flatten.PROPERTIES, lambda config, side, _: flatten.flatten(config, side)),
+    **_entries_by_side("HeaderFrom", headers.HEADER_FROM, lambda config, side, _: headers.header_from(config, side)),
+    **_entries_by_side(
+        "HoistField", hoist_field.PROPERTIES, lambda config, side, _: hoist_field.hoist_field(config, side)
+    ),
+    **_entries_by_side("MaskField", mask_field.PROPERTIES, lambda config, side, _: mask_field.mask_field(config, side)),
+    **_entries_by_side(
         "SetSchemaMetadata",
         set_schema_metadata.PROPERTIES,
-        lambda given, side, _: set_schema_metadata.set_schema_metadata(given, side),
+        lambda config, side, _: set_schema_metadata.set_schema_metadata(config, side),
     ),
-    **_sided(
+    **_entries_by_side(
         "TimestampConverter",
         timestamp_converter.PROPERTIES,
-        lambda given, side, _: timestamp_converter.timestamp_converter(given, side),
+        lambda config, side, _: timestamp_converter.timestamp_converter(config, side),
     ),
-    "DropHeaders": _Entry(headers.DROP_HEADERS, lambda given, _: headers.drop_headers(given)),
-    "InsertHeader": _Entry(headers.INSERT_HEADER, lambda given, _: headers.insert_header(given)),
-    "TimestampRouter": _Entry(timestamp_router.PROPERTIES, lambda given, _: timestamp_router.timestamp_router(given)),
-    "ValueToKey": _Entry(value_to_key.PROPERTIES, lambda given, _: value_to_key.value_to_key(given)),
-    "RegexRouter": _Entry(regex_router.PROPERTIES, lambda given, _: regex_router.regex_router(given)),
-    "Filter": _Entry({}, lambda given, _: Filter()),
+    "DropHeaders": _Entry(headers.DROP_HEADERS, lambda config, _: headers.drop_headers(config)),
+    "InsertHeader": _Entry(headers.INSERT_HEADER, lambda config, _: headers.insert_header(config)),
+    "TimestampRouter": _Entry(timestamp_router.PROPERTIES, lambda config, _: timestamp_router.timestamp_router(config)),
+    "ValueToKey": _Entry(value_to_key.PROPERTIES, lambda config, _: value_to_key.value_to_key(config)),
+    "RegexRouter": _Entry(regex_router.PROPERTIES, lambda config, _: regex_router.regex_router(config)),
+    "Filter": _Entry({}, lambda config, _: Filter()),
 }
 _TESTS: Mapping[str, tuple[Properties, Callable[[Owner], Predicate]]] = {
     "TopicNameMatches": (predicates.TOPIC_NAME_MATCHES, predicates.topic_name_matches),
@@ -92,32 +100,33 @@ PREDICATES = tuple(f"{_PREDICATES}{name}" for name in _TESTS)
 
 
 def make_transform(class_name: str, properties: Mapping[str, str], *, sink: bool) -> Transform:
-    """A transform with its configuration.
+    """Make a transform with its configuration.
 
     :param class_name: the name of Kafka's class with or without its package, such as ``Cast$Value``.
     :param properties: without the prefix ``transforms.<alias>.``, and without `type`, `predicate` and `negate`.
     :raises SettingsError: there is no such class, or a property is unknown, missing or not allowed.
     """
-    entry = _found("transform", class_name, _PACKAGE, _TRANSFORMS)
+    entry = _find("transform", class_name, _PACKAGE, _TRANSFORMS)
     return entry.make(read_properties(class_name, entry.properties, properties), sink)
 
 
 def make_predicate(class_name: str, properties: Mapping[str, str]) -> Predicate:
-    """A predicate with its configuration.
+    """Make a predicate with its configuration.
 
     :param properties: without the prefix ``predicates.<alias>.``, and without `type`.
     :raises SettingsError: there is no such class, or a property is unknown, missing or not allowed.
     """
-    definitions, make = _found("predicate", class_name, _PREDICATES, _TESTS)
+    definitions, make = _find("predicate", class_name, _PREDICATES, _TESTS)
     return make(read_properties(class_name, definitions, properties))
 
 
-def _found(kind: str, class_name: str, package: str, known: Mapping[str, _T]) -> _T:
-    found = known.get(class_name.removeprefix(package))
-    if found is None:
+def _find(kind: str, class_name: str, package: str, entries: Mapping[str, _T]) -> _T:
+    entry = entries.get(class_name.removeprefix(package))
+    if entry is None:
         foreign = "" if class_name.startswith(_PACKAGE) else way_out(class_name)
         remedy = (
-            foreign or f"{did_you_mean(class_name.rpartition('.')[2], known)} There are: {', '.join(sorted(known))}."
+            foreign
+            or f"{did_you_mean(class_name.rpartition('.')[2], entries)} There are: {', '.join(sorted(entries))}."
         )
         raise SettingsError(f"There is no {kind} {class_name}", remedy.strip(), setting="type")
-    return found
+    return entry

@@ -40,17 +40,17 @@ def apply_chain(batch: ConnectBatch, steps: Sequence[Step]) -> Transformed:
     batches: tuple[ConnectBatch, ...] = (batch,) if len(batch) else ()
     bad: list[BadRow] = []
     for step in steps:
-        made = [_applied(one, step) for one in batches]
-        batches = tuple(one for transformed in made for one in transformed.batches if len(one))
+        results = [_apply_step(part, step) for part in batches]
+        batches = tuple(part for transformed in results for part in transformed.batches if len(part))
         bad += [
-            replace(one, transform=step.alias, reason=without_hidden(one.reason))
-            for transformed in made
-            for one in transformed.bad
+            replace(bad_row, transform=step.alias, reason=without_hidden(bad_row.reason))
+            for transformed in results
+            for bad_row in transformed.bad
         ]
-    return Transformed(tuple(map(joined_sides, batches)), tuple(sorted(bad, key=lambda one: one.row)))
+    return Transformed(tuple(map(joined_sides, batches)), tuple(sorted(bad, key=lambda bad_row: bad_row.row)))
 
 
-def _applied(batch: ConnectBatch, step: Step) -> Transformed:
+def _apply_step(batch: ConnectBatch, step: Step) -> Transformed:
     if step.predicate is None:
         return step.transform.apply(batch)
     try:
@@ -61,8 +61,8 @@ def _applied(batch: ConnectBatch, step: Step) -> Transformed:
         return Transformed((batch,))
     if mask.all():
         return step.transform.apply(batch)
-    made = step.transform.apply(selected(batch, mask))
-    return Transformed((selected(batch, ~mask), *made.batches), made.bad)
+    result = step.transform.apply(selected(batch, mask))
+    return Transformed((selected(batch, ~mask), *result.batches), result.bad)
 
 
 def _of_topics(batch: ConnectBatch, step: Step, error: Thrown) -> Transformed:
@@ -70,7 +70,8 @@ def _of_topics(batch: ConnectBatch, step: Step, error: Thrown) -> Transformed:
     parts = by_topic(batch)
     if len(parts) == 1:
         return Transformed((), tuple(BadRow(row, error.exception, error.reason) for row in batch.rows.tolist()))
-    made = [_applied(part, step) for _, part in parts]
+    results = [_apply_step(part, step) for _, part in parts]
     return Transformed(
-        tuple(one for part in made for one in part.batches), tuple(one for part in made for one in part.bad)
+        tuple(out for result in results for out in result.batches),
+        tuple(row for result in results for row in result.bad),
     )

@@ -50,7 +50,7 @@ class ExtractField:
     use_default: bool
 
     def apply(self, batch: ConnectBatch) -> Transformed:
-        """Nulls stay null, with the schema of the field."""
+        """Extract the field; nulls stay null, with the schema of the field."""
         return changed(batch, side_change(self.side, self._with_schema, self._without_schema))
 
     def _with_schema(self, column: ConnectColumn, failures: Failures) -> ConnectColumn:
@@ -64,7 +64,7 @@ class ExtractField:
         assert isinstance(schema, ConnectSchema)
         if schema.type is not ConnectType.STRUCT:
             raise Thrown(_NO_FIELDS)
-        number = next((number for number, one in enumerate(schema.fields) if one.name == step), None)
+        number = next((number for number, field in enumerate(schema.fields) if field.name == step), None)
         if number is None:
             raise Thrown(f"Unknown field: {self.field}", ILLEGAL_ARGUMENT)
         return ConnectColumn(field_values(column, number, use_default=self.use_default), schema.fields[number].schema)
@@ -88,15 +88,15 @@ class ExtractField:
         return written(row_by_row(parsed(column), change, failures))
 
 
-def extract_field(given: Owner, side: Side) -> ExtractField:
-    """The transform with its properties.
+def extract_field(config: Owner, side: Side) -> ExtractField:
+    """Return the transform with its properties.
 
     :raises SettingsError: the path of syntax V2 cannot be read.
     """
     try:
-        path = path_of(given["field"]) if given[_SYNTAX] == "V2" else (given["field"],)
+        path = path_of(config["field"]) if config[_SYNTAX] == "V2" else (config["field"],)
     except ValueError as error:
-        raise given.refused("field", str(error)) from None
+        raise config.refused("field", str(error)) from None
     if not path:
-        raise given.refused("field", "it is empty")
-    return ExtractField(side, given["field"], path, given[WITH_DEFAULT])
+        raise config.refused("field", "it is empty")
+    return ExtractField(side, config["field"], path, config[WITH_DEFAULT])

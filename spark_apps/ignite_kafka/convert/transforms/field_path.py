@@ -7,7 +7,7 @@ from __future__ import annotations
 
 
 def path_of(text: str) -> tuple[str, ...]:
-    r"""Names of the fields on the way: separated by dots.
+    r"""Split a path into the names of its fields, separated by dots.
 
     A name between backticks may have dots, and a backtick as ``\```.
 
@@ -17,7 +17,7 @@ def path_of(text: str) -> tuple[str, ...]:
     at = 0
     while at < len(text):
         if text[at] == "`":
-            step, at = _quoted(text, at)
+            step, at = _read_quoted(text, at)
         else:
             end = text.find(".", at)
             step, at = (text[at:], len(text)) if end < 0 else (text[at:end], end + 1)
@@ -25,8 +25,8 @@ def path_of(text: str) -> tuple[str, ...]:
     return (*steps, "") if text.endswith(".") else tuple(steps)
 
 
-def _quoted(text: str, opened: int) -> tuple[str, int]:
-    """The name behind a backtick, and the position behind its end and the dot."""
+def _read_quoted(text: str, opened: int) -> tuple[str, int]:
+    """Return the name behind a backtick, and the position behind its end and the dot."""
     name = ""
     start = opened + 1
     at = opened + 1

@@ -9,8 +9,8 @@ from .batch import ConnectBatch, Transformed
 
 @dataclass(frozen=True)
 class Filter:
-    """Drops each record that reaches it; its predicate says which do."""
+    """Drops each record that reaches it; a predicate selects them."""
 
     def apply(self, batch: ConnectBatch) -> Transformed:
-        """No record is left."""
+        """Drop all records."""
         return Transformed(())

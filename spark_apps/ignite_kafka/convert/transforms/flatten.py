@@ -40,7 +40,7 @@ class Flatten:
     delimiter: str
 
     def apply(self, batch: ConnectBatch) -> Transformed:
-        """Nulls pass."""
+        """Flatten structs and maps; nulls pass."""
         return changed_where(
             batch, present(self.side.of(batch)), side_change(self.side, self._with_schema, self._without_schema)
         )
@@ -70,21 +70,23 @@ class Flatten:
     def _leaves(
         self, schema: ConnectSchema, prefix: str, optional: bool, default: Any, path: tuple[int, ...]
     ) -> Iterator[_Leaf]:
-        """Leaves in order.
+        """Yield leaves in order.
 
         :param optional: whether a struct on the way may be null.
         :param default: that of the nearest struct on the way which has one, as a dict.
         """
-        for number, one in enumerate(schema.fields):
-            name = self._name(prefix, one.name)
-            may_be_null = optional or one.schema.optional
-            own = one.schema.default if one.schema.default is not None or default is None else default.get(one.name)
-            if one.schema.type is ConnectType.STRUCT:
-                yield from self._leaves(one.schema, name, may_be_null, own, (*path, number))
-            elif one.schema.type is ConnectType.MAP:
+        for number, field in enumerate(schema.fields):
+            name = self._name(prefix, field.name)
+            may_be_null = optional or field.schema.optional
+            own = (
+                field.schema.default if field.schema.default is not None or default is None else default.get(field.name)
+            )
+            if field.schema.type is ConnectType.STRUCT:
+                yield from self._leaves(field.schema, name, may_be_null, own, (*path, number))
+            elif field.schema.type is ConnectType.MAP:
                 raise Thrown(f"Flatten transformation does not support MAP for record with schemas (for field {name}).")
             else:
-                leaf = replace(one.schema, optional=may_be_null, default=own)
+                leaf = replace(field.schema, optional=may_be_null, default=own)
                 yield _Leaf(ConnectField(name, leaf), (*path, number))
 
     def _without_schema(self, column: ConnectColumn, failures: Failures) -> ConnectColumn:
@@ -94,8 +96,8 @@ class Flatten:
 
         def change(_: int, value: Any) -> dict[str, Any]:
             items = list(self._items(require_map(value, _PURPOSE), ""))
-            # two have one name: the last in the order of Java's maps counts
             if len({name for name, _ in items}) < len(items):
+                # two have the same name: the last in the order of Java's maps counts
                 items = list(self._items(_in_hash_order(value), ""))
             return dict(items)
 
@@ -114,6 +116,6 @@ def _in_hash_order(value: Any) -> Any:
     return {name: _in_hash_order(value[name]) for name in in_hash_order(value)} if isinstance(value, dict) else value
 
 
-def flatten(given: Owner, side: Side) -> Flatten:
-    """The transform with its properties."""
-    return Flatten(side, given["delimiter"])
+def flatten(config: Owner, side: Side) -> Flatten:
+    """Return the transform with its properties."""
+    return Flatten(side, config["delimiter"])

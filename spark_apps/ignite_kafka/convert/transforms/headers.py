@@ -39,10 +39,10 @@ class InsertHeader:
     value: pa.Scalar
 
     def apply(self, batch: ConnectBatch) -> Transformed:
-        """Keys and values stay."""
-        return changed(batch, self._changed)
+        """Add the header; keys and values stay."""
+        return changed(batch, self._change)
 
-    def _changed(self, batch: ConnectBatch, _: Failures) -> ConnectBatch:
+    def _change(self, batch: ConnectBatch, _: Failures) -> ConnectBatch:
         column = ConnectColumn(pa.repeat(self.value, len(batch)), self.schema)
         return replace(batch, headers=(*batch.headers, Header(self.name, column)))
 
@@ -54,11 +54,11 @@ class DropHeaders:
     names: frozenset[str]
 
     def apply(self, batch: ConnectBatch) -> Transformed:
-        """Keys and values stay."""
-        return changed(batch, self._changed)
+        """Remove the headers; keys and values stay."""
+        return changed(batch, self._change)
 
-    def _changed(self, batch: ConnectBatch, _: Failures) -> ConnectBatch:
-        return replace(batch, headers=tuple(one for one in batch.headers if one.name not in self.names))
+    def _change(self, batch: ConnectBatch, _: Failures) -> ConnectBatch:
+        return replace(batch, headers=tuple(header for header in batch.headers if header.name not in self.names))
 
 
 @dataclass(frozen=True)
@@ -74,17 +74,17 @@ class HeaderFrom:
     use_default: bool
 
     def apply(self, batch: ConnectBatch) -> Transformed:
-        """A null has no fields, and fails."""
-        return changed(batch, self._changed)
+        """Copy or move the fields into headers; a null has no fields, and fails."""
+        return changed(batch, self._change)
 
     @property
     def _purpose(self) -> str:
         return f"header {'move' if self.moves else 'copy'}"
 
-    def _changed(self, batch: ConnectBatch, failures: Failures) -> ConnectBatch:
+    def _change(self, batch: ConnectBatch, failures: Failures) -> ConnectBatch:
         column = self.side.of(batch)
-        made = self._without_schema if column.schema is None else self._with_schema
-        column, added = made(column, failures)
+        extract = self._without_schema if column.schema is None else self._with_schema
+        column, added = extract(column, failures)
         headers = tuple(Header(name, values) for (_, name), values in zip(self.pairs, added, strict=True))
         return replace(self.side.replaced(batch, column), headers=(*batch.headers, *headers))
 
@@ -95,9 +95,9 @@ class HeaderFrom:
         if schema.type is not ConnectType.STRUCT:
             raise Thrown(f"Only Struct objects supported for [{self._purpose}], found: {java_class(schema)}")
         values = [field_values(column, number, use_default=self.use_default) for number in range(len(schema.fields))]
-        numbers = {one.name: number for number, one in enumerate(schema.fields)}
+        numbers = {own_field.name: number for number, own_field in enumerate(schema.fields)}
         moved = {field for field, _ in self.pairs} if self.moves else set()
-        made = self._moved(schema, values, moved, len(column.data), failures) if self.moves else column
+        remaining = self._move(schema, values, moved, len(column.data), failures) if self.moves else column
         added = []
         for name, _ in self.pairs:
             if name not in numbers:
@@ -107,17 +107,17 @@ class HeaderFrom:
                     NULL_POINTER,
                 )
             added.append(ConnectColumn(values[numbers[name]], schema.fields[numbers[name]].schema))
-        return made, added
+        return remaining, added
 
-    def _moved(
+    def _move(
         self, schema: ConnectSchema, values: list[pa.Array], moved: set[str], count: int, failures: Failures
     ) -> ConnectColumn:
         kept: list[ConnectField] = []
         columns = []
-        for one, data in zip(schema.fields, values, strict=True):
-            if one.name not in moved:
-                put(one.name, one.schema, data, failures)
-                kept.append(one)
+        for field, data in zip(schema.fields, values, strict=True):
+            if field.name not in moved:
+                put(field.name, field.schema, data, failures)
+                kept.append(field)
                 columns.append(data)
         return struct_column(kept, columns, basics(schema), count)
 
@@ -137,32 +137,35 @@ class HeaderFrom:
             return column
         moved = {field for field, _ in self.pairs}
         return written(
-            [None if one is None else {name: item for name, item in one.items() if name not in moved} for one in maps]
+            [
+                None if mapping is None else {name: item for name, item in mapping.items() if name not in moved}
+                for mapping in maps
+            ]
         )
 
 
-def insert_header(given: Owner) -> InsertHeader:
-    """The transform with its properties.
+def insert_header(config: Owner) -> InsertHeader:
+    """Return the transform with its properties.
 
     :raises SettingsError: the value is an array or map whose items have no common type, or one that is nested too deep.
     """
     try:
-        found = parse_string(given["value.literal"])
+        parsed = parse_string(config["value.literal"])
     except NestedTooDeep as error:
-        raise given.refused("value.literal", str(error), "Give another value.") from None
-    if found.schema is None:
-        return InsertHeader(given["header"], None, pa.scalar(None, pa.binary()))
-    if not _is_whole(found.schema):
-        raise given.refused(
+        raise config.refused("value.literal", str(error), "Give another value.") from None
+    if parsed.schema is None:
+        return InsertHeader(config["header"], None, pa.scalar(None, pa.binary()))
+    if not _is_whole(parsed.schema):
+        raise config.refused(
             "value.literal", "it is an array or map whose items have no common type", "Give items of one type."
         )
-    return InsertHeader(given["header"], found.schema, _scalar(found.value, found.schema))
+    return InsertHeader(config["header"], parsed.schema, _scalar(parsed.value, parsed.schema))
 
 
 def _is_whole(schema: ConnectSchema) -> bool:
-    """Whether the content of all arrays and maps has a schema."""
+    """Return whether the content of all arrays and maps has a schema."""
     inner = {ConnectType.ARRAY: (schema.value_schema,), ConnectType.MAP: (schema.key_schema, schema.value_schema)}
-    return all(one is not None and _is_whole(one) for one in inner.get(schema.type, ()))
+    return all(part is not None and _is_whole(part) for part in inner.get(schema.type, ()))
 
 
 def _scalar(value: Any, schema: ConnectSchema) -> pa.Scalar:
@@ -175,7 +178,7 @@ def _scalar(value: Any, schema: ConnectSchema) -> pa.Scalar:
 
 
 def _for_arrow(value: Any, schema: ConnectSchema) -> Any:
-    """A value whose pairs of maps are tuples."""
+    """Convert the pairs of a value's maps to tuples."""
     if schema.type is ConnectType.MAP and schema.key_schema and schema.value_schema:
         return [(_for_arrow(key, schema.key_schema), _for_arrow(item, schema.value_schema)) for key, item in value]
     if schema.type is ConnectType.ARRAY and schema.value_schema:
@@ -183,17 +186,17 @@ def _for_arrow(value: Any, schema: ConnectSchema) -> Any:
     return str(value) if pa.types.is_string(arrow_type(schema)) and scale_of(schema) is not None else value
 
 
-def header_from(given: Owner, side: Side) -> HeaderFrom:
-    """The transform with its properties.
+def header_from(config: Owner, side: Side) -> HeaderFrom:
+    """Return the transform with its properties.
 
     :raises SettingsError: there are more fields than headers, or fewer.
     """
-    if len(given["fields"]) != len(given["headers"]):
-        raise given.refused("headers", "there are not as many as fields")
-    pairs = tuple(zip(given["fields"], given["headers"], strict=True))
-    return HeaderFrom(side, pairs, given["operation"] == "move", given[WITH_DEFAULT])
+    if len(config["fields"]) != len(config["headers"]):
+        raise config.refused("headers", "there are not as many as fields")
+    pairs = tuple(zip(config["fields"], config["headers"], strict=True))
+    return HeaderFrom(side, pairs, config["operation"] == "move", config[WITH_DEFAULT])
 
 
-def drop_headers(given: Owner) -> DropHeaders:
-    """The transform with its properties."""
-    return DropHeaders(frozenset(given["headers"]))
+def drop_headers(config: Owner) -> DropHeaders:
+    """Return the transform with its properties."""
+    return DropHeaders(frozenset(config["headers"]))

@@ -29,14 +29,14 @@ class HoistField:
     field: str
 
     def apply(self, batch: ConnectBatch) -> Transformed:
-        """A null becomes a struct or map whose field is null."""
-        return changed(batch, self._changed)
+        """Wrap each value; a null becomes a struct or map whose field is null."""
+        return changed(batch, self._change)
 
-    def _changed(self, batch: ConnectBatch, failures: Failures) -> ConnectBatch:
+    def _change(self, batch: ConnectBatch, failures: Failures) -> ConnectBatch:
         column = self.side.of(batch)
-        return self.side.replaced(batch, self._wrapped(column, failures))
+        return self.side.replaced(batch, self._wrap(column, failures))
 
-    def _wrapped(self, column: ConnectColumn, failures: Failures) -> ConnectColumn:
+    def _wrap(self, column: ConnectColumn, failures: Failures) -> ConnectColumn:
         if column.schema is None:
             objects = objects_of(column)
             if objects is not None:
@@ -48,6 +48,6 @@ class HoistField:
         return struct_column(fields, [column.data], ConnectSchema(ConnectType.STRUCT), len(column.data))
 
 
-def hoist_field(given: Owner, side: Side) -> HoistField:
-    """The transform with its properties."""
-    return HoistField(side, given["field"])
+def hoist_field(config: Owner, side: Side) -> HoistField:
+    """Return the transform with its properties."""
+    return HoistField(side, config["field"])

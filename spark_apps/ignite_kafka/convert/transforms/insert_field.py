@@ -66,40 +66,40 @@ class InsertField:
     use_default: bool
 
     def apply(self, batch: ConnectBatch) -> Transformed:
-        """Nulls pass."""
-        return changed_where(batch, present(self.side.of(batch)), self._changed)
+        """Insert the fields; nulls pass."""
+        return changed_where(batch, present(self.side.of(batch)), self._change)
 
-    def _changed(self, batch: ConnectBatch, failures: Failures) -> ConnectBatch:
+    def _change(self, batch: ConnectBatch, failures: Failures) -> ConnectBatch:
         column = self.side.of(batch)
-        made = (
+        result = (
             self._without_schema(column, batch, failures)
             if column.schema is None
             else self._with_schema(column, batch, failures)
         )
-        return self.side.replaced(batch, made)
+        return self.side.replaced(batch, result)
 
     def _with_schema(self, column: ConnectColumn, batch: ConnectBatch, failures: Failures) -> ConnectColumn:
         schema = struct_schema(column, _PURPOSE)
-        fields = [*schema.fields, *(one.field for one in self.insertions)]
+        fields = [*schema.fields, *(insertion.field for insertion in self.insertions)]
         check_names(fields)
         columns = []
-        for number, one in enumerate(schema.fields):
+        for number, field in enumerate(schema.fields):
             values = field_values(column, number, use_default=self.use_default)
-            put(one.name, one.schema, values, failures)
+            put(field.name, field.schema, values, failures)
             columns.append(values)
-        columns += [self._inserted(one, batch) for one in self.insertions]
+        columns += [self._inserted_values(insertion, batch) for insertion in self.insertions]
         return struct_column(fields, columns, basics(schema), len(batch))
 
-    def _inserted(self, one: Insertion, batch: ConnectBatch) -> pa.Array:
-        if one.what == TOPIC:
+    def _inserted_values(self, insertion: Insertion, batch: ConnectBatch) -> pa.Array:
+        if insertion.what == TOPIC:
             return batch.topics
-        if one.what == STATIC:
-            return constant(self.text, one.field.schema, len(batch))
-        if one.what == TIMESTAMP:
+        if insertion.what == STATIC:
+            return constant(self.text, insertion.field.schema, len(batch))
+        if insertion.what == TIMESTAMP:
             return pa.array(batch.times_ms, mask=batch.times_ms == NO_TIME).cast(pa.timestamp("ms", "UTC"))
-        if one.what == PARTITION:
+        if insertion.what == PARTITION:
             return (
-                constant(None, one.field.schema, len(batch))
+                constant(None, insertion.field.schema, len(batch))
                 if batch.position is None
                 else pa.array(batch.position.partitions, pa.int32())
             )
@@ -114,59 +114,59 @@ class InsertField:
         objects = objects_of(column)
         if objects is not None:
             members = dict(objects.members)
-            for one in self.insertions:
-                item = self._tokens(one, batch)
-                members[one.name] = (
-                    pc.coalesce(item, objects.with_members(members).tokens(one.name)) if item.null_count else item
+            for insertion in self.insertions:
+                item = self._tokens(insertion, batch)
+                members[insertion.name] = (
+                    pc.coalesce(item, objects.with_members(members).tokens(insertion.name)) if item.null_count else item
                 )
             return objects.with_members(members).column()
 
         def change(row: int, value: Any) -> dict[str, Any]:
-            made = dict(require_map(value, _PURPOSE))
-            for one in self.insertions:
-                item = self._item(one, batch, row)
+            mapping = dict(require_map(value, _PURPOSE))
+            for insertion in self.insertions:
+                item = self._item(insertion, batch, row)
                 if item is not None:
-                    made[one.name] = item
-            return made
+                    mapping[insertion.name] = item
+            return mapping
 
         return written(row_by_row(parsed(column), change, failures))
 
-    def _tokens(self, one: Insertion, batch: ConnectBatch) -> pa.BinaryArray:
-        """JSON texts of the inserted values, null where nothing is inserted."""
-        values = self._inserted(one, batch)
-        if one.what == STATIC:
+    def _tokens(self, insertion: Insertion, batch: ConnectBatch) -> pa.BinaryArray:
+        """Return JSON texts of the inserted values, null where nothing is inserted."""
+        values = self._inserted_values(insertion, batch)
+        if insertion.what == STATIC:
             return pa.repeat(tokens_of(values.slice(0, 1))[0], len(batch))
-        return tokens_of(values.view(pa.int64()) if one.what == TIMESTAMP else values)
+        return tokens_of(values.view(pa.int64()) if insertion.what == TIMESTAMP else values)
 
-    def _item(self, one: Insertion, batch: ConnectBatch, row: int) -> Any:
-        if one.what == TOPIC:
+    def _item(self, insertion: Insertion, batch: ConnectBatch, row: int) -> Any:
+        if insertion.what == TOPIC:
             return batch.topics[row].as_py()
-        if one.what == STATIC:
+        if insertion.what == STATIC:
             return self.text
-        if one.what == TIMESTAMP:
+        if insertion.what == TIMESTAMP:
             return None if batch.times_ms[row] == NO_TIME else int(batch.times_ms[row])
-        if one.what == PARTITION:
+        if insertion.what == PARTITION:
             return None if batch.position is None else int(batch.position.partitions[row])
         return int(self._offsets(batch)[row])
 
 
-def insert_field(given: Owner, side: Side, *, sink: bool) -> InsertField:
-    """The transform with its properties.
+def insert_field(config: Owner, side: Side, *, sink: bool) -> InsertField:
+    """Return the transform with its properties.
 
     :raises SettingsError: nothing is inserted, a text without its field or a field without its text, or an offset at a
         source.
     """
-    insertions = tuple(_insertion(what, given[what]) for what in _PLACES if given[what] is not None)
+    insertions = tuple(_insertion(what, config[what]) for what in _PLACES if config[what] is not None)
     if not insertions:
-        raise given.refused(STATIC, "no field is inserted", f"Give one of {', '.join(_PLACES)}.")
-    if given[STATIC] is not None and given[STATIC_VALUE] is None:
-        raise given.refused(STATIC_VALUE, f"it is not given, and {STATIC} is")
-    if given[OFFSET] is not None and not sink:
-        raise given.refused(OFFSET, "records of a source have no offset", "Leave it out.")
-    return InsertField(side, insertions, given[STATIC_VALUE], given[WITH_DEFAULT])
+        raise config.refused(STATIC, "no field is inserted", f"Give one of {', '.join(_PLACES)}.")
+    if config[STATIC] is not None and config[STATIC_VALUE] is None:
+        raise config.refused(STATIC_VALUE, f"it is not given, and {STATIC} is")
+    if config[OFFSET] is not None and not sink:
+        raise config.refused(OFFSET, "records of a source have no offset", "Leave it out.")
+    return InsertField(side, insertions, config[STATIC_VALUE], config[WITH_DEFAULT])
 
 
 def _insertion(what: str, text: str) -> Insertion:
-    """A name, with ``!`` behind it for a required field or ``?`` for an optional one."""
+    """Parse a name, with ``!`` behind it for a required field or ``?`` for an optional one."""
     name = text[:-1] if text.endswith(("?", "!")) else text
     return Insertion(what, name, not text.endswith("!"))

@@ -25,7 +25,7 @@ from .json_tokens import bytes_of, text_token
 from .sides import present
 
 _BINARY = pa.binary()
-_NOTHING, _OPEN, _CLOSE, _COMMA = (pa.scalar(one, _BINARY) for one in (b"", b"{", b"}", b","))
+_NOTHING, _OPEN, _CLOSE, _COMMA = (pa.scalar(token, _BINARY) for token in (b"", b"{", b"}", b","))
 
 
 @dataclass(frozen=True)
@@ -53,34 +53,39 @@ class JsonObjects:
     missing: pa.BooleanArray | None = None
 
     def column(self) -> ConnectColumn:
-        """The objects as a column in the representation of this module."""
+        """Return the objects as a column in the representation of this module."""
         if not self.members:
             empty = pa.repeat(pa.scalar(b"{}", _BINARY), self.count)
             return ConnectColumn(
                 empty if self.missing is None else pc.if_else(self.missing, pa.scalar(None, _BINARY), empty), None
             )
-        pairs = [one.texts if isinstance(one, Pairs) else _with_name(name, one) for name, one in self.members.items()]
+        pairs = [
+            member.texts if isinstance(member, Pairs) else _with_name(name, member)
+            for name, member in self.members.items()
+        ]
         return ConnectColumn(pa.StructArray.from_arrays(pairs, list(self.members), mask=self.missing), None)
 
     def with_members(self, members: Mapping[str, pa.BinaryArray | Pairs]) -> JsonObjects:
-        """The same objects with other members."""
+        """Return the same objects with other members."""
         return replace(self, members=members)
 
     def chosen(self, names: Iterable[tuple[str, str]]) -> JsonObjects:
-        """The objects with some of their members alone, each by its name and the new one."""
+        """Return the objects with some of their members alone, each under its new name."""
         return self.with_members({new: self.members[name] if new == name else self.tokens(name) for name, new in names})
 
     def all_have_members(self) -> bool:
-        """Whether no object is empty."""
-        lacking = [(one.texts if isinstance(one, Pairs) else one).is_null() for one in self.members.values()]
+        """Return whether no object is empty."""
+        lacking = [
+            (member.texts if isinstance(member, Pairs) else member).is_null() for member in self.members.values()
+        ]
         return bool(lacking) and not pc.any(functools.reduce(pc.and_, lacking)).as_py()
 
     def tokens(self, name: str) -> pa.BinaryArray:
-        """The texts of a member's values, null for each object that lacks it."""
-        found = self.members.get(name)
-        if found is None:
+        """Return the texts of a member's values, null for each object that lacks it."""
+        member = self.members.get(name)
+        if member is None:
             return pa.nulls(self.count, _BINARY)
-        return _without_name(name, found.texts) if isinstance(found, Pairs) else found
+        return _without_name(name, member.texts) if isinstance(member, Pairs) else member
 
 
 def _with_name(name: str, tokens: pa.BinaryArray) -> pa.BinaryArray:
@@ -94,54 +99,57 @@ def _without_name(name: str, pairs: pa.BinaryArray) -> pa.BinaryArray:
 
 
 def objects_of(column: ConnectColumn) -> JsonObjects | None:
-    """The objects of a column without a schema.
+    """Return the objects of a column without a schema.
 
     None if a value is not an object or does not fit :func:`~.json_split.split`.
     """
     data = column.data
     if is_split(column):
-        members = {one.name: Pairs(data.field(number)) for number, one in enumerate(data.type)}
+        members = {field.name: Pairs(data.field(number)) for number, field in enumerate(data.type)}
         return JsonObjects(len(data), members, null_mask(data))
-    there = present(column)
-    if not pa.types.is_binary(data.type) or not there.any():
+    is_present = present(column)
+    if not pa.types.is_binary(data.type) or not is_present.any():
         return None
-    found = split(data if there.all() else data.filter(pa.array(there)))
-    if not found.fit.all():
+    parts = split(data if is_present.all() else data.filter(pa.array(is_present)))
+    if not parts.fit.all():
         return None
-    if there.all():
-        return split_objects(len(data), found)
-    places = pa.array(np.maximum(np.cumsum(there) - 1, 0), mask=~there)
-    members = {name: Pairs(pairs.take(places)) for name, pairs in found.members.items()}
-    return JsonObjects(len(data), members, pa.array(~there))
+    if is_present.all():
+        return split_objects(len(data), parts)
+    places = pa.array(np.maximum(np.cumsum(is_present) - 1, 0), mask=~is_present)
+    members = {name: Pairs(pairs.take(places)) for name, pairs in parts.members.items()}
+    return JsonObjects(len(data), members, pa.array(~is_present))
 
 
-def split_objects(count: int, found: Split) -> JsonObjects:
+def split_objects(count: int, parts: Split) -> JsonObjects:
     """Convert the result of :func:`~.json_split.split` to objects; every text must fit."""
-    return JsonObjects(count, {name: Pairs(pairs) for name, pairs in found.members.items()})
+    return JsonObjects(count, {name: Pairs(pairs) for name, pairs in parts.members.items()})
 
 
 def is_split(column: ConnectColumn) -> bool:
-    """Whether a column has no schema and is in the representation of this module."""
+    """Return whether a column has no schema and is in the representation of this module."""
     return column.schema is None and pa.types.is_struct(column.data.type) and column.data.type.num_fields > 0
 
 
 def joined(column: ConnectColumn) -> ConnectColumn:
-    """The column, with values without a schema as whole texts."""
+    """Return the column, with values without a schema as whole texts."""
     if not is_split(column):
         return column
     data = column.data
     pairs = [data.field(number) for number in range(data.type.num_fields)]
-    if any(one.null_count for one in pairs):  # pyarrow 26 would lose a row of only nulls, so the bracket is joined too
+    if any(pair.null_count for pair in pairs):
+        # pyarrow 26 would lose a row of only nulls, so the bracket is joined too
         begun = pc.binary_join_element_wise(_OPEN, *pairs, _COMMA, null_handling="skip")
         begun = pc.replace_substring(begun, "{,", "{", max_replacements=1)
-        made = pc.binary_join_element_wise(begun, _CLOSE, _NOTHING)
+        objects = pc.binary_join_element_wise(begun, _CLOSE, _NOTHING)
     else:
-        made = pc.binary_join_element_wise(_OPEN, pc.binary_join_element_wise(*pairs, _COMMA), _CLOSE, _NOTHING)
-    return ConnectColumn(pc.if_else(data.is_valid(), made, pa.scalar(None, _BINARY)) if data.null_count else made, None)
+        objects = pc.binary_join_element_wise(_OPEN, pc.binary_join_element_wise(*pairs, _COMMA), _CLOSE, _NOTHING)
+    return ConnectColumn(
+        pc.if_else(data.is_valid(), objects, pa.scalar(None, _BINARY)) if data.null_count else objects, None
+    )
 
 
 def joined_sides(batch: ConnectBatch) -> ConnectBatch:
-    """The batch, with keys and values without a schema as whole texts."""
+    """Return the batch, with keys and values without a schema as whole texts."""
     if not is_split(batch.key) and not is_split(batch.value):
         return batch
     return replace(batch, key=joined(batch.key), value=joined(batch.value))

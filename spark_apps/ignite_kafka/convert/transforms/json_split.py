@@ -70,7 +70,7 @@ def split(texts: pa.BinaryArray) -> Split:
 
 
 def _is_utf8(texts: pa.BinaryArray) -> bool:
-    """False if a text contains half of a surrogate pair."""
+    """Return False if a text contains half of a surrogate pair."""
     try:
         texts.cast(pa.string())
     except pa.ArrowInvalid:
@@ -79,7 +79,7 @@ def _is_utf8(texts: pa.BinaryArray) -> bool:
 
 
 def _block(texts: pa.BinaryArray) -> tuple[Bytes, Places]:
-    """The bytes of texts without blanks around names and values, and N + 1 offsets of the texts. No text is null."""
+    """Return the bytes of texts without blanks around names and values, and N + 1 offsets; no text is null."""
     offsets, block = bytes_of(texts)
     blank = np.flatnonzero(block <= _SPACE)
     if not blank.size:
@@ -96,17 +96,17 @@ def _block(texts: pa.BinaryArray) -> tuple[Bytes, Places]:
 
 
 def _in_texts(block: Bytes, places: Places) -> Mask:
-    """Mask of places within quotes."""
+    """Mark the places within quotes."""
     quotes = np.flatnonzero(block == _QUOTE)
     behind = quotes[block[np.maximum(quotes - 1, 0)] == _BACKSLASH]
     if behind.size:
-        quotes = np.setdiff1d(quotes, behind[_escaped(block, behind)], assume_unique=True)
+        quotes = np.setdiff1d(quotes, behind[_mark_escaped(block, behind)], assume_unique=True)
     inside: Mask = np.searchsorted(quotes, places) % 2 == 1
     return inside
 
 
-def _escaped(block: Bytes, places: Places) -> Mask:
-    """Mask of places after an odd number of backslashes."""
+def _mark_escaped(block: Bytes, places: Places) -> Mask:
+    """Mark the places after an odd number of backslashes."""
     backslashes = np.flatnonzero(block == _BACKSLASH)
     begins = np.diff(backslashes, prepend=-2) != 1
     order = np.arange(backslashes.size)
@@ -128,7 +128,7 @@ class _Objects:
         self._count = offsets.size - 1
 
     def members(self) -> tuple[Mask, dict[str, pa.BinaryArray]]:
-        """N flags: whether the text seems to fit; and the members if all texts fit."""
+        """Return N flags, whether the text seems to fit, and the members if all texts fit."""
         block = self._block
         right = self._are_flat()
         if not right.all():
@@ -140,16 +140,16 @@ class _Objects:
             return right, {}
         size = int(first[1])
         if ends.size == size * self._count and (np.diff(first) == size).all():
-            found = self._of_one_shape(ends.reshape(self._count, size))
-            if found is not None:
-                return right, found
+            columns = self._of_one_shape(ends.reshape(self._count, size))
+            if columns is not None:
+                return right, columns
         return self._of_names(ends, np.repeat(np.arange(self._count), np.diff(first)))
 
     def _rows_of(self, places: Places) -> RowIndex:
         return np.searchsorted(self._offsets, places, "right") - 1
 
     def _are_flat(self) -> Mask:
-        """N flags: whether the text is an object without another opening bracket outside of quotes."""
+        """Return N flags: whether the text is an object without another opening bracket outside of quotes."""
         block = self._block
         starts = self._offsets[:-1]
         right: Mask = block[starts] == _OPEN
@@ -160,7 +160,7 @@ class _Objects:
         return right
 
     def _unclear(self, ends: Places) -> Mask:
-        """Mask of ends that may not end a name, or whose value is -0."""
+        """Mark ends that may not end a name or have the value -0."""
         block = self._block
         last = self._block.size - 1
         unclear: Mask = _BEFORE_TEXT[block[ends - 1]]
@@ -171,7 +171,7 @@ class _Objects:
         return unclear
 
     def _of_one_shape(self, ends: Places) -> dict[str, pa.BinaryArray] | None:
-        """The members if all texts have the members of the first text in the same order, else None.
+        """Return the members if all texts have those of the first text in the same order, else None.
 
         :param ends: N rows with the places of the quotes that end names.
         """
@@ -191,7 +191,7 @@ class _Objects:
         return {name.decode(): pieces(self._block, starts[at], stops[at]) for at, name in enumerate(names)}
 
     def _are(self, ends: Places, texts: Sequence[bytes]) -> bool:
-        """Whether each of N rows has these texts directly before its places."""
+        """Return whether each of N rows has these texts directly before its places."""
         padded = np.concatenate([np.zeros(_WORD, np.uint8), self._block])
         # the eight bytes before each place
         words = np.ndarray((padded.size - _WORD + 1,), "<u8", padded.data, strides=(1,))
@@ -199,13 +199,13 @@ class _Objects:
             columns = [number for number, text in enumerate(texts) if len(text) > done]
             parts = [texts[number][: len(texts[number]) - done][-_WORD:] for number in columns]
             places = (ends if len(columns) == len(texts) else ends[:, columns]) - done
-            found = words[places] >> np.array([8 * (_WORD - len(part)) for part in parts], np.uint64)
-            if (found != np.array([int.from_bytes(part, "little") for part in parts], np.uint64)).any():
+            actual = words[places] >> np.array([8 * (_WORD - len(part)) for part in parts], np.uint64)
+            if (actual != np.array([int.from_bytes(part, "little") for part in parts], np.uint64)).any():
                 return False
         return True
 
     def _of_names(self, ends: Places, row: RowIndex) -> tuple[Mask, dict[str, pa.BinaryArray]]:
-        """N flags, and the members of texts that have different members.
+        """Return N flags, and the members of texts with different members.
 
         :param ends: M places of the quotes that end names. :param row: the text of each of the M places.
         """
@@ -236,20 +236,21 @@ class _Objects:
         stops = starts.copy()
         starts[rank, row], stops[rank, row] = begins, behind
         return right, {
-            names[one].decode(): pieces(self._block, starts[at], stops[at]) for at, one in enumerate(order.tolist())
+            names[name_number].decode(): pieces(self._block, starts[at], stops[at])
+            for at, name_number in enumerate(order.tolist())
         }
 
 
 def _is_plain(name: bytes) -> bool:
-    """Whether Jackson writes a name unescaped."""
+    """Return whether Jackson writes a name unescaped."""
     return text_token(name.decode()) == b'"' + name + b'"'
 
 
 def _order(names: Sequence[bytes], number: RowIndex, row: RowIndex) -> RowIndex:
-    """The numbers of names in an order that agrees with all texts, if there is one; else in their own order."""
+    """Return the numbers of names in an order that agrees with all texts, if there is one; else in their own order."""
     same = row[1:] == row[:-1]
     pairs = np.unique(number[:-1][same] * len(names) + number[1:][same])
-    before: dict[int, set[int]] = {one: set() for one in range(len(names))}
+    before: dict[int, set[int]] = {at: set() for at in range(len(names))}
     for pair in pairs.tolist():
         before[pair % len(names)].add(pair // len(names))
     try:
@@ -261,7 +262,7 @@ def _order(names: Sequence[bytes], number: RowIndex, row: RowIndex) -> RowIndex:
 def pieces(
     block: Bytes, begins: Places | Int32Array, ends: Places | Int32Array, *, missing: bool = True
 ) -> pa.BinaryArray:
-    """N texts between ascending pairs of places.
+    """Cut N texts between ascending pairs of places.
 
     :param missing: an empty piece becomes null.
     """

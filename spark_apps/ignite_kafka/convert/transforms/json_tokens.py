@@ -64,36 +64,36 @@ for _letter, _kind in (
 
 
 def kinds(tokens: pa.BinaryArray) -> npt.NDArray[np.uint8]:
-    """N kinds (:class:`Kind`) of texts without surrounding blanks."""
-    found = np.zeros(len(tokens), np.uint8)
+    """Return N kinds (:class:`Kind`) of texts without surrounding blanks."""
+    codes = np.zeros(len(tokens), np.uint8)
     offsets, block = bytes_of(tokens)
-    there = np.flatnonzero(offsets[1:] > offsets[:-1])
-    if there.size:
-        found[there] = _FIRST[block[offsets[there]]]
+    nonempty = np.flatnonzero(offsets[1:] > offsets[:-1])
+    if nonempty.size:
+        codes[nonempty] = _FIRST[block[offsets[nonempty]]]
     if tokens.null_count:
-        found[np.asarray(tokens.is_null())] = Kind.NULL
-    numbers = np.flatnonzero(found == Kind.LONG)
+        codes[np.asarray(tokens.is_null())] = Kind.NULL
+    numbers = np.flatnonzero(codes == Kind.LONG)
     if numbers.size:
-        offsets, block = bytes_of(_taken(tokens, numbers))
+        offsets, block = bytes_of(_take_rows(tokens, numbers))
         marks = np.flatnonzero((block == _POINT) | (block | _LOWER == _EXPONENT))
-        found[numbers[np.searchsorted(offsets, marks, "right") - 1]] = Kind.DOUBLE
-    return found
+        codes[numbers[np.searchsorted(offsets, marks, "right") - 1]] = Kind.DOUBLE
+    return codes
 
 
 def bytes_of(tokens: pa.Array) -> tuple[Int64Array, npt.NDArray[np.uint8]]:
-    """N + 1 offsets of the texts in their bytes, and the bytes."""
+    """Return N + 1 offsets of the texts in their bytes, and the bytes."""
     offsets = offsets_of(tokens).astype(np.int64)
     return offsets - offsets[0], data_of(tokens)
 
 
 def by_kind(tokens: pa.BinaryArray) -> list[tuple[Kind, RowIndex]]:
-    """The rows (int64, ascending) of each kind that occurs."""
-    found = kinds(tokens)
-    return [(Kind(one), np.flatnonzero(found == one)) for one in np.unique(found).tolist()]
+    """Return the rows (int64, ascending) of each kind that occurs."""
+    codes = kinds(tokens)
+    return [(Kind(code), np.flatnonzero(codes == code)) for code in np.unique(codes).tolist()]
 
 
 def longs(tokens: pa.BinaryArray) -> pa.Int64Array:
-    """The values of integers; the low 64 bits of larger ones, as JsonConverter reads them."""
+    """Return the values of integers; the low 64 bits of larger ones, as JsonConverter reads them."""
     try:
         return tokens.view(pa.string()).cast(pa.int64())
     except pa.ArrowInvalid:
@@ -101,7 +101,7 @@ def longs(tokens: pa.BinaryArray) -> pa.Int64Array:
 
 
 def doubles(tokens: pa.BinaryArray) -> pa.DoubleArray:
-    """The values of numbers with a fraction or an exponent."""
+    """Return the values of numbers with a fraction or an exponent."""
     try:
         return tokens.view(pa.string()).cast(pa.float64())
     except pa.ArrowInvalid:
@@ -109,21 +109,21 @@ def doubles(tokens: pa.BinaryArray) -> pa.DoubleArray:
 
 
 def texts(tokens: pa.BinaryArray) -> pa.StringArray:
-    """The values of JSON strings."""
+    """Return the values of JSON strings."""
     if not (bytes_of(tokens)[1] == _BACKSLASH).any():
         return pc.ascii_trim(tokens.cast(pa.string()), '"')
     return pa.array([json.loads(token) for token in tokens.to_pylist()], pa.string())
 
 
 def booleans(tokens: pa.BinaryArray) -> pa.BooleanArray:
-    """The values of true and false."""
+    """Return the values of true and false."""
     return pc.equal(tokens, pa.scalar(b"true", _BINARY))
 
 
 def tokens_of(values: pa.Array) -> pa.BinaryArray:
-    """JSON texts of booleans, numbers or strings, as Jackson writes them; null for null."""
+    """Return JSON texts of booleans, numbers or strings, as Jackson writes them; null for null."""
     if pa.types.is_string(values.type):
-        return _quoted(values)
+        return _quote(values)
     if pa.types.is_boolean(values.type):
         return pc.if_else(values, pa.scalar(b"true", _BINARY), pa.scalar(b"false", _BINARY))
     if not pa.types.is_floating(values.type):
@@ -132,36 +132,36 @@ def tokens_of(values: pa.Array) -> pa.BinaryArray:
     if pc.all(pc.is_finite(values)).as_py():
         return written.cast(_BINARY)
     special = pc.is_in(written, value_set=pa.array(_NO_NUMBERS))
-    return pc.if_else(special, _quoted(written), written.cast(_BINARY))
+    return pc.if_else(special, _quote(written), written.cast(_BINARY))
 
 
-def _quoted(values: pa.StringArray) -> pa.BinaryArray:
-    made = pc.binary_join_element_wise(_QUOTE, values.cast(_BINARY), _QUOTE, _NOTHING)
+def _quote(values: pa.StringArray) -> pa.BinaryArray:
+    quoted = pc.binary_join_element_wise(_QUOTE, values.cast(_BINARY), _QUOTE, _NOTHING)
     if not _IS_SPECIAL[bytes_of(values)[1]].any():
-        return made
+        return quoted
     special = np.asarray(pc.fill_null(pc.match_substring_regex(values, _SPECIAL), False))
-    found = [text_token(text) for text in values.filter(pa.array(special)).to_pylist()]
-    return pc.replace_with_mask(made, pa.array(special), pa.array(found, _BINARY))
+    escaped = [text_token(text) for text in values.filter(pa.array(special)).to_pylist()]
+    return pc.replace_with_mask(quoted, pa.array(special), pa.array(escaped, _BINARY))
 
 
 def text_token(text: str) -> bytes:
-    """The JSON text of a string, as Jackson writes it."""
+    """Return the JSON text of a string, as Jackson writes it."""
     return escape(encode_basestring(text).encode("utf-8", "surrogatepass"))
 
 
 def with_nulls(tokens: pa.BinaryArray) -> pa.BinaryArray:
-    """The texts, with the text ``null`` for missing ones."""
+    """Return the texts, with the text ``null`` for missing ones."""
     return tokens.fill_null(NULL) if tokens.null_count else tokens
 
 
 def without_nulls(tokens: pa.BinaryArray) -> pa.BinaryArray:
-    """The texts, with null for the text ``null``."""
+    """Return the texts, with null for the text ``null``."""
     null = pc.equal(tokens, NULL)
     return pc.if_else(null, pa.scalar(None, _BINARY), tokens) if pc.any(null).as_py() else tokens
 
 
 def gathered(parts: list[tuple[RowIndex, pa.BinaryArray]], count: int) -> pa.BinaryArray:
-    """N texts in the order of rows, from parts that together have all N rows."""
+    """Return N texts in the order of rows, from parts that together have all N rows."""
     if len(parts) == 1:
         return parts[0][1]
     order = np.concatenate([rows for rows, _ in parts]) if parts else np.zeros(0, np.int64)
@@ -171,16 +171,16 @@ def gathered(parts: list[tuple[RowIndex, pa.BinaryArray]], count: int) -> pa.Bin
     return every.take(pa.array(places))
 
 
-def _taken(tokens: pa.BinaryArray, rows: RowIndex) -> pa.BinaryArray:
+def _take_rows(tokens: pa.BinaryArray, rows: RowIndex) -> pa.BinaryArray:
     return tokens if rows.size == len(tokens) else tokens.take(pa.array(rows))
 
 
 def changed_by_kind(tokens: pa.BinaryArray, change: ChangeTokens, failures: Failures) -> pa.BinaryArray:
-    """The texts after a change, which is called once for each kind, with the texts of that kind."""
+    """Change the texts kind by kind: `change` is called once for each kind, with the texts of that kind."""
     parts = []
     for kind, rows in by_kind(tokens):
-        found = _taken(tokens, rows)
+        kind_tokens = _take_rows(tokens, rows)
         refused = Failures(rows.size)
-        parts.append((rows, change(kind, found, refused)))
+        parts.append((rows, change(kind, kind_tokens, refused)))
         failures.add_of(refused, rows)
     return gathered(parts, len(tokens))

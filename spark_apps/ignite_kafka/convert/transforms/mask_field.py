@@ -46,7 +46,7 @@ class MaskField:
     use_default: bool
 
     def apply(self, batch: ConnectBatch) -> Transformed:
-        """A null has no fields, and fails."""
+        """Mask the fields; a null has no fields, and fails."""
         return changed(batch, side_change(self.side, self._with_schema, self._without_schema))
 
     def _with_schema(self, column: ConnectColumn, failures: Failures) -> ConnectColumn:
@@ -56,65 +56,65 @@ class MaskField:
             return column
         schema = struct_schema(column, _PURPOSE)
         columns = []
-        for number, one in enumerate(schema.fields):
+        for number, field in enumerate(schema.fields):
             values = field_values(column, number, use_default=self.use_default)
-            if one.name in self.fields:
-                values = self._masked_column(values, one.schema, failures)
+            if field.name in self.fields:
+                values = self._mask_column(values, field.schema, failures)
             else:
-                put(one.name, one.schema, values, failures)
+                put(field.name, field.schema, values, failures)
             columns.append(values)
         return struct_column(schema.fields, columns, schema, len(column.data))
 
-    def _masked_column(self, values: pa.Array, schema: ConnectSchema, failures: Failures) -> pa.Array:
-        there = np.asarray(values.is_valid())
-        if not there.any():
+    def _mask_column(self, values: pa.Array, schema: ConnectSchema, failures: Failures) -> pa.Array:
+        is_valid = np.asarray(values.is_valid())
+        if not is_valid.any():
             return values
         name = java_class(schema)
         try:
             mask = self._mask(name)
         except Thrown as error:
-            failures.add(there, error.reason, error.exception)
+            failures.add(is_valid, error.reason, error.exception)
             return values
         if name in _CONTAINERS:
             mask = []
         if name == "java.math.BigDecimal":
-            return _decimals(Decimal(mask), there, values.type)
+            return _decimals(Decimal(mask), is_valid, values.type)
         kind = arrow_type(schema)
         if pa.types.is_float32(kind):
             with np.errstate(over="ignore"):
                 mask = float(np.float32(mask))
-        return pa.array([mask, None], kind).take(pa.array(np.where(there, 0, 1)))
+        return pa.array([mask, None], kind).take(pa.array(np.where(is_valid, 0, 1)))
 
     def _without_schema(self, column: ConnectColumn, failures: Failures) -> ConnectColumn:
         objects = objects_of(column)
         if objects is not None and objects.missing is None:
-            masked = {name: self._masked_tokens(objects.tokens(name), failures) for name in in_hash_order(self.fields)}
+            masked = {name: self._mask_tokens(objects.tokens(name), failures) for name in in_hash_order(self.fields)}
             return objects.with_members({**objects.members, **masked}).column()
 
         def change(_: int, value: Any) -> dict[str, Any]:
-            made = dict(require_map(value, _PURPOSE))
+            mapping = dict(require_map(value, _PURPOSE))
             for name in in_hash_order(self.fields):
-                item = made.get(name)
-                made[name] = None if item is None else self._mask(class_of(item))
-            return made
+                item = mapping.get(name)
+                mapping[name] = None if item is None else self._mask(class_of(item))
+            return mapping
 
         return written(row_by_row(parsed(column), change, failures))
 
-    def _masked_tokens(self, tokens: pa.BinaryArray, failures: Failures) -> pa.BinaryArray:
-        """JSON texts that replace a member's texts; null for a missing one."""
+    def _mask_tokens(self, tokens: pa.BinaryArray, failures: Failures) -> pa.BinaryArray:
+        """Return JSON texts that replace a member's texts; null for a missing one."""
 
-        def change(kind: Kind, found: pa.BinaryArray, refused: Failures) -> pa.BinaryArray:
+        def change(kind: Kind, kind_tokens: pa.BinaryArray, refused: Failures) -> pa.BinaryArray:
             mask = None
             try:
                 mask = None if kind is Kind.NULL else self._mask(JAVA_CLASSES[kind])
             except Thrown as error:
                 refused.add_all(error)
-            return pa.repeat(pa.scalar(value_text(mask), pa.binary()), len(found))
+            return pa.repeat(pa.scalar(value_text(mask), pa.binary()), len(kind_tokens))
 
         return changed_by_kind(tokens, change, failures)
 
     def _mask(self, name: str) -> Any:
-        """The value that hides one of a Java class.
+        """Return the value that hides values of a Java class.
 
         :raises Thrown: there is none.
         """
@@ -132,17 +132,17 @@ def _replacement(text: str, name: str) -> Any:
         return text
     if name not in _BITS and name not in _FLOATS and name != "java.math.BigDecimal":
         raise Thrown(f"Cannot mask value of type class {name} with custom replacement.")
-    found = _decimal(text)
-    if found is None:
+    number = _decimal(text)
+    if number is None:
         kind = "number" if name == "java.math.BigDecimal" else "a number"
         raise Thrown(f"Unable to convert {text} (class java.lang.String) to {kind}")
     if name in _BITS:
-        return wrapped(int(found), _BITS[name])
-    return found if name not in _FLOATS else float(found)
+        return wrapped(int(number), _BITS[name])
+    return number if name not in _FLOATS else float(number)
 
 
 def _decimal(text: str) -> Decimal | None:
-    """``new BigDecimal``: no blanks, underscores or names."""
+    """Parse a number as ``new BigDecimal`` does: no blanks, underscores or names."""
     if not text or text.strip() != text or "_" in text or text.lstrip("+-")[:1].isalpha():
         return None
     try:
@@ -151,14 +151,14 @@ def _decimal(text: str) -> Decimal | None:
         return None
 
 
-def _decimals(mask: Decimal, there: Any, kind: pa.DataType) -> pa.Array:
-    """The decimal where there is a value; as text if the column's type has another scale."""
-    places = pa.array(np.where(there, 0, 1))
+def _decimals(mask: Decimal, is_valid: Any, kind: pa.DataType) -> pa.Array:
+    """Return the decimal where there is a value; as text if the column's type has another scale."""
+    places = pa.array(np.where(is_valid, 0, 1))
     if pa.types.is_decimal(kind) and -int(mask.as_tuple().exponent) == kind.scale:
         return pa.array([mask, None], kind).take(places)
     return pa.array([str(mask), None], pa.string()).take(places)
 
 
-def mask_field(given: Owner, side: Side) -> MaskField:
-    """The transform with its properties."""
-    return MaskField(side, frozenset(given["fields"]), given["replacement"], given[WITH_DEFAULT])
+def mask_field(config: Owner, side: Side) -> MaskField:
+    """Return the transform with its properties."""
+    return MaskField(side, frozenset(config["fields"]), config["replacement"], config[WITH_DEFAULT])

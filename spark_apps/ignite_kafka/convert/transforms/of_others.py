@@ -1,4 +1,4 @@
-"""What to do instead of transforms that Kafka does not have, and instead of properties that it had."""
+"""Advice for transforms unknown to Kafka, and for properties that it once had."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _RENAMED: Mapping[str, str] = {"blacklist": "exclude", "whitelist": "include"}
 
 
 def way_out(class_name: str) -> str:
-    """What to do instead of a class of another package; empty for a name of none."""
+    """Return the advice for a class of another package; empty for a name without a package."""
     if "." not in class_name:
         return ""
     return _WAYS.get(class_name.partition("$")[0], _OWN)
 
 
-def new_name(name: str, known: Mapping[str, object]) -> str:
-    """How to write a property under the name that it had before Kafka 4; empty if it is none."""
+def new_name(name: str, classes: Mapping[str, object]) -> str:
+    """Return the advice for a property renamed in Kafka 4; empty for another one."""
     renamed = _RENAMED.get(name)
-    return f"Write {renamed}: Kafka 4 has no {name} any more." if renamed in known else ""
+    return f"Write {renamed}: Kafka 4 has no {name} any more." if renamed in classes else ""

@@ -59,7 +59,7 @@ _PLAIN = {
 
 
 def own_transform(name: str, properties: Mapping[str, str]) -> OwnTransform:
-    """The transform of a function.
+    """Make the transform of a function.
 
     :param name: ``package.module:function``.
     :raises SettingsError: there is no such module or function, the function is not marked, or it does not take these
@@ -95,21 +95,22 @@ class OwnTransform:
         batch = joined_sides(batch)
         beat()
         try:
-            found = self._function(_arguments(batch), **self._properties)
-        except Exception as error:  # noqa: BLE001  # whatever foreign code raises is the record's error, as in Kafka Connect
+            returned = self._function(_arguments(batch), **self._properties)
+        # whatever foreign code raises is the record's error, as in Kafka Connect
+        except Exception as error:  # noqa: BLE001
             if len(batch) == 1:
-                return _refused(batch, error)
+                return _refuse(batch, error)
             half = len(batch) // 2
             parts = [self.apply(_rows_of(batch, np.arange(*span))) for span in ((0, half), (half, len(batch)))]
             return Transformed(parts[0].batches + parts[1].batches, parts[0].bad + parts[1].bad)
         try:
-            made = _result(batch, found)
+            result = _result(batch, returned)
         except (TypeError, ValueError, NotImplementedError) as error:  # Arrow's own are among them
-            return _refused(batch, error)
-        return Transformed((made,) if len(made) else ())
+            return _refuse(batch, error)
+        return Transformed((result,) if len(result) else ())
 
 
-def _refused(batch: ConnectBatch, error: Exception) -> Transformed:
+def _refuse(batch: ConnectBatch, error: Exception) -> Transformed:
     name = f"{type(error).__module__}.{type(error).__qualname__}"
     return Transformed((), tuple(BadRow(row, name, str(error)) for row in batch.rows.tolist()))
 
@@ -118,7 +119,9 @@ def _arguments(batch: ConnectBatch) -> pa.RecordBatch:
     fields = [pa.field(header.name, header.column.data.type) for header in batch.headers]
     nothing = pa.array([{}] * len(batch), pa.struct([]))
     headers = (
-        pa.StructArray.from_arrays([one.column.data for one in batch.headers], fields=fields) if fields else nothing
+        pa.StructArray.from_arrays([own_header.column.data for own_header in batch.headers], fields=fields)
+        if fields
+        else nothing
     )
     times = pa.array(batch.times_ms, mask=batch.times_ms == NO_TIME)
     return pa.RecordBatch.from_arrays(
@@ -126,16 +129,16 @@ def _arguments(batch: ConnectBatch) -> pa.RecordBatch:
     )
 
 
-def _result(batch: ConnectBatch, found: Any) -> ConnectBatch:
-    if not isinstance(found, pa.RecordBatch | pa.Table):
-        raise TypeError(f"the function returned {type(found).__name__}, which is no pyarrow.RecordBatch")
-    columns = {name: _whole(found.column(name)) for name in found.schema.names}
+def _result(batch: ConnectBatch, returned: Any) -> ConnectBatch:
+    if not isinstance(returned, pa.RecordBatch | pa.Table):
+        raise TypeError(f"the function returned {type(returned).__name__}, which is no pyarrow.RecordBatch")
+    columns = {name: _whole(returned.column(name)) for name in returned.schema.names}
     if unknown := [name for name in columns if name not in _COLUMNS]:
         raise ValueError(f"the function returned column {unknown[0]!r}: the columns are {', '.join(_COLUMNS)}")
     rows = np.asarray(columns[ROW].cast(pa.int64())) if ROW in columns else batch.rows
-    if len(rows) != found.num_rows:
+    if len(rows) != returned.num_rows:
         raise ValueError(
-            f"the function returned {found.num_rows} of {len(batch)} records without column {ROW}, which says which "
+            f"the function returned {returned.num_rows} of {len(batch)} records without column {ROW}, which says which "
             "they are"
         )
     places = np.searchsorted(batch.rows, rows).clip(0, len(batch) - 1)
@@ -143,32 +146,32 @@ def _result(batch: ConnectBatch, found: Any) -> ConnectBatch:
         raise ValueError(f"the function returned a {ROW} twice, or one that it did not get")
     order = np.argsort(rows)
     kept = _rows_of(batch, places[order])
-    given = {name: column.take(pa.array(order)) for name, column in columns.items()}
+    ordered = {name: column.take(pa.array(order)) for name, column in columns.items()}
     headers = kept.headers
-    if HEADERS in given:
-        headers = _headers(given[HEADERS], kept.headers)
+    if HEADERS in ordered:
+        headers = _headers(ordered[HEADERS], kept.headers)
     return replace(
         kept,
-        key=_column(given[KEY], kept.key) if KEY in given else kept.key,
-        value=_column(given[VALUE], kept.value) if VALUE in given else kept.value,
-        topics=given[TOPIC].cast(pa.string()) if TOPIC in given else kept.topics,
-        times_ms=np.asarray(given[TIMESTAMP].cast(pa.int64()).fill_null(NO_TIME))
-        if TIMESTAMP in given
+        key=_column(ordered[KEY], kept.key) if KEY in ordered else kept.key,
+        value=_column(ordered[VALUE], kept.value) if VALUE in ordered else kept.value,
+        topics=ordered[TOPIC].cast(pa.string()) if TOPIC in ordered else kept.topics,
+        times_ms=np.asarray(ordered[TIMESTAMP].cast(pa.int64()).fill_null(NO_TIME))
+        if TIMESTAMP in ordered
         else kept.times_ms,
         headers=headers,
     )
 
 
 def _headers(column: pa.Array, before: tuple[Header, ...]) -> tuple[Header, ...]:
-    known = {one.name: one.column for one in before}
+    column_of = {header.name: header.column for header in before}
     return tuple(
-        Header(field.name, _column(array, known.get(field.name, ConnectColumn(pa.nulls(0), None))))
+        Header(field.name, _column(array, column_of.get(field.name, ConnectColumn(pa.nulls(0), None))))
         for field, array in zip(column.type, column.flatten(), strict=True)
     )
 
 
 def _column(data: pa.Array, before: ConnectColumn) -> ConnectColumn:
-    """A returned column with its schema: the one it had, or by its Arrow type."""
+    """Return a returned column with its schema: the one before, or one by its Arrow type."""
     if data.type == before.data.type:
         return ConnectColumn(data, before.schema)
     if pa.types.is_null(data.type):
@@ -182,8 +185,8 @@ def _schema(kind: pa.DataType, before: ConnectSchema | None) -> ConnectSchema:
         return before
     if kind in _PLAIN:
         return ConnectSchema(_PLAIN[kind], True)
-    known = pa.types
-    if known.is_struct(kind):
+    types = pa.types
+    if types.is_struct(kind):
         was = before if before is not None and before.type is ConnectType.STRUCT else None
         fields = []
         for field in kind:
@@ -191,17 +194,17 @@ def _schema(kind: pa.DataType, before: ConnectSchema | None) -> ConnectSchema:
             fields.append(ConnectField(field.name, _schema(field.type, None if own is None else own.schema)))
         name, version = (None, None) if was is None else (was.name, was.version)
         return ConnectSchema(ConnectType.STRUCT, True, name, version, fields=tuple(fields))
-    if known.is_map(kind):
+    if types.is_map(kind):
         return ConnectSchema(
             ConnectType.MAP, True, key_schema=_schema(kind.key_type, None), value_schema=_schema(kind.item_type, None)
         )
-    if known.is_list(kind) or known.is_large_list(kind):
+    if types.is_list(kind) or types.is_large_list(kind):
         return ConnectSchema(ConnectType.ARRAY, True, value_schema=_schema(kind.value_type, None))
-    if known.is_decimal(kind):
+    if types.is_decimal(kind):
         return decimal(kind.scale, optional=True)
-    for is_kind, made in ((known.is_date, date), (known.is_time, time), (known.is_timestamp, timestamp)):
+    for is_kind, schema_of in ((types.is_date, date), (types.is_time, time), (types.is_timestamp, timestamp)):
         if is_kind(kind):
-            return made(optional=True)
+            return schema_of(optional=True)
     raise TypeError(f"the function returned a column of Arrow type {kind}, which Kafka Connect has no schema for")
 
 
@@ -214,13 +217,13 @@ def _rows_of(batch: ConnectBatch, places: np.ndarray) -> ConnectBatch:
         return batch
     index = pa.array(places)
 
-    def taken(column: ConnectColumn) -> ConnectColumn:
+    def take(column: ConnectColumn) -> ConnectColumn:
         return ConnectColumn(pc.take(column.data, index), column.schema)
 
     position = batch.position
     if position is not None:
         position = replace(position, partitions=position.partitions[places], offsets=position.offsets[places])
     return ConnectBatch(
-        batch.rows[places], taken(batch.key), taken(batch.value), batch.topics.take(index), batch.times_ms[places],
-        tuple(replace(one, column=taken(one.column)) for one in batch.headers), position,
+        batch.rows[places], take(batch.key), take(batch.value), batch.topics.take(index), batch.times_ms[places],
+        tuple(replace(header, column=take(header.column)) for header in batch.headers), position,
     )  # fmt: skip

@@ -27,13 +27,13 @@ class TopicNameMatches:
     pattern: str
 
     def test(self, batch: ConnectBatch) -> Mask:
-        """N flags: whether the topic matches; each distinct name is matched once.
+        """Return N flags: whether the topic matches; each distinct name is matched once.
 
         :raises Thrown: matching a name takes too many steps.
         """
         encoded = batch.topics.dictionary_encode()
-        found = [self._matches(name) for name in encoded.dictionary.to_pylist()]
-        flags: Mask = np.array(found, bool)[np.asarray(encoded.indices)]
+        matches = [self._matches(name) for name in encoded.dictionary.to_pylist()]
+        flags: Mask = np.array(matches, bool)[np.asarray(encoded.indices)]
         return flags
 
     def _matches(self, name: str) -> bool:
@@ -52,7 +52,7 @@ class HasHeaderKey:
     name: str
 
     def test(self, batch: ConnectBatch) -> Mask:
-        """N equal flags: the records of a batch have the same headers."""
+        """Return N equal flags: the records of a batch have the same headers."""
         return np.full(len(batch), any(header.name == self.name for header in batch.headers))
 
 
@@ -60,27 +60,27 @@ class RecordIsTombstone:
     """The value is null."""
 
     def test(self, batch: ConnectBatch) -> Mask:
-        """N flags."""
+        """Return N flags: whether the value is null."""
         return ~present(batch.value)
 
 
-def topic_name_matches(given: Owner) -> TopicNameMatches:
-    """The predicate with its properties.
+def topic_name_matches(config: Owner) -> TopicNameMatches:
+    """Return the predicate with its properties.
 
     :raises SettingsError: the expression cannot be used.
     """
     try:
-        check_pattern(given["pattern"])
+        check_pattern(config["pattern"])
     except ValueError as error:
-        raise given.refused("pattern", str(error), pattern_remedy(given["pattern"])) from None
-    return TopicNameMatches(given["pattern"])
+        raise config.refused("pattern", str(error), pattern_remedy(config["pattern"])) from None
+    return TopicNameMatches(config["pattern"])
 
 
-def has_header_key(given: Owner) -> HasHeaderKey:
-    """The predicate with its properties."""
-    return HasHeaderKey(given["name"])
+def has_header_key(config: Owner) -> HasHeaderKey:
+    """Return the predicate with its properties."""
+    return HasHeaderKey(config["name"])
 
 
-def record_is_tombstone(given: Owner) -> RecordIsTombstone:
-    """The predicate, which has no properties."""
+def record_is_tombstone(config: Owner) -> RecordIsTombstone:
+    """Return the predicate, which has no properties."""
     return RecordIsTombstone()

@@ -55,38 +55,40 @@ class Owner:
         return self.values[name]
 
     def refused(self, name: str, why: str, remedy: str = "") -> SettingsError:
-        """An error for a property that has a value which is not allowed."""
+        """Return an error for a property with a value that is not allowed."""
         return SettingsError(f"{self.name} has a {name} that cannot be used: {why}", remedy, setting=name)
 
 
-def read_properties(owner: str, definitions: Properties, given: Mapping[str, str]) -> Owner:
-    """The values of all properties.
+def read_properties(owner: str, definitions: Properties, properties: Mapping[str, str]) -> Owner:
+    """Return the values of all properties.
 
     :param owner: name of the class, for messages.
     :raises SettingsError: one is missing, unknown, or has a value that is not allowed.
     """
-    for name in given:
+    for name in properties:
         if name not in definitions:
-            known = ", ".join(sorted(definitions)) or "none"
+            names = ", ".join(sorted(definitions)) or "none"
             close = new_name(name, definitions) or did_you_mean(name, definitions)
             raise SettingsError(
-                f"{owner} has no property {name}", f"{close} Its properties: {known}.".strip(), setting=name
+                f"{owner} has no property {name}", f"{close} Its properties: {names}.".strip(), setting=name
             )
-    return Owner(owner, {name: _value(Owner(owner), name, one, given) for name, one in definitions.items()})
+    return Owner(
+        owner, {name: _value(Owner(owner), name, definition, properties) for name, definition in definitions.items()}
+    )
 
 
-def _value(owner: Owner, name: str, definition: Property, given: Mapping[str, str]) -> Any:
-    if name not in given:
+def _value(owner: Owner, name: str, definition: Property, properties: Mapping[str, str]) -> Any:
+    if name not in properties:
         if definition.default is REQUIRED:
             raise SettingsError(
                 f"{owner.name} needs the property {name}", f"Give it {definition.type.allowed}.", setting=name
             )
         return definition.default
     try:
-        value: Any = definition.type.parse(given[name].strip(_BLANKS))
+        value: Any = definition.type.parse(properties[name].strip(_BLANKS))
     except ValueError as error:
         remedy = f"Give it {definition.type.allowed}."
-        raise owner.refused(name, f"{in_message(repr(given[name]))}: {error}", remedy) from None
+        raise owner.refused(name, f"{in_message(repr(properties[name]))}: {error}", remedy) from None
     if definition.not_empty and not value:
         raise owner.refused(name, "it is empty")
     return tuple(dict.fromkeys(value)) if definition.once else value

@@ -27,18 +27,18 @@ class RegexRouter:
     replacement: str
 
     def apply(self, batch: ConnectBatch) -> Transformed:
-        """Keys and values stay."""
-        return changed(batch, self._changed)
+        """Rename the topics; keys and values stay."""
+        return changed(batch, self._change)
 
     def routed(self, topic: str) -> str:
-        """The new name of a topic; its own name if the expression does not match.
+        """Return the new name of a topic; its own name if the expression does not match.
 
         :raises ValueError: matching the name takes too many steps.
         """
-        found = new_name(topic, REGEX, {self.regex: self.replacement})
-        return topic if found is None else found.name
+        renamed = new_name(topic, REGEX, {self.regex: self.replacement})
+        return topic if renamed is None else renamed.name
 
-    def _changed(self, batch: ConnectBatch, failures: Failures) -> ConnectBatch:
+    def _change(self, batch: ConnectBatch, failures: Failures) -> ConnectBatch:
         """Rename topics; each distinct name is matched once."""
         encoded = batch.topics.dictionary_encode()
         names = []
@@ -52,17 +52,17 @@ class RegexRouter:
         return replace(batch, topics=pa.array(names, pa.string()).take(encoded.indices))
 
 
-def regex_router(given: Owner) -> RegexRouter:
-    """The transform with its properties.
+def regex_router(config: Owner) -> RegexRouter:
+    """Return the transform with its properties.
 
     :raises SettingsError: the expression or the replacement cannot be used.
     """
     try:
-        check_pattern(given[REGEX])
+        check_pattern(config[REGEX])
     except ValueError as error:
-        raise given.refused(REGEX, str(error), pattern_remedy(given[REGEX])) from None
+        raise config.refused(REGEX, str(error), pattern_remedy(config[REGEX])) from None
     try:
-        replacement_parts(given[REGEX], given[REPLACEMENT])
+        replacement_parts(config[REGEX], config[REPLACEMENT])
     except ValueError as error:
-        raise given.refused(REPLACEMENT, str(error)) from None
-    return RegexRouter(given[REGEX], given[REPLACEMENT])
+        raise config.refused(REPLACEMENT, str(error)) from None
+    return RegexRouter(config[REGEX], config[REPLACEMENT])

@@ -37,7 +37,7 @@ class ReplaceField:
     use_default: bool
 
     def apply(self, batch: ConnectBatch) -> Transformed:
-        """Nulls pass."""
+        """Leave out and rename fields; nulls pass."""
         return changed_where(
             batch, present(self.side.of(batch)), side_change(self.side, self._with_schema, self._without_schema)
         )
@@ -48,21 +48,21 @@ class ReplaceField:
     def _with_schema(self, column: ConnectColumn, failures: Failures) -> ConnectColumn:
         schema = struct_schema(column, _PURPOSE)
         kept = [
-            ConnectField(self.renames.get(one.name, one.name), one.schema)
-            for one in schema.fields
-            if self._keeps(one.name)
+            ConnectField(self.renames.get(field.name, field.name), field.schema)
+            for field in schema.fields
+            if self._keeps(field.name)
         ]
         check_names(kept)
         # Kafka looks up the value under this name, which may be that of a field that is left out
         sources = {self.renames[old]: old for old in in_hash_order(self.renames)}
-        numbers = {one.name: number for number, one in enumerate(schema.fields)}
+        numbers = {field.name: number for number, field in enumerate(schema.fields)}
         columns = []
-        for one in kept:
-            source = sources.get(one.name, one.name)
+        for field in kept:
+            source = sources.get(field.name, field.name)
             if source not in numbers:
                 raise Thrown(f"{source} is not a valid field name")
             values = field_values(column, numbers[source], use_default=self.use_default)
-            columns.append(put_other(one.name, one.schema, values, schema.fields[numbers[source]].schema, failures))
+            columns.append(put_other(field.name, field.schema, values, schema.fields[numbers[source]].schema, failures))
         return struct_column(kept, columns, basics(schema), len(column.data))
 
     def _without_schema(self, column: ConnectColumn, failures: Failures) -> ConnectColumn:
@@ -83,15 +83,15 @@ class ReplaceField:
         return written(row_by_row(parsed(column), change, failures))
 
 
-def replace_field(given: Owner, side: Side) -> ReplaceField:
-    """The transform with its properties.
+def replace_field(config: Owner, side: Side) -> ReplaceField:
+    """Return the transform with its properties.
 
     :raises SettingsError: a renaming is not of the form old:new.
     """
     renames: dict[str, str] = {}
-    for item in given["renames"]:
+    for item in config["renames"]:
         parts = item.rstrip(":").split(":")
         if len(parts) != 2:
-            raise given.refused("renames", f"{item!r} is not of the form old:new")
+            raise config.refused("renames", f"{item!r} is not of the form old:new")
         renames[parts[0]] = parts[1]
-    return ReplaceField(side, frozenset(given["exclude"]), frozenset(given["include"]), renames, given[WITH_DEFAULT])
+    return ReplaceField(side, frozenset(config["exclude"]), frozenset(config["include"]), renames, config[WITH_DEFAULT])

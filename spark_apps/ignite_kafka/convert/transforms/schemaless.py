@@ -34,17 +34,17 @@ class Number(float):
     text: str
 
     def __new__(cls, text: str) -> Number:
-        """The number of a text."""
-        made = super().__new__(cls, text)
-        made.text = text
-        return made
+        """Make the number of a text."""
+        number = super().__new__(cls, text)
+        number.text = text
+        return number
 
 
 _DECODER = json.JSONDecoder(parse_float=Number)
 
 
 def parsed(column: ConnectColumn) -> list[Any]:
-    """The N values of a column without a schema."""
+    """Return the N values of a column without a schema."""
     column = joined(column)
     if pa.types.is_null(column.data.type):
         return [None] * len(column.data)
@@ -53,14 +53,14 @@ def parsed(column: ConnectColumn) -> list[Any]:
 
 
 def written(values: list[Any]) -> ConnectColumn:
-    """A column of N values without a schema."""
+    """Return a column of N values without a schema."""
     return ConnectColumn(
         pa.array([None if value is None else value_text(value) for value in values], pa.binary()), None
     )
 
 
 def value_text(value: Any) -> bytes:
-    """The JSON text of a value."""
+    """Return the JSON text of a value."""
     return escape(_text(value).encode("utf-8", "surrogatepass"))
 
 
@@ -81,7 +81,7 @@ def _text(value: Any) -> str:
 
 
 def double_text(value: float) -> str:
-    """A double as Jackson writes it."""
+    """Return a double as Jackson writes it."""
     text: str = java_text(pa.array([value], pa.float64()))[0].as_py()
     return f'"{text}"' if not np.isfinite(value) else text
 
@@ -92,7 +92,7 @@ def class_of(value: Any) -> str:
 
 
 def require_map(value: Any, purpose: str) -> dict[str, Any]:
-    """The value, a map (``Requirements.requireMap``).
+    """Return the value, which must be a map (``Requirements.requireMap``).
 
     :raises Thrown: it is none.
     """
@@ -102,14 +102,14 @@ def require_map(value: Any, purpose: str) -> dict[str, Any]:
 
 
 def members(maps: list[dict[str, Any] | None], name: str) -> list[Any]:
-    """The member of a name of each map; None where there is no map, or no such member."""
-    return [None if one is None else one.get(name) for one in maps]
+    """Return the member of a name of each map; None where there is no map, or no such member."""
+    return [None if mapping is None else mapping.get(name) for mapping in maps]
 
 
 def in_hash_order(names: Iterable[str]) -> list[str]:
-    """Names in the order in which a new java.util.HashMap has them.
+    """Return names in the order of a new java.util.HashMap.
 
-    Which of several failures of a record Kafka Connect throws.
+    The order decides which of several failures of a record Kafka Connect throws.
     """
     kept = list(dict.fromkeys(names))
     size = 16
@@ -120,16 +120,16 @@ def in_hash_order(names: Iterable[str]) -> list[str]:
 
 
 def row_by_row(values: list[Any], change: Callable[[int, Any], Any], failures: Failures) -> list[Any]:
-    """What a function of the place and the value makes of each value.
+    """Apply a function of place and value to each value.
 
-    None, and a failure, for which it raises Thrown.
+    A value for which it raises Thrown becomes None, and a failure.
     """
-    made = [None] * len(values)
+    results = [None] * len(values)
     for row, value in enumerate(values):
         try:
-            made[row] = change(row, value)
+            results[row] = change(row, value)
         except Thrown as error:
             mask = np.zeros(len(values), bool)
             mask[row] = True
             failures.add(mask, error.reason, error.exception)
-    return made
+    return results

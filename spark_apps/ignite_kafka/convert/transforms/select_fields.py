@@ -45,57 +45,56 @@ class SelectFields:
 
     def _with_schema(self, column: ConnectColumn, failures: Failures) -> ConnectColumn:
         schema = struct_schema(column, _SETTING)
-        numbers = {one.name: number for number, one in enumerate(schema.fields)}
-        chosen = [(numbers[name], one, name) for one, name in self._chosen(numbers)]
-        fields = [ConnectField(one.renamed(name), schema.fields[number].schema) for number, one, name in chosen]
+        numbers = {field.name: number for number, field in enumerate(schema.fields)}
+        chosen = [(numbers[name], field, name) for field, name in self._chosen(numbers)]
+        fields = [ConnectField(field.renamed(name), schema.fields[number].schema) for number, field, name in chosen]
         columns = [field_values(column, number, use_default=False) for number, _, _ in chosen]
         return struct_column(fields, columns, basics(schema), len(column.data))
 
     def _without_schema(self, column: ConnectColumn, failures: Failures) -> ConnectColumn:
         objects = objects_of(column)
-        made = None if objects is None or objects.missing is not None else self._of_objects(objects)
-        if made is not None:
-            return made.column()
+        result = None if objects is None or objects.missing is not None else self._of_objects(objects)
+        if result is not None:
+            return result.column()
 
         def change(_: int, value: Any) -> dict[str, Any]:
             members = require_map(value, _SETTING)
-            return {one.renamed(name): members[name] for one, name in self._chosen(members)}
+            return {field.renamed(name): members[name] for field, name in self._chosen(members)}
 
         return written(row_by_row(parsed(column), change, failures))
 
     def _of_objects(self, objects: JsonObjects) -> JsonObjects | None:
-        """The objects with the fields; None if one has none of them, or two have names that differ in case alone."""
-        known = {name.lower(): name for name in objects.members}
-        if len(known) < len(objects.members):
+        """Return the objects with the fields; None if an object has none, or two names differ in case alone."""
+        by_lower = {name.lower(): name for name in objects.members}
+        if len(by_lower) < len(objects.members):
             return None
-        names = [known.get(one.name.lower()) for one in self.fields]
-        made = objects.chosen(
-            (name, one.renamed(name)) for one, name in zip(self.fields, names, strict=True) if name is not None
+        names = [by_lower.get(field.name.lower()) for field in self.fields]
+        chosen = objects.chosen(
+            (name, field.renamed(name)) for field, name in zip(self.fields, names, strict=True) if name is not None
         )
-        return made if made.all_have_members() else None
+        return chosen if chosen.all_have_members() else None
 
     def _chosen(self, names: Mapping[str, Any]) -> list[tuple[SelectedField, str]]:
-        """The selected fields that a value has, each with its name in the value.
+        """Return the selected fields that a value has, each with its name in the value.
 
         :raises Thrown: the value has none of them.
         """
-        known = {name.lower(): name for name in reversed(list(names))}
-        found = [
-            (one, one.name if one.name in names else known[one.name.lower()])
-            for one in self.fields
-            if one.name.lower() in known
+        by_lower = {name.lower(): name for name in reversed(list(names))}
+        chosen = [
+            (field, field.name if field.name in names else by_lower[field.name.lower()])
+            for field in self.fields
+            if field.name.lower() in by_lower
         ]
-        if not found:
-            raise Thrown(
-                f"{_SETTING} names {_listed(one.name for one in self.fields)}, and the value has {_listed(names)}"
-            )
-        return found
+        if not chosen:
+            selected = _list_names(field.name for field in self.fields)
+            raise Thrown(f"{_SETTING} names {selected}, and the value has {_list_names(names)}")
+        return chosen
 
 
-def _listed(names: Iterable[str]) -> str:
+def _list_names(names: Iterable[str]) -> str:
     return ", ".join(names) or "no fields"
 
 
 def select_step(fields: tuple[SelectedField, ...]) -> Step:
-    """The step of a chain that selects fields."""
+    """Return the step of a chain that selects fields."""
     return Step(ALIAS, SelectFields(fields))

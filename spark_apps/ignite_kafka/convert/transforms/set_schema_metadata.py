@@ -38,45 +38,48 @@ class SetSchemaMetadata:
     use_default: bool
 
     def apply(self, batch: ConnectBatch) -> Transformed:
-        """A null without a schema passes; another value without one fails."""
+        """Set name and version of the schema.
+
+        A null without a schema passes; another value without one fails.
+        """
         column = self.side.of(batch)
         if column.schema is not None:
-            return changed(batch, self._changed)
-        there = present(column)
+            return changed(batch, self._change)
+        is_present = present(column)
         failures = Failures(len(batch))
-        failures.add(there, "Schema required for [updating schema metadata]")
-        rest = selected(batch, ~there)
+        failures.add(is_present, "Schema required for [updating schema metadata]")
+        rest = selected(batch, ~is_present)
         return Transformed((rest,) if len(rest) else (), failures.bad_rows(batch.rows))
 
-    def _changed(self, batch: ConnectBatch, failures: Failures) -> ConnectBatch:
+    def _change(self, batch: ConnectBatch, failures: Failures) -> ConnectBatch:
         column = self.side.of(batch)
         assert column.schema is not None
         if column.schema.type is not ConnectType.STRUCT:
             raise Thrown("Cannot list fields on non-struct type")
         name = column.schema.name if self.name is None else self.name
         version = column.schema.version if self.version is None else self.version
-        made = self._with_defaults(column, failures) if column.data.null_count < len(column.data) else column
-        return self.side.replaced(batch, ConnectColumn(made.data, replace(column.schema, name=name, version=version)))
+        filled = self._with_defaults(column, failures) if column.data.null_count < len(column.data) else column
+        return self.side.replaced(batch, ConnectColumn(filled.data, replace(column.schema, name=name, version=version)))
 
     def _with_defaults(self, column: ConnectColumn, failures: Failures) -> ConnectColumn:
         schema = column.schema
         assert schema is not None
         columns = [field_values(column, number, use_default=self.use_default) for number in range(len(schema.fields))]
-        there = column.data.is_valid()
-        for one, values in zip(schema.fields, columns, strict=True):
-            put(one.name, one.schema, values, failures, there)
-        made = struct_column(schema.fields, columns, schema, len(column.data))
+        is_valid = column.data.is_valid()
+        for field, values in zip(schema.fields, columns, strict=True):
+            put(field.name, field.schema, values, failures, is_valid)
+        filled = struct_column(schema.fields, columns, schema, len(column.data))
         if not column.data.null_count:
-            return made
-        places = np.where(np.asarray(there), np.arange(len(made.data)), -1)
-        return ConnectColumn(made.data.take(pa.array(places, mask=places < 0)), schema)
+            return filled
+        places = np.where(np.asarray(is_valid), np.arange(len(filled.data)), -1)
+        return ConnectColumn(filled.data.take(pa.array(places, mask=places < 0)), schema)
 
 
-def set_schema_metadata(given: Owner, side: Side) -> SetSchemaMetadata:
-    """The transform with its properties.
+def set_schema_metadata(config: Owner, side: Side) -> SetSchemaMetadata:
+    """Return the transform with its properties.
 
     :raises SettingsError: neither a name nor a version is given.
     """
-    if given[NAME] is None and given[VERSION] is None:
-        raise given.refused(NAME, f"neither it nor {VERSION} is given")
-    return SetSchemaMetadata(side, given[NAME], given[VERSION], given[WITH_DEFAULT])
+    if config[NAME] is None and config[VERSION] is None:
+        raise config.refused(NAME, f"neither it nor {VERSION} is given")
+    return SetSchemaMetadata(side, config[NAME], config[VERSION], config[WITH_DEFAULT])

@@ -1,4 +1,4 @@
-"""What most transforms have in common: they change the key or the value, and treat nulls and failed records apart."""
+"""Common parts of transforms: they change the key or the value, and treat nulls and failed records apart."""
 
 from __future__ import annotations
 
@@ -33,43 +33,43 @@ class Side(Enum):
     VALUE = "Value"
 
     def of(self, batch: ConnectBatch) -> ConnectColumn:
-        """The column of a batch."""
+        """Return the column of a batch."""
         return batch.key if self is Side.KEY else batch.value
 
     def replaced(self, batch: ConnectBatch, column: ConnectColumn) -> ConnectBatch:
-        """A batch with another column."""
+        """Return a batch with another column."""
         return replace(batch, key=column) if self is Side.KEY else replace(batch, value=column)
 
 
 def selected(batch: ConnectBatch, mask: Mask) -> ConnectBatch:
-    """The records of a batch that a mask of N flags names; the same batch if it names all."""
+    """Return the records of a batch in a mask of N flags; the same batch if all are in it."""
     if mask.all():
         return batch
-    taken = pa.array(mask)
+    flags = pa.array(mask)
     return ConnectBatch(
         batch.rows[mask],
-        _filtered(batch.key, taken),
-        _filtered(batch.value, taken),
-        batch.topics.filter(taken),
+        _filter(batch.key, flags),
+        _filter(batch.value, flags),
+        batch.topics.filter(flags),
         batch.times_ms[mask],
-        tuple(replace(header, column=_filtered(header.column, taken)) for header in batch.headers),
+        tuple(replace(header, column=_filter(header.column, flags)) for header in batch.headers),
         batch.position and Position(batch.position.partitions[mask], batch.position.offsets[mask]),
     )
 
 
 def by_topic(batch: ConnectBatch) -> list[tuple[str, ConnectBatch]]:
-    """The topics of a batch, each with its records."""
+    """Return the topics of a batch, each with its records."""
     return [
         (name, selected(batch, np.asarray(pc.equal(batch.topics, name)))) for name in batch.topics.unique().to_pylist()
     ]
 
 
-def _filtered(column: ConnectColumn, mask: pa.BooleanArray) -> ConnectColumn:
+def _filter(column: ConnectColumn, mask: pa.BooleanArray) -> ConnectColumn:
     return ConnectColumn(column.data.filter(mask), column.schema)
 
 
 def present(column: ConnectColumn) -> Mask:
-    """N flags: the value is not Java's null."""
+    """Return N flags: whether the value is not Java's null."""
     valid: Mask = np.asarray(column.data.is_valid())
     if column.schema is None and pa.types.is_binary(column.data.type):
         valid = valid & ~np.asarray(pc.fill_null(pc.equal(column.data, NULL), False))
@@ -77,7 +77,7 @@ def present(column: ConnectColumn) -> Mask:
 
 
 def side_change(side: Side, with_schema: ChangeColumn, without_schema: ChangeColumn) -> Change:
-    """A change of keys or values that depends on whether they have a schema."""
+    """Return a change of keys or values that depends on whether they have a schema."""
 
     def change(batch: ConnectBatch, failures: Failures) -> ConnectBatch:
         column = side.of(batch)
@@ -87,24 +87,24 @@ def side_change(side: Side, with_schema: ChangeColumn, without_schema: ChangeCol
 
 
 def changed(batch: ConnectBatch, change: Change) -> Transformed:
-    """All records of a batch, changed."""
+    """Change all records of a batch."""
     if not len(batch):
         return Transformed(())
     failures = Failures(len(batch))
     try:
-        made = change(batch, failures)
+        result = change(batch, failures)
     except Thrown as error:
         failures.add_all(error)
         return Transformed((), failures.bad_rows(batch.rows))
     if not failures.bad.any():
-        return Transformed((made,))
-    good = selected(made, ~failures.bad)
+        return Transformed((result,))
+    good = selected(result, ~failures.bad)
     return Transformed((good,) if len(good) else (), failures.bad_rows(batch.rows))
 
 
 def changed_where(batch: ConnectBatch, mask: Mask, change: Change) -> Transformed:
-    """The records that a mask names, changed; the others as they are."""
+    """Change the records in a mask; the others stay."""
     if mask.all():
         return changed(batch, change)
-    made = changed(selected(batch, mask), change)
-    return Transformed((selected(batch, ~mask), *made.batches), made.bad)
+    result = changed(selected(batch, mask), change)
+    return Transformed((selected(batch, ~mask), *result.batches), result.bad)

@@ -1,7 +1,4 @@
-"""The chain that settings describe.
-
-Made of Kafka Connect's transforms and own ones, checked, and what it needs of records.
-"""
+"""The chain of transforms in the settings, checked, and what it needs of records."""
 
 from __future__ import annotations
 
@@ -37,31 +34,38 @@ _BY_TOPIC = "TopicNameMatches"
 
 
 def make_steps(settings: ConnectorSettings) -> tuple[Step, ...]:
-    """The transforms of a connector, or of one cache or topic, in their order.
+    """Return the transforms of a connector, or of one cache or topic, in their order.
 
     :raises SettingsError: a class is unknown, or its properties are wrong; all findings at once.
     """
     if not settings.transforms:
         return ()
-    found = Findings()
+    findings = Findings()
     steps = []
     predicates = {}
     for predicate in predicates_of(settings):
-        with found.check(), _placed(settings, PREDICATES, predicate.alias):
+        with findings.check(), _naming_step(settings, PREDICATES, predicate.alias):
             predicates[predicate.alias] = make_predicate(predicate.type, predicate.properties)
-    for one in chain_of(settings):
-        with found.check(), _placed(settings, TRANSFORMS, one.alias):
-            made = _transform(one, sink=settings.reads_records)
+    for transform in chain_of(settings):
+        with findings.check(), _naming_step(settings, TRANSFORMS, transform.alias):
+            instance = _transform(transform, sink=settings.reads_records)
             steps.append(
-                Step(one.alias, made, predicates.get(one.predicate.alias) if one.predicate else None, one.negate)
+                Step(
+                    transform.alias,
+                    instance,
+                    predicates.get(transform.predicate.alias) if transform.predicate else None,
+                    transform.negate,
+                )
             )
-    found.raise_all()
+    findings.raise_all()
     return tuple(steps)
 
 
-def _transform(one: TransformSettings, *, sink: bool) -> Transform:
+def _transform(transform: TransformSettings, *, sink: bool) -> Transform:
     return (
-        own_transform(one.type, one.properties) if one.is_own else make_transform(one.type, one.properties, sink=sink)
+        own_transform(transform.type, transform.properties)
+        if transform.is_own
+        else make_transform(transform.type, transform.properties, sink=sink)
     )
 
 
@@ -71,23 +75,23 @@ def check_steps(settings: ConnectorSettings) -> None:
     :raises SettingsError: see :func:`make_steps`; or transforms of a source give the records of one cache several
         topics, and the source sends removals, or its records have no time.
     """
-    found = Findings()
-    for one in settings.variants:
-        with found.check():
-            make_steps(one)
-        if isinstance(one, SourceSettings):
-            for transform in chain_of(one):
-                with found.check():
-                    _check_route(one, transform)
-    found.raise_all()
+    findings = Findings()
+    for variant in settings.variants:
+        with findings.check():
+            make_steps(variant)
+        if isinstance(variant, SourceSettings):
+            for transform in chain_of(variant):
+                with findings.check():
+                    _check_route(variant, transform)
+    findings.raise_all()
 
 
-def _check_route(settings: SourceSettings, one: TransformSettings) -> None:
-    if not _depends_on_records(one):
+def _check_route(settings: SourceSettings, transform: TransformSettings) -> None:
+    if not _depends_on_records(transform):
         return
-    by_time = one.short_name == TIMESTAMP_ROUTER
+    by_time = transform.short_name == TIMESTAMP_ROUTER
     if settings.streams and settings.process_removals:
-        by = "their times" if by_time or one.predicate is None else f"predicate {one.predicate.alias}"
+        by = "their times" if by_time or transform.predicate is None else f"predicate {transform.predicate.alias}"
         why = "nothing says in which of them the record of a removed entry is, so that its tombstone cannot go there"
         what = f"records of one cache would go to several topics, by {by}: {why}"
         remedy = "Set process_removals to false, or route at the sink"
@@ -96,12 +100,12 @@ def _check_route(settings: SourceSettings, one: TransformSettings) -> None:
         remedy = "Set record_timestamp_field"
     else:
         return
-    where = {"setting": f"{TRANSFORMS}.{one.alias}.type", "value": one.type}
-    raise SettingsError(what, remedy, **where, set_in=set_in(settings, TRANSFORMS, one.alias))
+    where = {"setting": f"{TRANSFORMS}.{transform.alias}.type", "value": transform.type}
+    raise SettingsError(what, remedy, **where, set_in=set_in(settings, TRANSFORMS, transform.alias))
 
 
 def routed_topics(settings: SourceSettings) -> Callable[[str], NamedBy]:
-    """Names the topic of a cache: that of the settings, as the RegexRouters of the cache's transforms change it.
+    """Return the function that names a cache's topic as the RegexRouters of its transforms change it.
 
     Where the topic depends on the record, it is that of the settings.
 
@@ -111,7 +115,7 @@ def routed_topics(settings: SourceSettings) -> Callable[[str], NamedBy]:
 
 
 def example_topics(settings: SourceSettings) -> Callable[[str], NamedBy]:
-    """Names a topic that records of a cache may have.
+    """Return the function that names a possible topic of a cache's records.
 
     Routers are applied, without their predicates, to a record of 1970.
 
@@ -127,7 +131,10 @@ def example_topics(settings: SourceSettings) -> Callable[[str], NamedBy]:
 def _topics(
     settings: SourceSettings, routers_of: Callable[[SourceSettings], tuple[Step, ...]], *, time_ms: int = NO_TIME
 ) -> Callable[[str], NamedBy]:
-    """Names the topic of a cache by the routers of its settings, which are made once for all caches with the same override."""
+    """Return the function that names a cache's topic by the routers of its settings.
+
+    Routers are made once for all caches with the same override.
+    """
     routers: dict[str | None, tuple[Step, ...]] = {}
 
     def topic_of(cache: str) -> NamedBy:
@@ -141,11 +148,11 @@ def _topics(
 
 def _routers(settings: ConnectorSettings, *names: str) -> tuple[Step, ...]:
     chain = zip(make_steps(settings), chain_of(settings), strict=True)
-    return tuple(step for step, one in chain if one.short_name in names)
+    return tuple(step for step, transform in chain if transform.short_name in names)
 
 
 def routed(topic: NamedBy, routers: Sequence[Step], *, time_ms: int = NO_TIME) -> NamedBy:
-    """The name that routers make of a topic's name.
+    """Return the name that routers make of a topic's name.
 
     :param time_ms: time of the record, in milliseconds since 1970.
     """
@@ -153,29 +160,29 @@ def routed(topic: NamedBy, routers: Sequence[Step], *, time_ms: int = NO_TIME) -
         return topic
     nothing = ConnectColumn(pa.nulls(1), None)
     batch = ConnectBatch(np.zeros(1, np.int64), nothing, nothing, pa.array([topic.name]), np.full(1, time_ms, np.int64))
-    made = apply_chain(batch, routers)
-    if made.bad:
+    transformed = apply_chain(batch, routers)
+    if transformed.bad:
         raise SettingsError(
-            f"topic {topic.name} cannot be routed: {made.bad[0].reason}",
-            setting=f"{TRANSFORMS}.{made.bad[0].transform}",
+            f"topic {topic.name} cannot be routed: {transformed.bad[0].reason}",
+            setting=f"{TRANSFORMS}.{transformed.bad[0].transform}",
         )
-    name = made.batches[0].topics[0].as_py()
+    name = transformed.batches[0].topics[0].as_py()
     by = REGEX_ROUTER if time_ms == NO_TIME else "routers"
     return topic if name == topic.name else NamedBy(name, f"{topic.rule} and {by}")
 
 
 def routes_records(settings: ConnectorSettings) -> bool:
-    """Whether Kafka Connect's routers may give the records of one topic several topics."""
+    """Return whether Kafka Connect's routers may give the records of one topic several topics."""
     return routes_each(chain_of(settings))
 
 
 def routes_each(chain: Iterable[TransformSettings]) -> bool:
-    """Whether routers of a chain may give the records of one topic several topics."""
-    return any(_depends_on_records(one) for one in chain)
+    """Return whether routers of a chain may give the records of one topic several topics."""
+    return any(_depends_on_records(transform) for transform in chain)
 
 
 def routed_topic(settings: ConnectorSettings, topic: str) -> str:
-    """The name that the RegexRouters among the transforms make of a topic's name.
+    """Return the name that the RegexRouters among the transforms make of a topic's name.
 
     :raises SettingsError: see :func:`make_steps`.
     """
@@ -183,35 +190,38 @@ def routed_topic(settings: ConnectorSettings, topic: str) -> str:
 
 
 def asks_for_tombstones(chain: Iterable[TransformSettings]) -> bool:
-    """Whether a predicate asks if records have a value."""
-    return any(_predicate_of(one) == "RecordIsTombstone" for one in chain)
+    """Return whether a predicate asks if records have a value."""
+    return any(_predicate_of(transform) == "RecordIsTombstone" for transform in chain)
 
 
 def reads_headers(chain: Iterable[TransformSettings]) -> bool:
-    """Whether transforms may read or change the headers of records."""
-    return any("Header" in one.short_name or one.is_own or _predicate_of(one) == "HasHeaderKey" for one in chain)
+    """Return whether transforms may read or change the headers of records."""
+    return any(
+        "Header" in transform.short_name or transform.is_own or _predicate_of(transform) == "HasHeaderKey"
+        for transform in chain
+    )
 
 
-def _predicate_of(one: TransformSettings) -> str:
-    return "" if one.predicate is None else one.predicate.type.rpartition(".")[2]
+def _predicate_of(transform: TransformSettings) -> str:
+    return "" if transform.predicate is None else transform.predicate.type.rpartition(".")[2]
 
 
-def _depends_on_records(one: TransformSettings) -> bool:
-    """Whether a transform routes records by their times, or by a predicate of more than the topic."""
-    return one.short_name == TIMESTAMP_ROUTER or (
-        one.short_name == REGEX_ROUTER and _predicate_of(one) not in ("", _BY_TOPIC)
+def _depends_on_records(transform: TransformSettings) -> bool:
+    """Return whether a transform routes records by their times, or by a predicate of more than the topic."""
+    return transform.short_name == TIMESTAMP_ROUTER or (
+        transform.short_name == REGEX_ROUTER and _predicate_of(transform) not in ("", _BY_TOPIC)
     )
 
 
 @contextmanager
-def _placed(settings: ConnectorSettings, kind: str, alias: str) -> Iterator[None]:
+def _naming_step(settings: ConnectorSettings, kind: str, alias: str) -> Iterator[None]:
     """Name the transform or predicate in the error of its class or of one of its properties."""
     try:
         yield
     except (SettingsError, NotAvailableYet) as error:
-        for one in error.findings or (error,):
-            name = one.where.get("setting")
-            one.where["setting"] = f"{kind}.{alias}.{name}" if name else f"{kind}.{alias}"
+        for finding in error.findings or (error,):
+            name = finding.where.get("setting")
+            finding.where["setting"] = f"{kind}.{alias}.{name}" if name else f"{kind}.{alias}"
             if where := set_in(settings, kind, alias, str(name)):
-                one.where.setdefault("set_in", where)
+                finding.where.setdefault("set_in", where)
         raise

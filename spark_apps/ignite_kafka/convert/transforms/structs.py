@@ -19,15 +19,15 @@ from .thrown import SCHEMA_BUILDER_EXCEPTION, Failures, Thrown, is_logical, java
 
 
 def struct_schema(column: ConnectColumn, purpose: str) -> ConnectSchema:
-    """The schema of a column of structs.
+    """Return the schema of a column of structs.
 
     :raises Thrown: it is of another type (``Requirements.requireStruct``).
     """
     schema = column.schema
     assert schema is not None
     if schema.type is not ConnectType.STRUCT:
-        found = java_class(schema) if column.data.null_count < len(column.data) else "null"
-        raise Thrown(f"Only Struct objects supported for [{purpose}], found: {found}")
+        actual = java_class(schema) if column.data.null_count < len(column.data) else "null"
+        raise Thrown(f"Only Struct objects supported for [{purpose}], found: {actual}")
     return schema
 
 
@@ -47,7 +47,7 @@ def refuse_others(column: ConnectColumn, purpose: str, failures: Failures, *, nu
 
 
 def field_values(column: ConnectColumn, number: int, *, use_default: bool) -> pa.Array:
-    """Values of a field of structs; null where the struct is.
+    """Return the values of a field of structs; null where the struct is.
 
     :param use_default: the field's default instead of null (``Struct.get``).
     """
@@ -71,19 +71,19 @@ def _same_type(values: pa.Array, default: pa.Array) -> tuple[pa.Array, pa.Array]
 
 
 def put(
-    name: str, schema: ConnectSchema, values: pa.Array, failures: Failures, there: pa.BooleanArray | None = None
+    name: str, schema: ConnectSchema, values: pa.Array, failures: Failures, is_valid: pa.BooleanArray | None = None
 ) -> None:
     """Note the records for which ``Struct.put`` refuses a null.
 
-    :param there: the records that have a struct; None: all have.
+    :param is_valid: the records that have a struct; None: all have.
     """
     if not schema.optional and values.null_count:
         reason = f'Invalid value: null used for required field: "{name}", schema type: {schema.type.name}'
-        failures.add(values.is_null() if there is None else pc.and_(values.is_null(), there), reason)
+        failures.add(values.is_null() if is_valid is None else pc.and_(values.is_null(), is_valid), reason)
 
 
 def put_other(name: str, schema: ConnectSchema, values: pa.Array, other: ConnectSchema, failures: Failures) -> pa.Array:
-    """Put the values of another field, as :func:`put` does, and note the records for which ``Struct.put`` refuses their class.
+    """Put the values of another field as :func:`put` does, and note values whose class ``Struct.put`` refuses.
 
     :param other: schema of the values.
     :returns: the values; nulls of the field's type if it takes none of them.
@@ -104,7 +104,7 @@ def put_other(name: str, schema: ConnectSchema, values: pa.Array, other: Connect
 
 
 def _takes(schema: ConnectSchema, other: ConnectSchema) -> bool:
-    """Whether values of another schema are values of this one (``ConnectSchema.validateValue``).
+    """Return whether values of another schema are values of this one (``ConnectSchema.validateValue``).
 
     Logical values must also have the same name and parameters, because their columns differ although Java's class may
     be the same.
@@ -114,18 +114,20 @@ def _takes(schema: ConnectSchema, other: ConnectSchema) -> bool:
     if is_logical(schema) or is_logical(other):
         return (schema.type, schema.name, schema.parameters) == (other.type, other.name, other.parameters)
     parts = ((schema.key_schema, other.key_schema), (schema.value_schema, other.value_schema))
-    return schema.type is other.type and all(one is None or two is None or _takes(one, two) for one, two in parts)
+    return schema.type is other.type and all(
+        first is None or second is None or _takes(first, second) for first, second in parts
+    )
 
 
 def struct_column(
     fields: Sequence[ConnectField], columns: Sequence[pa.Array], schema: ConnectSchema, count: int
 ) -> ConnectColumn:
-    """A column of N structs, none null, from the columns of its fields.
+    """Make a column of N structs, none null, from the columns of its fields.
 
     :param schema: without its fields.
     """
     if fields:
-        names = [pa.field(one.name, values.type) for one, values in zip(fields, columns, strict=True)]
+        names = [pa.field(field.name, values.type) for field, values in zip(fields, columns, strict=True)]
         data: pa.Array = pa.StructArray.from_arrays(list(columns), fields=names)
     else:
         data = pa.array([{}] * count, pa.struct([]))
@@ -133,7 +135,7 @@ def struct_column(
 
 
 def basics(schema: ConnectSchema, kind: ConnectType = ConnectType.STRUCT) -> ConnectSchema:
-    """A schema with the name, version, doc and parameters of another, and without the rest (``SchemaUtil.copySchemaBasics``)."""
+    """Return a schema with only name, version, doc and parameters of another (``SchemaUtil.copySchemaBasics``)."""
     return ConnectSchema(kind, name=schema.name, version=schema.version, doc=schema.doc, parameters=schema.parameters)
 
 
@@ -143,14 +145,16 @@ def check_names(fields: Sequence[ConnectField]) -> None:
     :raises Thrown: two have.
     """
     seen: set[str] = set()
-    for one in fields:
-        if not one.name:
+    for field in fields:
+        if not field.name:
             raise Thrown("fieldName cannot be null.", SCHEMA_BUILDER_EXCEPTION)
-        if one.name in seen:
-            raise Thrown(f"Cannot create field because of field name duplication {one.name}", SCHEMA_BUILDER_EXCEPTION)
-        seen.add(one.name)
+        if field.name in seen:
+            raise Thrown(
+                f"Cannot create field because of field name duplication {field.name}", SCHEMA_BUILDER_EXCEPTION
+            )
+        seen.add(field.name)
 
 
 def constant(value: Any, schema: ConnectSchema, count: int) -> pa.Array:
-    """N times a value."""
+    """Repeat a value N times."""
     return pa.repeat(pa.scalar(value, arrow_type(schema)), count)

@@ -51,7 +51,7 @@ class Failures:
 
     def __init__(self, count: int) -> None:
         self.bad: Mask = np.zeros(count, bool)
-        self._found: dict[int, tuple[str, str]] = {}
+        self._thrown: dict[int, tuple[str, str]] = {}
 
     def add(
         self, mask: Mask | pa.BooleanArray, reason: str | Callable[[int], str], exception: str = DATA_EXCEPTION
@@ -61,27 +61,27 @@ class Failures:
         :param reason: the message, or a function of the place among the N records that gives it.
         """
         for row in np.flatnonzero(np.asarray(mask) & ~self.bad).tolist():
-            self._found[row] = exception, reason if isinstance(reason, str) else reason(row)
+            self._thrown[row] = exception, reason if isinstance(reason, str) else reason(row)
             self.bad[row] = True
 
     def add_of(self, part: Failures, rows: RowIndex) -> None:
         """Note the exceptions of a part, whose records are these rows of the N; rows with an exception keep theirs."""
-        for place, found in part._found.items():
+        for place, thrown in part._thrown.items():
             row = int(rows[place])
             if not self.bad[row]:
-                self._found[row], self.bad[row] = found, True
+                self._thrown[row], self.bad[row] = thrown, True
 
     def add_all(self, error: Thrown) -> None:
         """Note an exception for all records that have none yet."""
         self.add(np.ones(len(self.bad), bool), error.reason, error.exception)
 
     def bad_rows(self, rows: RowIndex) -> tuple[BadRow, ...]:
-        """The failed records, by the N rows of the batch."""
-        return tuple(BadRow(int(rows[place]), *self._found[place]) for place in sorted(self._found))
+        """Return the failed records, by the N rows of the batch."""
+        return tuple(BadRow(int(rows[place]), *self._thrown[place]) for place in sorted(self._thrown))
 
 
 def is_logical(schema: ConnectSchema) -> bool:
-    """Whether a schema's values are dates, times or decimals."""
+    """Return whether a schema's values are dates, times or decimals."""
     return schema.name in _LOGICAL
 
 

@@ -76,112 +76,113 @@ class TimestampConverter:
     use_default: bool
 
     def apply(self, batch: ConnectBatch) -> Transformed:
-        """Nulls stay null."""
-        return changed(batch, self._changed)
+        """Convert the times; nulls stay null."""
+        return changed(batch, self._change)
 
-    def _changed(self, batch: ConnectBatch, failures: Failures) -> ConnectBatch:
+    def _change(self, batch: ConnectBatch, failures: Failures) -> ConnectBatch:
         column = self.side.of(batch)
         if column.schema is None:
-            made = self._without_schema(column, failures)
+            result = self._without_schema(column, failures)
         elif not self.field:
-            made = self._converted(column.data, column.schema, failures)
+            result = self._convert(column.data, column.schema, failures)
         else:
-            made = self._with_schema(column, failures)
-        return self.side.replaced(batch, made)
+            result = self._with_schema(column, failures)
+        return self.side.replaced(batch, result)
 
     def _with_schema(self, column: ConnectColumn, failures: Failures) -> ConnectColumn:
         schema = column.schema
         assert schema is not None
         refuse_others(column, _PURPOSE, failures, null_reason="Cannot list fields on non-struct type")
-        there = column.data.is_valid()
+        is_valid = column.data.is_valid()
         fields = []
         columns = []
-        for number, one in enumerate(schema.fields):
-            made = ConnectColumn(field_values(column, number, use_default=self.use_default), one.schema)
-            if one.name == self.field:
-                made = self._converted_field(made, there, failures)
-            assert made.schema is not None
-            put(one.name, made.schema, made.data, failures, there)
-            fields.append(ConnectField(one.name, made.schema))
-            columns.append(made.data)
+        for number, field in enumerate(schema.fields):
+            member = ConnectColumn(field_values(column, number, use_default=self.use_default), field.schema)
+            if field.name == self.field:
+                member = self._convert_field(member, is_valid, failures)
+            assert member.schema is not None
+            put(field.name, member.schema, member.data, failures, is_valid)
+            fields.append(ConnectField(field.name, member.schema))
+            columns.append(member.data)
         shell = replace(basics(schema), optional=schema.optional, default=schema.default)
-        made = struct_column(fields, columns, shell, len(column.data))
+        result = struct_column(fields, columns, shell, len(column.data))
         if not column.data.null_count:
-            return made
-        places = np.arange(len(made.data))
-        return ConnectColumn(made.data.take(pa.array(places, mask=~np.asarray(there))), made.schema)
+            return result
+        places = np.arange(len(result.data))
+        return ConnectColumn(result.data.take(pa.array(places, mask=~np.asarray(is_valid))), result.schema)
 
-    def _converted_field(self, column: ConnectColumn, there: pa.BooleanArray, failures: Failures) -> ConnectColumn:
-        """The values of a field; one whose type is no time fails the records that have a struct."""
+    def _convert_field(self, column: ConnectColumn, is_valid: pa.BooleanArray, failures: Failures) -> ConnectColumn:
+        """Convert a field's values; if its type is no time, all records with a struct fail."""
         schema = column.schema
         assert schema is not None
         try:
-            return self._converted(column.data, schema, failures)
+            return self._convert(column.data, schema, failures)
         except Thrown as error:
-            failures.add(there, error.reason, error.exception)
-            made = _SCHEMAS[self.target].as_optional(schema.optional)
-            return ConnectColumn(pa.nulls(len(column.data), connect.arrow_type(made)), made)
+            failures.add(is_valid, error.reason, error.exception)
+            target_schema = _SCHEMAS[self.target].as_optional(schema.optional)
+            return ConnectColumn(pa.nulls(len(column.data), connect.arrow_type(target_schema)), target_schema)
 
-    def _converted(self, data: pa.Array, schema: ConnectSchema, failures: Failures) -> ConnectColumn:
-        made = _SCHEMAS[self.target].as_optional(schema.optional)
+    def _convert(self, data: pa.Array, schema: ConnectSchema, failures: Failures) -> ConnectColumn:
+        target_schema = _SCHEMAS[self.target].as_optional(schema.optional)
         kind = _kind_of(schema)
-        times, there = self._times(data, kind, failures)
+        times, is_valid = self._times(data, kind, failures)
         if self.target == _DATE:
             failures.add(
-                there & (np.abs(times // _DAY_MS) >= 1 << 31), "The date is too far from 1970 for the 32 bits of a Date"
+                is_valid & (np.abs(times // _DAY_MS) >= 1 << 31),
+                "The date is too far from 1970 for the 32 bits of a Date",
             )
-        return ConnectColumn(self._values(times, there), made)
+        return ConnectColumn(self._values(times, is_valid), target_schema)
 
     def _times(self, data: pa.Array, kind: str, failures: Failures) -> tuple[Int64Array, Mask]:
-        """N times in milliseconds, and which there are."""
-        there = np.asarray(data.is_valid())
+        """Return N times in milliseconds, and a mask of the valid ones."""
+        is_valid = np.asarray(data.is_valid())
         if kind == _TEXT:
-            return self._read(data, there, failures)
+            return self._read(data, is_valid, failures)
         if kind == _UNIX:
-            return self._of_unix(np.asarray(data.fill_null(0))), there
+            return self._of_unix(np.asarray(data.fill_null(0))), is_valid
         numbers = data.view(pa.int64() if data.type.bit_width == 64 else pa.int32())
         values = np.asarray(numbers.fill_null(0)).astype(np.int64)
-        return values * _DAY_MS if pa.types.is_date32(data.type) else values, there
+        return values * _DAY_MS if pa.types.is_date32(data.type) else values, is_valid
 
-    def _read(self, data: pa.StringArray, there: Mask, failures: Failures) -> tuple[Int64Array, Mask]:
-        if not there.any():
-            return np.zeros(len(data), np.int64), there
+    def _read(self, data: pa.StringArray, is_valid: Mask, failures: Failures) -> tuple[Int64Array, Mask]:
+        if not is_valid.any():
+            return np.zeros(len(data), np.int64), is_valid
         if self.format is None:
             missing = 'because "config.format" is null'
-            failures.add(there, f'Cannot invoke "java.text.SimpleDateFormat.parse(String)" {missing}', NULL_POINTER)
+            failures.add(is_valid, f'Cannot invoke "java.text.SimpleDateFormat.parse(String)" {missing}', NULL_POINTER)
             return np.zeros(len(data), np.int64), np.zeros(len(data), bool)
         if self.parser is None:
             raise Thrown(f"Could not parse timestamp: texts are not read by the pattern ({self.pattern})")
         times, read = self.parser.parse(data)
         read = np.asarray(read)
         reason = "Could not parse timestamp: value ({}) does not match pattern ({})"
-        failures.add(there & ~read, lambda row: reason.format(data[row].as_py(), self.pattern))
-        return times, there & read
+        failures.add(is_valid & ~read, lambda row: reason.format(data[row].as_py(), self.pattern))
+        return times, is_valid & read
 
     def _of_unix(self, values: Int64Array) -> Int64Array:
-        """``TimeUnit.toMillis``: cut towards zero, bounded."""
+        """Convert as ``TimeUnit.toMillis`` does: cut towards zero, bounded."""
         per_ms, ms_per = _PER_MS[self.precision]
-        return _cut(values, per_ms) if ms_per == 1 else _scaled(values, ms_per)
+        return _cut(values, per_ms) if ms_per == 1 else _scale(values, ms_per)
 
-    def _values(self, times: Int64Array, there: Mask) -> pa.Array:
+    def _values(self, times: Int64Array, is_valid: Mask) -> pa.Array:
         kind = connect.arrow_type(_SCHEMAS[self.target])
         if self.target == _TEXT:
             assert self.format is not None
-            return formatted(times, self.format).take(pa.array(np.arange(len(times)), mask=~there))
+            return formatted(times, self.format).take(pa.array(np.arange(len(times)), mask=~is_valid))
         if self.target == _UNIX:
             per_ms, ms_per = _PER_MS[self.precision]
-            return pa.array(_scaled(times, per_ms) if ms_per == 1 else _cut(times, ms_per), kind, mask=~there)
+            return pa.array(_scale(times, per_ms) if ms_per == 1 else _cut(times, ms_per), kind, mask=~is_valid)
         if self.target == _DATE:
-            return pa.array(np.floor_divide(times, _DAY_MS).astype(np.int32), pa.int32(), mask=~there).view(kind)
+            return pa.array(np.floor_divide(times, _DAY_MS).astype(np.int32), pa.int32(), mask=~is_valid).view(kind)
         if self.target == _TIME:
-            return pa.array(np.mod(times, _DAY_MS).astype(np.int32), pa.int32(), mask=~there).view(kind)
-        return pa.array(times, pa.int64(), mask=~there).view(kind)
+            return pa.array(np.mod(times, _DAY_MS).astype(np.int32), pa.int32(), mask=~is_valid).view(kind)
+        return pa.array(times, pa.int64(), mask=~is_valid).view(kind)
 
     def _without_schema(self, column: ConnectColumn, failures: Failures) -> ConnectColumn:
         objects = objects_of(column) if self.field else None
         if objects is not None:
-            made = with_nulls(self._tokens(objects.tokens(self.field), failures))
-            return objects.with_members({**objects.members, self.field: made}).column()
+            converted = with_nulls(self._tokens(objects.tokens(self.field), failures))
+            return objects.with_members({**objects.members, self.field: converted}).column()
         values = parsed(column)
         if not self.field:
             return ConnectColumn(self._tokens(written(values).data, failures), None)
@@ -189,56 +190,56 @@ class TimestampConverter:
             values, lambda _, value: None if value is None else dict(require_map(value, _PURPOSE)), failures
         )
         items = parsed(ConnectColumn(self._tokens(written(members(maps, self.field)).data, failures), None))
-        for one, item in zip(maps, items, strict=True):
-            if one is not None:
-                one[self.field] = item
+        for mapping, item in zip(maps, items, strict=True):
+            if mapping is not None:
+                mapping[self.field] = item
         return written(maps)
 
     def _tokens(self, tokens: pa.BinaryArray, failures: Failures) -> pa.BinaryArray:
-        """JSON texts of the converted strings and Longs, null for null.
+        """Return JSON texts of the converted strings and Longs, null for null.
 
         Targets Date, Time and Timestamp give milliseconds.
         """
 
-        def change(kind: Kind, found: pa.BinaryArray, refused: Failures) -> pa.BinaryArray:
+        def change(kind: Kind, kind_tokens: pa.BinaryArray, refused: Failures) -> pa.BinaryArray:
             if kind is Kind.LONG:
-                return self._written(longs(found), _UNIX, refused)
+                return self._write_tokens(longs(kind_tokens), _UNIX, refused)
             if kind is Kind.STRING:
-                return self._written(texts(found), _TEXT, refused)
+                return self._write_tokens(texts(kind_tokens), _TEXT, refused)
             if kind is not Kind.NULL:
                 refused.add_all(
                     Thrown(f"TimestampConverter does not support class {JAVA_CLASSES[kind]} objects as timestamps")
                 )
-            return pa.nulls(len(found), pa.binary())
+            return pa.nulls(len(kind_tokens), pa.binary())
 
         return changed_by_kind(tokens, change, failures)
 
-    def _written(self, data: pa.Array, kind: str, failures: Failures) -> pa.BinaryArray:
-        """Times of one representation, converted to JSON texts."""
-        made = self._values(*self._times(data, kind, failures))
+    def _write_tokens(self, data: pa.Array, kind: str, failures: Failures) -> pa.BinaryArray:
+        """Convert times of one representation to JSON texts."""
+        values = self._values(*self._times(data, kind, failures))
         if self.target == _DATE:
-            return tokens_of(pc.multiply(made.view(pa.int32()).cast(pa.int64()), _DAY_MS))
+            return tokens_of(pc.multiply(values.view(pa.int32()).cast(pa.int64()), _DAY_MS))
         return tokens_of(
-            made if self.target == _TEXT else made.view(pa.int32() if self.target == _TIME else pa.int64())
+            values if self.target == _TEXT else values.view(pa.int32() if self.target == _TIME else pa.int64())
         )
 
 
 def _cut(values: Int64Array, divisor: int) -> Int64Array:
-    """Divided, towards zero."""
+    """Divide, rounding towards zero."""
     down = values // divisor
-    made: Int64Array = down + ((values < 0) & (down * divisor != values))
-    return made
+    result: Int64Array = down + ((values < 0) & (down * divisor != values))
+    return result
 
 
-def _scaled(values: Int64Array, factor: int) -> Int64Array:
-    """Multiplied, bounded by 64 bits."""
+def _scale(values: Int64Array, factor: int) -> Int64Array:
+    """Multiply, bounded by 64 bits."""
     most = _LIMITS.max // factor
     inside = np.clip(values, -most, most) * factor
     return np.where(values > most, _LIMITS.max, np.where(values < -most, _LIMITS.min, inside)) if factor > 1 else values
 
 
 def _kind_of(schema: ConnectSchema) -> str:
-    """The form of times that a schema's values have.
+    """Return the form of times that a schema's values have.
 
     :raises Thrown: they are no times.
     """
@@ -254,15 +255,15 @@ def _kind_of(schema: ConnectSchema) -> str:
     raise Thrown(reason, CONNECT_EXCEPTION)
 
 
-def timestamp_converter(given: Owner, side: Side) -> TimestampConverter:
-    """The transform with its properties.
+def timestamp_converter(config: Owner, side: Side) -> TimestampConverter:
+    """Return the transform with its properties.
 
     :raises SettingsError: texts are asked for without a format, or the format cannot be used.
     """
-    pattern = given[FORMAT]
-    target = given[TARGET]
+    pattern = config[FORMAT]
+    target = config[TARGET]
     if target == _TEXT and not pattern:
-        raise given.refused(FORMAT, f"it is empty, and {TARGET} is {_TEXT}")
+        raise config.refused(FORMAT, f"it is empty, and {TARGET} is {_TEXT}")
     format = None
     parser = None
     if pattern:
@@ -271,7 +272,7 @@ def timestamp_converter(given: Owner, side: Side) -> TimestampConverter:
             parser = time_parser(format, datetime.datetime.now(UTC).date())
         except ValueError as error:
             if format is None or target != _TEXT:  # which may be written, if not read
-                raise given.refused(FORMAT, str(error)) from None
+                raise config.refused(FORMAT, str(error)) from None
     return TimestampConverter(
-        side, given[FIELD], target, pattern, format, parser, given[PRECISION], given[WITH_DEFAULT]
+        side, config[FIELD], target, pattern, format, parser, config[PRECISION], config[WITH_DEFAULT]
     )

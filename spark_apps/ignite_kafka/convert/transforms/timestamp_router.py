@@ -34,10 +34,10 @@ class TimestampRouter:
     time_format: tuple[Part, ...]
 
     def apply(self, batch: ConnectBatch) -> Transformed:
-        """A record without a time fails."""
-        return changed(batch, self._changed)
+        """Name the topics by time; a record without a time fails."""
+        return changed(batch, self._change)
 
-    def _changed(self, batch: ConnectBatch, failures: Failures) -> ConnectBatch:
+    def _change(self, batch: ConnectBatch, failures: Failures) -> ConnectBatch:
         failures.add(batch.times_ms == NO_TIME, "Timestamp missing on record")
         times = formatted(batch.times_ms, self.time_format).dictionary_encode()
         topics = batch.topics.dictionary_encode()
@@ -45,19 +45,19 @@ class TimestampRouter:
         texts = times.dictionary.to_pylist()
         pairs = np.asarray(topics.indices).astype(np.int64) * len(texts) + np.asarray(times.indices)
         distinct, places = np.unique(pairs, return_inverse=True)
-        made = [self._named(names[pair // len(texts)], texts[pair % len(texts)]) for pair in distinct.tolist()]
-        return replace(batch, topics=pa.array(made, pa.string()).take(pa.array(places)))
+        routed = [self._name_topic(names[pair // len(texts)], texts[pair % len(texts)]) for pair in distinct.tolist()]
+        return replace(batch, topics=pa.array(routed, pa.string()).take(pa.array(places)))
 
-    def _named(self, topic: str, time: str) -> str:
+    def _name_topic(self, topic: str, time: str) -> str:
         return self.topic_format.replace(_TOPIC, topic).replace(_TIME, time)
 
 
-def timestamp_router(given: Owner) -> TimestampRouter:
-    """The transform with its properties.
+def timestamp_router(config: Owner) -> TimestampRouter:
+    """Return the transform with its properties.
 
     :raises SettingsError: the format of times cannot be used.
     """
     try:
-        return TimestampRouter(given[TOPIC_FORMAT], parts_of(given[TIME_FORMAT]))
+        return TimestampRouter(config[TOPIC_FORMAT], parts_of(config[TIME_FORMAT]))
     except ValueError as error:
-        raise given.refused(TIME_FORMAT, str(error)) from None
+        raise config.refused(TIME_FORMAT, str(error)) from None

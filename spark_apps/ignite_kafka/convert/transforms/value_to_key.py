@@ -28,18 +28,18 @@ class ValueToKey:
     use_default: bool
 
     def apply(self, batch: ConnectBatch) -> Transformed:
-        """A null has no fields, and fails."""
-        return changed(batch, self._changed)
+        """Replace the key; a null value has no fields, and fails."""
+        return changed(batch, self._change)
 
-    def _changed(self, batch: ConnectBatch, failures: Failures) -> ConnectBatch:
+    def _change(self, batch: ConnectBatch, failures: Failures) -> ConnectBatch:
         column = batch.value
-        made = self._without_schema(column, failures) if column.schema is None else self._with_schema(column, failures)
-        return replace(batch, key=made)
+        key = self._without_schema(column, failures) if column.schema is None else self._with_schema(column, failures)
+        return replace(batch, key=key)
 
     def _with_schema(self, column: ConnectColumn, failures: Failures) -> ConnectColumn:
         failures.add(column.data.is_null(), f"Only Struct objects supported for [{_PURPOSE}], found: null")
         schema = struct_schema(column, _PURPOSE)
-        numbers = {one.name: number for number, one in enumerate(schema.fields)}
+        numbers = {field.name: number for number, field in enumerate(schema.fields)}
         fields = []
         columns = []
         for name in self.fields:
@@ -47,8 +47,8 @@ class ValueToKey:
                 raise Thrown(f"Field does not exist: {name}")
             fields.append(ConnectField(name, schema.fields[numbers[name]].schema))
             columns.append(field_values(column, numbers[name], use_default=self.use_default))
-        for one, values in zip(fields, columns, strict=True):
-            put(one.name, one.schema, values, failures)
+        for field, values in zip(fields, columns, strict=True):
+            put(field.name, field.schema, values, failures)
         return struct_column(fields, columns, ConnectSchema(ConnectType.STRUCT), len(column.data))
 
     def _without_schema(self, column: ConnectColumn, failures: Failures) -> ConnectColumn:
@@ -63,6 +63,6 @@ class ValueToKey:
         return written(row_by_row(parsed(column), change, failures))
 
 
-def value_to_key(given: Owner) -> ValueToKey:
-    """The transform with its properties."""
-    return ValueToKey(given["fields"], given[WITH_DEFAULT])
+def value_to_key(config: Owner) -> ValueToKey:
+    """Return the transform with its properties."""
+    return ValueToKey(config["fields"], config[WITH_DEFAULT])

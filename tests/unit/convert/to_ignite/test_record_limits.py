@@ -15,7 +15,7 @@ from ignite_kafka.convert.connect import ConnectField, ConnectSchema, ConnectTyp
 from ignite_kafka.convert.ignite_types import known_type, object_types
 from ignite_kafka.convert.ignite_types.object_types import ObjectTypes
 from ignite_kafka.convert.json.read_rows import parse
-from ignite_kafka.convert.json.values import Doubled, Refused
+from ignite_kafka.convert.json.values import DuplicateNames, Refused
 from ignite_kafka.convert.json_schema.schema_to_connect import SchemaReader
 from ignite_kafka.convert.json_with_schemas.schema_to_connect import connect_schema
 from ignite_kafka.convert.to_ignite import ConversionRules, SideRules
@@ -108,7 +108,7 @@ def test_each_container_is_measured_once(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_a_name_that_stands_twice_is_found_in_one_pass() -> None:
     pairs = [(str(number), 1) for number in range(100_000)]
-    assert Doubled([*pairs, ("7", 1)])._twice == ["7"]
+    assert DuplicateNames([*pairs, ("7", 1)])._twice == ["7"]
 
 
 def test_elements_of_one_kind_share_their_field() -> None:
