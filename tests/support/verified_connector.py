@@ -20,11 +20,12 @@ from ignite_kafka.settings.secrets import Secrets
 from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.verification import source
 from ignite_kafka.verification.direction import Judged, Target
-from ignite_kafka.verification.entry_comparison import Verified, compare
+from ignite_kafka.verification.entry_comparison import Verified
 from ignite_kafka.verification.job import VerifyJob
 from ignite_kafka.verification.source import SourceDirection
 from tests.support.ignite_bytes import CACHE, Types, page
 from tests.support.local_exchange import LocalExchange
+from tools.compare_topics import compare
 
 PARTITIONS = 3
 Record = tuple[bytes, bytes | None]

@@ -1,12 +1,11 @@
-"""Comparison of topics with caches in one process: every committed record with its entry.
+"""Comparison of the last records of keys with the entries of a cache, by their meaning.
 
 Keys are compared byte by byte with what the converter makes of the entries now. So are values, unless they are JSON:
 those are compared with rows that share no code with the converter, so that the comparison also finds errors of the
 codec; keys in JSON are compared in both ways. Values with schemas whose bytes differ are read and compared: since a
 record was written, its class may have got fields.
 
-The last record of each key is held in memory. :mod:`~ignite_kafka.verification` compares at any size, and judges by
-this module what differs by its bytes.
+The last record of each key is in memory: the Spark job passes only the keys whose bytes differ.
 """
 
 from __future__ import annotations
@@ -16,8 +15,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from confluent_kafka import Message
-
 from ..common.redaction import in_message
 from ..convert import Converters
 from ..convert.rules.stage import policy_of_error
@@ -25,10 +22,7 @@ from ..convert.to_kafka.bad_entries import ENTRY_ERRORS
 from ..errors import IgniteKafkaError
 from ..ignite.binary import decode_rows, entry_cuts
 from ..ignite.cluster import Cluster
-from ..ignite.scan import scan_partitions
 from ..ignite.types.model import Page
-from ..kafka.clients import KafkaClients
-from ..kafka.topics import Topics, read_to_end
 from ..plan.source_plan import CachePlan, TransferPlan
 from ..settings.error_policies import STOP
 from ..settings.source import SourceSettings
@@ -54,47 +48,6 @@ class Verified(Comparison):
     records: int = 0
     repeated: int = 0
     other_bytes: int = 0
-
-
-def verify(
-    plan: TransferPlan, cluster: Cluster, clients: KafkaClients, done: Callable[[Verified], None] = lambda _: None
-) -> list[Verified]:
-    """Compare each cache of a plan with its topic; ``done`` is called with each result."""
-    results = []
-    topics = Topics(clients)
-    for cache in plan.caches:
-        info = cluster.cache(cache.name)
-        messages = read_to_end(clients, topics, cache.topic, list(range(topics.partitions(cache.topic))))
-        pages = scan_partitions(cluster, info, range(info.partitions), page_bytes=plan.settings.page_bytes)
-        result = compare(plan, cache, cluster, messages, pages)
-        results.append(result)
-        done(result)
-    return results
-
-
-def compare(
-    plan: TransferPlan,
-    cache: CachePlan,
-    cluster: Cluster,
-    messages: Iterable[Message],
-    pages: Iterable[Page],
-    decode: Callable[..., Iterable[tuple[Any, Any]]] = decode_rows,
-) -> Verified:
-    """Compare the records of a topic with the entries of its cache.
-
-    :param messages: all records, in the order of each partition; read before the pages.
-    :param pages: all entries.
-    :param decode: decodes keys and values of pages row by row.
-    """
-    result = Verified(cache.name, cache.topic)
-    last: dict[bytes, bytes | None] = {}
-    for message in messages:
-        key = message.key() or b""
-        result.records += 1
-        result.repeated += key in last
-        last[key] = message.value()
-    compare_last(result, plan, cache, cluster, last, pages, decode)
-    return result
 
 
 def compare_last(
