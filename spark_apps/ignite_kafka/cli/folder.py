@@ -105,7 +105,7 @@ def plan(arguments: argparse.Namespace) -> int:
         print(json.dumps([row.to_dict() for row in rows], indent=2))
         return 2 if folder.broken else 0
     shown = [row for row in rows if row.what != declared_state.BROKEN]
-    cells = [(row.connector, row.what, row.place, _text(row.declared), _text(row.found), row.note) for row in shown]
+    cells = [(row.connector, row.what, row.place, _text(row.declared), _text(row.actual), row.note) for row in shown]
     same = len(folder.connectors) - len({row.connector for row in shown if row.file})
     print(
         "\n".join(
@@ -129,7 +129,7 @@ def apply(arguments: argparse.Namespace) -> int:
         done += declared_state.apply(connector, values, hidden, **options)
         if connector.list_offsets is not None:
             done.append(
-                declared_state.Applied(
+                declared_state.AppliedChange(
                     connector.name,
                     f"offsets listed in {_list_offsets(connector, values, hidden, Path(arguments.file))}",
                 )

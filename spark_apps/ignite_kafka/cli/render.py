@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 from .tables import table
 
 if TYPE_CHECKING:
-    from ..admin.backlog import BacklogView, Cleaned, Resend
-    from ..admin.offsets import Altered, Reset
-    from ..admin.sink_offsets import Moved
+    from ..admin.backlog import BacklogView, CleanupResult, Resend
+    from ..admin.offsets import AlteredOffset, ResetOffsets
+    from ..admin.sink_offsets import MovedOffsets
     from ..admin.target_state import NewestRun, TargetStateChange
 
 _MAX_UNITS = 50
@@ -63,19 +63,19 @@ def _run_state(change: TargetStateChange, newest: NewestRun) -> str:
     return f"had ended before ({newest.state}{error}); {_NEXT_START.get(change.target, 'nothing runs')}"
 
 
-def altered_offset(altered: Altered) -> str:
+def altered_offset(altered: AlteredOffset) -> str:
     """One line: the update numbers of a cache partition that count as sent, before and after."""
     before, after = (f"0 to {high}" if high >= 0 else "none" for high in (altered.before, altered.after))
     return f"cache {altered.cache}, partition {altered.partition}: numbers sent were {before}, are {after}"
 
 
-def reset_offsets(reset: Reset) -> str:
+def reset_offsets(reset: ResetOffsets) -> str:
     """One line a cache: how many of its partitions have no offset any more."""
     lines = [f"cache {cache}: {count:,} units forgotten" for cache, count in sorted(reset.units.items())]
     return "\n".join(lines) or "there were no offsets"
 
 
-def moved_offsets(moved: Moved) -> str:
+def moved_offsets(moved: MovedOffsets) -> str:
     """One line a topic partition: the next offset before and after."""
     lines = [
         f"topic {topic}, partition {partition}: next offset was {'none' if before < 0 else before}, is {after}"
@@ -119,7 +119,7 @@ def resend(asked: Resend) -> str:
     return f"cache {asked.cache}: {what} will be sent again by connector {asked.connector}, now if it runs, else when it starts"
 
 
-def cleaned(removed: Cleaned) -> str:
+def cleaned(removed: CleanupResult) -> str:
     """One line: what was removed from the nodes."""
     names = [f"{what} {name}" for what, name in (("service", removed.service), ("cache", removed.cache)) if name]
     return f"connector {removed.connector}: " + (f"removed {' and '.join(names)}" if names else "there was no backlog")

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
 from ..admin.lost_run import LOST, REMEDY, silent_s
-from ..admin.target_state import NewestRun, known_connectors, unknown_connector
+from ..admin.target_state import NewestRun, list_connectors, unknown_connector_error
 from ..common.versions import versions_text
 from ..errors import IgniteKafkaError
 from ..kafka.clients import KafkaClients
@@ -262,7 +262,7 @@ def status_view(settings: ConnectorSettings, secrets: Secrets) -> StatusView:
     runs = read_runs(clients, prefix, settings.name)
     newest = NewestRun.of(control, runs)
     if newest.unknown:
-        raise unknown_connector(settings, known_connectors(clients, topics, prefix))
+        raise unknown_connector_error(settings, list_connectors(clients, topics, prefix))
     _, reported_ms = read_run_written(clients, prefix, settings.name, newest.run_id)
     silent = silent_s(newest.run, control.connector, reported_ms, time.time() * 1000)
     return StatusView(control, runs, read_target(clients, topics, prefix, settings.name), silent)
@@ -274,7 +274,7 @@ def _states(settings: ConnectorSettings, secrets: Secrets) -> Iterator[SlotState
     topics = Topics(clients)
     control = read_connector(clients, topics, settings.internal_topic_prefix, settings.name)
     if control.connector is None:
-        raise unknown_connector(settings, known_connectors(clients, topics, settings.internal_topic_prefix))
+        raise unknown_connector_error(settings, list_connectors(clients, topics, settings.internal_topic_prefix))
     return read_slots(clients, topics, settings.internal_topic_prefix, settings.name, control.connector.slots)
 
 
