@@ -12,7 +12,7 @@ from ..settings.connector import ConnectorSettings
 from ..settings.secrets import Secrets
 from ..settings.sink import SinkSettings
 from . import render
-from .given import of_source, secrets_of, settings_by_file_or_name
+from .command_settings import of_source, secrets_of, settings_by_file_or_name
 
 
 def add_doctor(added: argparse.ArgumentParser) -> None:

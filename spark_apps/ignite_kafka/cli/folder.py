@@ -17,7 +17,7 @@ from ..settings import secrets
 from ..settings.files.connector_files import SUFFIXES, BrokenConnector, ConnectorFolder, DeclaredConnector, read_folder
 from ..settings.files.load import LoadedSettings
 from ..settings.secrets import Secrets
-from .given import conversion_errors, given_nodes, permissions_of
+from .command_settings import conversion_errors, given_nodes, permissions_of
 from .tables import table
 
 Command = Callable[[argparse.Namespace], int]

@@ -24,8 +24,7 @@ from ..settings.sink import SinkSettings
 from ..settings.transport_security import check_ignite, check_kafka
 from . import folder, render
 from .arguments import Parser, add_allowed_providers, command_after_interrupt, whole
-from .doctor import ShowVersion, add_doctor, doctor
-from .given import (
+from .command_settings import (
     add_name_instead_of_file,
     of_source,
     permissions_of,
@@ -33,6 +32,7 @@ from .given import (
     settings_by_file_or_name,
     settings_of,
 )
+from .doctor import ShowVersion, add_doctor, doctor
 from .migrate import add_connectors, add_migrate, holds_resources, run_all, validate_all
 from .offset_commands import alter_offsets, backlog_cleanup, backlog_status, resend, reset_offsets, show_offsets
 from .replicate import add_replicate, replicate

@@ -29,7 +29,7 @@ from ..settings.files.connector_files import SUFFIXES
 from ..settings.findings import Findings
 from ..settings.secrets import Secrets
 from .arguments import Parser, add_allowed_providers, allowed_providers, given_providers
-from .given import conversion_errors, permissions_of
+from .command_settings import conversion_errors, permissions_of
 from .replicate import Part, run_together
 
 _THIS = (sys.executable, "-m", "ignite_kafka.cli")

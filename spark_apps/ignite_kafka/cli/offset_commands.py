@@ -6,7 +6,7 @@ import argparse
 
 from ..errors import SettingsError
 from . import render
-from .given import secrets_of, settings_of
+from .command_settings import secrets_of, settings_of
 
 
 def show_offsets(arguments: argparse.Namespace) -> int:

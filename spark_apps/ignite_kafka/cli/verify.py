@@ -12,7 +12,7 @@ from ..settings.connector import ConnectorSettings
 from ..settings.secrets import Secrets
 from ..settings.sink import SinkSettings
 from .arguments import whole
-from .given import permissions_of
+from .command_settings import permissions_of
 from .progress_bar import ProgressBar
 from .tables import table
 
