@@ -110,7 +110,7 @@ COVERED_BY = {
     ),
     "unit/datasources/test_frame_types.py": "datasources.frame_arrays",
     "unit/datasources/test_typed_columns.py": "datasources.frame_schemas",
-    "unit/datasources/test_ignite_backlog.py": "datasources.backlog_offset datasources.backlog_rows datasources.backlog_target",
+    "unit/datasources/test_ignite_backlog.py": "datasources.backlog_offset datasources.backlog_rows datasources.streamed_cache",
     "unit/ignite/binary/test_decode.py": (
         "ignite.binary.byte_reader ignite.binary.column_assembly ignite.binary.container_elements ignite.binary.decode_columns"
         " ignite.binary.decode_decimals ignite.binary.decode_rows ignite.binary.decode_scalars ignite.binary.object_headers"

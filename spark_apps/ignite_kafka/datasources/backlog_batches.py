@@ -30,8 +30,8 @@ from ..source.stream.batch import ChangeBatch
 from ..source.stream.capture import Capture, Captured
 from .backlog_offset import UNITS, Offset
 from .backlog_rows import ChangeRows, rows_of
-from .backlog_target import OWNER, BacklogTarget
 from .partition_reader import PartitionReader, digest_of, up_to
+from .streamed_cache import OWNER, BacklogTarget
 
 log = logging.getLogger(__name__)
 

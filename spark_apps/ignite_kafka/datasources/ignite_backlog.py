@@ -53,9 +53,9 @@ from ..settings.source import SourceSettings
 from .backlog_batches import BacklogBatchPlanner
 from .backlog_offset import Offset
 from .backlog_rows import ChangeRows, concat_rows, loaded_rows, rows_of, to_change_batch, with_change_columns
-from .backlog_target import BacklogTarget
 from .ignite import ReadOptions, columns, read_schema
 from .option_tables import BACKLOG
+from .streamed_cache import BacklogTarget
 
 _NAME = "ignite-backlog"
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from ignite_kafka.datasources.backlog_batches import BacklogBatchPlanner, Batch
 from ignite_kafka.datasources.backlog_offset import Offset
-from ignite_kafka.datasources.backlog_target import BacklogTarget
 from ignite_kafka.datasources.partition_reader import PartitionReader
+from ignite_kafka.datasources.streamed_cache import BacklogTarget
 from ignite_kafka.errors import ChangesLost
 from ignite_kafka.ignite.backlog_changes import EXPIRED, REMOVED
 from ignite_kafka.ignite.backlog_units import ASKED, GIVEN_UP, UnitStates

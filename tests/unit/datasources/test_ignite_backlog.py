@@ -22,9 +22,9 @@ from ignite_kafka.datasources.backlog_rows import (
     with_change_columns,
     without_change_columns,
 )
-from ignite_kafka.datasources.backlog_target import BacklogTarget
 from ignite_kafka.datasources.ignite_backlog import BacklogOptions
 from ignite_kafka.datasources.partition_reader import digest_of, first_changes, up_to
+from ignite_kafka.datasources.streamed_cache import BacklogTarget
 from ignite_kafka.errors import ChangesLost, SettingsError, UnsupportedType
 from ignite_kafka.ignite.backlog_changes import CREATED, EXPIRED, REMOVED, UPDATED, Changes
 from ignite_kafka.ignite.backlog_units import ASKED, GIVEN_UP, MISSED
