@@ -66,7 +66,7 @@ class LagCondition:
         """Whether a lag meets the condition; an unknown one does not."""
         from ignite_kafka.admin.connector_lag import ahead_of
 
-        if not lag.known or not lag.loaded:
+        if not lag.is_known or not lag.loaded:
             return False
         if self.marks is not None:
             return not ahead_of(lag, self.marks)
@@ -95,7 +95,7 @@ class LagCondition:
 
     def _missing(self, lag: ConnectorLag) -> list[str]:
         """Names in `max_lag` that are no cache or topic of the connector: perhaps misspelt, or not created yet."""
-        return sorted(self.max_lag.keys() - lag.names) if isinstance(self.max_lag, Mapping) and lag.known else []
+        return sorted(self.max_lag.keys() - lag.names) if isinstance(self.max_lag, Mapping) and lag.is_known else []
 
     def check(self) -> None:
         """Check the values.

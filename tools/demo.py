@@ -23,7 +23,8 @@ from ignite_kafka.kafka.topics import Topics
 from ignite_kafka.plan.source_plan import TransferPlan
 from ignite_kafka.state.configs import read_connector
 from ignite_kafka.state.status import RunStatus, read_runs
-from ignite_kafka.verification.entry_comparison import Verified, verify
+from ignite_kafka.verification.entry_comparison import Verified
+from tools.compare_topics import verify
 
 from . import demo_avro, demo_replicate, demo_restore
 from .airflow_home import BIN, airflow_environment, connection_variables, connections, migrate

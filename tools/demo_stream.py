@@ -18,7 +18,8 @@ from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.topics import Topics
 from ignite_kafka.plan.source_plan import TransferPlan
 from ignite_kafka.state.configs import read_connector
-from ignite_kafka.verification.entry_comparison import Verified, verify
+from ignite_kafka.verification.entry_comparison import Verified
+from tools.compare_topics import verify
 
 from .change_flights import CACHE
 from .servers import ServerFailed, ServerProcess

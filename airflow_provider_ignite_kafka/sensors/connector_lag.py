@@ -146,7 +146,7 @@ class ConnectorCaughtUpSensor(ConnectorLagSensor):
 
         marks = self._kept(context)
         if marks is None:
-            if not lag.known:
+            if not lag.is_known:
                 return False
             marks = marks_of(lag)
             self._keep(context, marks)

@@ -98,7 +98,7 @@ class ConnectorLagTrigger(BaseTrigger):
         while True:
             lag = await self._poll()
             if lag is not None:
-                if self.max_lag is None and self.marks is None and lag.known:
+                if self.max_lag is None and self.marks is None and lag.is_known:
                     self.marks = marks_of(lag)
                 caught_up = self.max_lag is None and self.marks is None
                 condition = LagCondition(self.max_lag or 0, self.marks)

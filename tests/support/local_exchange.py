@@ -31,7 +31,7 @@ class LocalExchange:
     def collect(self, summary: Callable[[Any], Any]) -> list[Any]:
         return [summary(one) for one in self._results]
 
-    def of(self, buckets: Sequence[int]) -> list[Any]:
+    def fetch(self, buckets: Sequence[int]) -> list[Any]:
         return [self._results[bucket] for bucket in buckets]
 
     def close(self) -> None:

@@ -19,7 +19,8 @@ from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.source.planning import make_plan
 from ignite_kafka.source.snapshot.run import run_snapshot
 from ignite_kafka.state.status import RunStatus
-from ignite_kafka.verification.entry_comparison import Verified, verify
+from ignite_kafka.verification.entry_comparison import Verified
+from tools.compare_topics import verify
 from tools.servers import IgniteCluster, KafkaBroker
 
 ROWS = 3_000

@@ -19,12 +19,13 @@ from ignite_kafka.plan.source_plan import CachePlan, TransferPlan
 from ignite_kafka.settings.secrets import Secrets
 from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.verification import source
-from ignite_kafka.verification.direction import Judged, Target
-from ignite_kafka.verification.entry_comparison import Verified, compare
+from ignite_kafka.verification.direction import ComparedPair, Judged
+from ignite_kafka.verification.entry_comparison import Verified
 from ignite_kafka.verification.job import VerifyJob
 from ignite_kafka.verification.source import SourceDirection
 from tests.support.ignite_bytes import CACHE, Types, page
 from tests.support.local_exchange import LocalExchange
+from tools.compare_topics import compare
 
 PARTITIONS = 3
 Record = tuple[bytes, bytes | None]
@@ -75,10 +76,10 @@ class Compared:
         of_direction = {name: more.pop(name) for name in ("thorough",) if name in more}
         direction = InMemory(self.types, self.plan, Secrets(), more.get("percent", 100), limit=more.get("limit", 5), **of_direction)
         monkeypatch.setattr(source, "scan_partitions", lambda _cluster, _info, numbers, **_: self._pages(numbers))
-        monkeypatch.setattr(source, "topic_batches", lambda _clients, _target, numbers: self._consumed(numbers))
-        target = Target(CACHE.name, "t", tuple((0, len(part)) for part in self.records), len(self.entries))
+        monkeypatch.setattr(source, "topic_batches", lambda _clients, _pair, numbers: self._consumed(numbers))
+        pair = ComparedPair(CACHE.name, "t", tuple((0, len(part)) for part in self.records), len(self.entries))
         options = {"buckets": 2, "cores": 2, **more}
-        (judged,) = VerifyJob(LocalExchange, targets=[target], open=lambda: direction, **options).run()
+        (judged,) = VerifyJob(LocalExchange, pairs=[pair], open=lambda: direction, **options).run()
         return judged
 
     def row_by_row(self) -> Verified:

@@ -77,7 +77,9 @@ COVERED_BY = {
     "unit/verification/test_entry_comparison.py": "verification.comparison verification.entry_reader",
     "unit/verification/test_job.py": "verification.direction verification.source",
     "integration/cli/test_local_run.py": "runtime.spark_conf",
-    "unit/cli/test_main.py": "cli.__main__ cli.arguments cli.given cli.offset_commands cli.settings_table cli.tables settings.connector",
+    "unit/cli/test_main.py": (
+        "cli.__main__ cli.arguments cli.command_settings cli.offset_commands cli.settings_table cli.tables settings.connector"
+    ),
     "unit/cli/test_replicate.py": "settings.files.both_directions",
     "unit/settings/test_warnings.py": "settings.error_policies settings.start_warnings",
     "unit/convert/test_converters.py": "convert.to_kafka.converter convert.to_kafka.entry_converter convert.ignite_binary.serializer",
@@ -108,7 +110,7 @@ COVERED_BY = {
     ),
     "unit/datasources/test_frame_types.py": "datasources.frame_arrays",
     "unit/datasources/test_typed_columns.py": "datasources.frame_schemas",
-    "unit/datasources/test_ignite_backlog.py": "datasources.backlog_offset datasources.backlog_rows datasources.backlog_target",
+    "unit/datasources/test_ignite_backlog.py": "datasources.backlog_offset datasources.backlog_rows datasources.streamed_cache",
     "unit/ignite/binary/test_decode.py": (
         "ignite.binary.byte_reader ignite.binary.column_assembly ignite.binary.container_elements ignite.binary.decode_columns"
         " ignite.binary.decode_decimals ignite.binary.decode_rows ignite.binary.decode_scalars ignite.binary.object_headers"

@@ -169,7 +169,7 @@ def test_spark_is_not_started_before(way: str, monkeypatch: pytest.MonkeyPatch, 
         assert app.main(["--request", str(tmp_path / "request.json")], SourceSettings, no_spark) == 1
         assert "IgniteUnreachable" in capsys.readouterr().err
     else:
-        monkeypatch.setattr(local_run, "_session", no_spark)
+        monkeypatch.setattr(local_run, "_create_session", no_spark)
         with pytest.raises(IgniteUnreachable):
             local_run.run_locally(source(**settings))
     assert not asked

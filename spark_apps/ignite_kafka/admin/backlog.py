@@ -1,4 +1,4 @@
-"""A connector's backlog on the nodes: show it, have partitions sent again, remove it."""
+"""A connector's backlog on the nodes: show it, mark partitions to be sent again, remove it."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class UnitBacklog:
 
     @property
     def sent_again(self) -> bool:
-        """Whether the partition waits to be sent again from the cache; changes until then are not counted."""
+        """True if the partition will be sent again from the cache; until then its changes are not counted."""
         return any(mark != _MARKS[GONE] for mark in self.marks)
 
 
@@ -77,7 +77,7 @@ class BacklogView:
     units: tuple[UnitBacklog, ...]
 
     def to_dict(self) -> dict[str, object]:
-        """JSON-ready form."""
+        """Return JSON-ready values."""
         return asdict(self)
 
 
@@ -90,20 +90,20 @@ class Resend:
     partitions: tuple[int, ...]
 
     def to_dict(self) -> dict[str, object]:
-        """JSON-ready form."""
+        """Return JSON-ready values."""
         return asdict(self)
 
 
 @dataclass(frozen=True)
-class Cleaned:
-    """Service and cache that a cleanup removed; None if there was none."""
+class CleanupResult:
+    """Names of the service and the cache that a cleanup removed; None if absent before."""
 
     connector: str
     service: str | None
     cache: str | None
 
     def to_dict(self) -> dict[str, object]:
-        """JSON-ready form."""
+        """Return JSON-ready values."""
         return asdict(self)
 
 
@@ -127,23 +127,30 @@ def status_of(cluster: Cluster, connector: str) -> BacklogView:
     )
     names = {protocol.cache_id(cache.cache): cache.cache for cache in caches}
     return BacklogView(
-        connector, answer["captureId"], answer["registered"], caches, tuple(answer["nodes"]), _units(units, names)
+        connector, answer["captureId"], answer["registered"], caches, tuple(answer["nodes"]), _list_units(units, names)
     )
 
 
-def _units(states: UnitStates, names: Mapping[int, str]) -> tuple[UnitBacklog, ...]:
+def _list_units(states: UnitStates, names: Mapping[int, str]) -> tuple[UnitBacklog, ...]:
     columns = (states.unit.tolist(), states.count.tolist(), states.stored_bytes.tolist())
     numbers = (states.low.tolist(), states.high.tolist(), states.marks.tolist())
     units = (
         UnitBacklog(
-            names.get(cache_id, f"cache id {cache_id}"), partition, incarnation, count, size, low, high, _marks(marks)
+            names.get(cache_id, f"cache id {cache_id}"),
+            partition,
+            incarnation,
+            count,
+            size,
+            low,
+            high,
+            _name_marks(marks),
         )
         for (cache_id, partition, incarnation), count, size, low, high, marks in zip(*columns, *numbers, strict=True)
     )
     return tuple(sorted(units, key=lambda unit: (unit.cache, unit.partition, unit.incarnation)))
 
 
-def _marks(bits: int) -> tuple[str, ...]:
+def _name_marks(bits: int) -> tuple[str, ...]:
     return tuple(name for bit, name in _MARKS.items() if bits & bit)
 
 
@@ -158,16 +165,16 @@ def resend(settings: ConnectorSettings, secrets: Secrets, cache: str, partition:
     """
     with ignite_cluster(settings, secrets) as cluster:
         answer = _call(cluster, lambda service: service.status(settings.name))
-        units = _units_to_resend(settings.name, answer, cache, partition)
-        secret = _secret(settings, secrets)
+        units = _select_units(settings.name, answer, cache, partition)
+        secret = _read_secret(settings, secrets)
         _call(cluster, lambda service: service.mark(settings.name, units), secret)
     return Resend(settings.name, cache, tuple(units["partition"].tolist()))
 
 
-def _units_to_resend(
+def _select_units(
     connector: str, answer: Mapping[str, Any], cache: str, partition: int | None
 ) -> np.ndarray[Any, np.dtype[np.void]]:
-    """The units to mark, with dtype UNIT."""
+    """Return the units to mark, with dtype UNIT."""
     incarnation = answer.get(f"incarnation.{cache}")
     count = answer.get(f"partitions.{cache}", 0)
     if incarnation is None:
@@ -187,13 +194,13 @@ def _units_to_resend(
     return units
 
 
-def cleanup(settings: ConnectorSettings, secrets: Secrets, *, force: bool) -> Cleaned:
+def cleanup(settings: ConnectorSettings, secrets: Secrets, *, force: bool) -> CleanupResult:
     """End a connector's capture and destroy its backlog cache; other connectors are not affected. Repeatable.
 
     :param settings: name, internal_topic_prefix and the addresses of both clusters.
-    :param force: clean up even if the newest run did not end gracefully, or the capture belongs to a connector whose
-        offsets are in another Kafka cluster or under another prefix; the changes in the backlog are then never sent. It
-        needs no secret and no Kafka, but an administrator of Ignite if the cluster has users.
+    :param force: clean up even if the newest run did not end gracefully, or if another connector owns the capture, with
+        offsets in another Kafka cluster or under another prefix. The changes in the backlog are then never sent. Needs
+        neither a secret nor Kafka, but an administrator of Ignite if the cluster has users.
     :raises NotStopped: the nodes have a backlog of that connector, its newest run neither completed nor stopped
         gracefully, and there is no ``force``.
     :raises BacklogRefused: the capture belongs to another connector of that name, and there is no ``force``.
@@ -202,24 +209,24 @@ def cleanup(settings: ConnectorSettings, secrets: Secrets, *, force: bool) -> Cl
     """
     with ignite_cluster(settings, secrets) as cluster:
         if settings.name not in _call(cluster, lambda service: service.connectors()):
-            return Cleaned(settings.name, None, None)
+            return CleanupResult(settings.name, None, None)
         if force:
             removed = _call(cluster, lambda service: service.force_stop(settings.name, destroy=True))
         else:
             _check_graceful(settings, secrets, _call(cluster, lambda service: service.status(settings.name)))
             removed = _call(
-                cluster, lambda service: service.stop(settings.name, destroy=True), _secret(settings, secrets)
+                cluster, lambda service: service.stop(settings.name, destroy=True), _read_secret(settings, secrets)
             )
-    return Cleaned(settings.name, removed["service"], removed["cache"])
+    return CleanupResult(settings.name, removed["service"], removed["cache"])
 
 
 def _call(cluster: Cluster, request: Callable[[BacklogService], T], secret: str | None = None) -> T:
-    """Call the service, on another node if the first one fails: every call here can be repeated."""
+    """Call the service, on another node if the first node fails: every call here can be repeated."""
     return cluster.ask(lambda connection: request(BacklogService(connection, secret)))
 
 
-def _secret(settings: ConnectorSettings, secrets: Secrets) -> str | None:
-    """Secret of the capture: from the secrets file, else from Kafka, where runs keep it; None without one."""
+def _read_secret(settings: ConnectorSettings, secrets: Secrets) -> str | None:
+    """Return the capture's secret from the secrets file, else from the configs topic; None if neither has it."""
     if secrets.ignite.backlog_secret is not None:
         return secrets.ignite.backlog_secret
     clients = kafka_clients(settings, secrets)
@@ -234,10 +241,10 @@ def _check_graceful(settings: ConnectorSettings, secrets: Secrets, status: Mappi
     check_owner(settings.name, status, owner_of(topics, settings.internal_topic_prefix))
     newest = newest_run(clients, topics, settings.internal_topic_prefix, settings.name)
     if not newest.graceful:
-        raise _refused(settings, newest)
+        raise _refusal_error(settings, newest)
 
 
-def _refused(settings: ConnectorSettings, newest: NewestRun) -> NotStopped:
+def _refusal_error(settings: ConnectorSettings, newest: NewestRun) -> NotStopped:
     if newest.unknown:
         what = "the nodes have a backlog of this connector, but Kafka has no record of the connector"
         cure = "Check the Kafka brokers and the internal topic prefix"

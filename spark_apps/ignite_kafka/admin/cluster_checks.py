@@ -1,4 +1,4 @@
-"""Checks of the clusters and the registry that a connector uses, from this machine: each server, login and version."""
+"""Checks of a connector's clusters and registries from this machine: each server, login and version."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from ..settings.secrets import Secrets
 from ..settings.source import SourceSettings
 from ..source.stream.capture import owner_of
 from ..source.stream.query_capture import capture_of
-from .findings import FAILED, OK, WARNING, Diagnosis, Place
-from .reachability import CONNECT_S, problem_of
+from .findings import FAILED, OK, WARNING, Diagnosis, Server
+from .reachability import CONNECT_S, find_problem
 
 
 def check_ignite(settings: ConnectorSettings, secrets: Secrets, diagnosis: Diagnosis) -> None:
-    """Connect and log in to each address of the settings and to each node that the cluster names."""
+    """Connect and log in to each address of the settings, and to each node of the cluster."""
     with diagnosis.failures_of("Ignite"), ignite_cluster(settings, secrets) as cluster:
         answered = _check_addresses(settings.ignite_endpoint, secrets, diagnosis)
         if not cluster.active():
@@ -46,16 +46,13 @@ def check_ignite(settings: ConnectorSettings, secrets: Secrets, diagnosis: Diagn
             diagnosis.add(
                 "Ignite nodes", WARNING, "they are too old to name each other", "List every node in ignite_addresses."
             )
-            diagnosis.places += [Place(f"Ignite {address}", (_with_port(address),)) for address in answered]
+            diagnosis.servers += [Server(f"Ignite {name}", (_with_port(name),)) for name in answered]
         _check_versions(cluster, diagnosis)
         diagnosis.add("Ignite caches", OK, f"{len(cluster.cache_names())} are visible")
 
 
 def check_capture(settings: ConnectorSettings, secrets: Secrets, clients: KafkaClients, diagnosis: Diagnosis) -> None:
-    """Make the check with which a stream begins.
-
-    The nodes can capture changes, or tell them to clients, for this connector.
-    """
+    """Check that the nodes can capture changes for this connector, as a stream does at its start."""
     if not isinstance(settings, SourceSettings) or not settings.streams:
         return
     with diagnosis.failures_of("Changes"), ignite_cluster(settings, secrets) as cluster:
@@ -77,7 +74,7 @@ def _check_addresses(endpoint: IgniteEndpoint, secrets: Secrets, diagnosis: Diag
         except IgniteKafkaError as error:
             errors[address] = error
     for address, cause in errors.items():
-        unreachable = isinstance(cause, IgniteUnreachable) and answered  # then the others are used
+        unreachable = isinstance(cause, IgniteUnreachable) and answered  # a run uses the other addresses
         diagnosis.add(f"Ignite address {address}", WARNING if unreachable else FAILED, cause.what, cause.advice)
     return answered
 
@@ -85,8 +82,8 @@ def _check_addresses(endpoint: IgniteEndpoint, secrets: Secrets, diagnosis: Diag
 def _check_node(cluster: Cluster, node: uuid.UUID, addresses: tuple[str, ...], diagnosis: Diagnosis) -> None:
     subject = f"Ignite node {str(node)[:8]}"
     # a node behind an address translation is reached by the addresses of the settings
-    diagnosis.places.append(
-        Place(
+    diagnosis.servers.append(
+        Server(
             subject, tuple(dict.fromkeys(map(_with_port, (*cluster.reachable(addresses), *cluster.endpoint.addresses))))
         )
     )
@@ -125,7 +122,7 @@ def _with_port(address: str) -> str:
 
 
 def check_kafka(clients: KafkaClients, diagnosis: Diagnosis) -> None:
-    """Log in to Kafka, and connect to each broker that the cluster names."""
+    """Log in to Kafka, and connect to each broker of the cluster."""
     with diagnosis.failures_of("Kafka"):
         clients.check()
         admin, memory = clients.admin()
@@ -142,12 +139,12 @@ def check_kafka(clients: KafkaClients, diagnosis: Diagnosis) -> None:
         )
         for broker in sorted(metadata.brokers.values(), key=lambda broker: broker.id):
             address = f"{broker.host}:{broker.port}"
-            place = Place(f"Kafka broker {broker.id}", (address,))
-            diagnosis.places.append(place)
-            problem = problem_of(place.addresses)
+            server = Server(f"Kafka broker {broker.id}", (address,))
+            diagnosis.servers.append(server)
+            problem = find_problem(server.addresses)
             remedy = "Check the broker, advertised.listeners and the network between this machine and it."
             diagnosis.add(
-                place.subject, FAILED if problem else OK, problem or f"answers at {address}", remedy if problem else ""
+                server.subject, FAILED if problem else OK, problem or f"answers at {address}", remedy if problem else ""
             )
 
 
@@ -158,9 +155,9 @@ def check_registries(settings: ConnectorSettings, secrets: Secrets, diagnosis: D
         with diagnosis.failures_of(subject):
             registry(replace(config, retry_s=0.0)).check()
             diagnosis.add(subject, OK, "answers and accepts the login")
-        diagnosis.places.append(Place(subject, tuple(map(_of_url, config.urls))))
+        diagnosis.servers.append(Server(subject, tuple(map(_address_of, config.urls))))
 
 
-def _of_url(url: str) -> str:
+def _address_of(url: str) -> str:
     parts = urlsplit(url)
     return f"{parts.hostname}:{parts.port or (443 if parts.scheme == 'https' else 80)}"

@@ -1,4 +1,4 @@
-"""Checks on the executors of a Spark session: their packages, their clocks, and each server from where they run."""
+"""Checks on the executors of a Spark session: their packages, their clocks, and their connections to each server."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ from ..common.versions import versions_text
 from ..errors import TaskFailed
 from ..runtime.task_failure import local_folder, task_failed
 from .findings import FAILED, OK, WARNING, Diagnosis
-from .reachability import Seen, clock, look, merged, skew_s
+from .reachability import HostView, inspect_host, measure_skew_s, merge_hosts, read_clock
 
 T = TypeVar("T")
-_MOST_SKEW_S = 5.0  # beyond it, times of runs in `status` and events of several hosts cannot be compared
-_JOB_S = 300.0  # Spark waits without limit for executors that nobody grants
+_MOST_SKEW_S = 5.0  # with more, times in `status` and events of several hosts cannot be compared
+_JOB_S = 300.0  # Spark waits without limit for executors
 
 
 def check_executors(spark: SparkSession, diagnosis: Diagnosis) -> None:
-    """Run a task on each core that Spark has now, and add what the executors see of the servers in ``diagnosis.places``.
+    """Run a task on each core of Spark, and add findings about packages, clocks and ``diagnosis.servers``.
 
     :raises TaskFailed: the job failed, or did not end in five minutes.
     """
     context = spark.sparkContext
-    places = {place.subject: place.addresses for place in diagnosis.places}
+    servers = {server.subject: server.addresses for server in diagnosis.servers}
     cores = max(context.defaultParallelism, 1)
-    by_host = merged(_on_each_core(context, cores, partial(look, places)))
-    asked_s = time.time()  # its processes run and have their modules now: a short job
-    clocks = dict(_on_each_core(context, cores, clock))
+    by_host = merge_hosts(_on_each_core(context, cores, partial(inspect_host, servers)))
+    asked_s = time.time()  # the executors' processes have their modules now, so the next job is short
+    clocks = dict(_on_each_core(context, cores, read_clock))
     answered_s = time.time()
     diagnosis.add(
         "Spark", OK, f"{spark.version} at {context.master}: {cores} cores in {len(by_host)} executors answered"
     )
     for host, seen in by_host.items():
-        skew = skew_s(clocks[host], asked_s, answered_s) if host in clocks else 0.0
+        skew = measure_skew_s(clocks[host], asked_s, answered_s) if host in clocks else 0.0
         _check(f"Executor {host}", seen, skew, diagnosis)
 
 
@@ -57,7 +57,7 @@ def _on_each_core(context: SparkContext, cores: int, work: Callable[[Iterable[in
             raise task_failed(str(error), local_folder(context)) from error
 
 
-def _check(subject: str, seen: Seen, skew: float, diagnosis: Diagnosis) -> None:
+def _check(subject: str, seen: HostView, skew: float, diagnosis: Diagnosis) -> None:
     for package, reason in seen.missing.items():
         diagnosis.add(
             subject,
@@ -73,5 +73,5 @@ def _check(subject: str, seen: Seen, skew: float, diagnosis: Diagnosis) -> None:
         what = f"its clock is at least {abs(skew):.0f} s {'ahead of' if skew > 0 else 'behind'} this one"
         diagnosis.add(subject, WARNING, what, "Synchronize the clocks (NTP).")
     if not (seen.missing or seen.unreachable):
-        reached = "reaches every server" if diagnosis.places else "no server was asked, see above"
+        reached = "reaches every server" if diagnosis.servers else "no server was asked, see above"
         diagnosis.add(subject, OK, f"{reached}; {versions_text(seen.versions)}")

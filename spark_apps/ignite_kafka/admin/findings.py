@@ -15,10 +15,12 @@ FAILED = "FAILED"
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was asked.
+    """Result of one check.
 
-    :param subject: such as ``Ignite node 10.0.0.1:10800``. :param state: OK, WARNING or FAILED.
-    :param text: what was found. :param remedy: what to do; empty if nothing.
+    :param subject: the checked server or part, such as ``Ignite node 10.0.0.1:10800``.
+    :param state: OK, WARNING or FAILED.
+    :param text: result for people.
+    :param remedy: remedy for people; empty if none is needed.
     """
 
     subject: str
@@ -28,10 +30,10 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Place:
+class Server:
     """A server that each executor must reach.
 
-    :param addresses: ``host:port``, of which one is enough.
+    :param addresses: ``host:port``; one reachable address is enough.
     """
 
     subject: str
@@ -40,17 +42,17 @@ class Place:
 
 @dataclass
 class Diagnosis:
-    """Findings in the order in which they were made.
+    """Findings in the order of the checks.
 
-    :param places: servers that the clusters named.
+    :param servers: servers of the clusters and registries.
     """
 
     findings: list[Finding] = field(default_factory=list)
-    places: list[Place] = field(default_factory=list)
+    servers: list[Server] = field(default_factory=list)
 
     @property
     def failed(self) -> bool:
-        """Whether a run would not work."""
+        """True if a run would not work."""
         return any(finding.state == FAILED for finding in self.findings)
 
     def add(self, subject: str, state: str, text: str, remedy: str = "") -> None:
@@ -67,5 +69,5 @@ class Diagnosis:
             self.add(subject, FAILED, f"{error.what} [{places}]" if places else error.what, error.advice)
 
     def to_dict(self) -> dict[str, object]:
-        """JSON-ready form."""
+        """Return JSON-ready values."""
         return {"works": not self.failed, "findings": [asdict(finding) for finding in self.findings]}

@@ -1,7 +1,4 @@
-"""Lag of a connector: of a sink by topic, from its consumer group.
-
-Of a source by cache, from its backlog on the nodes.
-"""
+"""Lag of a connector: by topic from a sink's consumer group, by cache from a source's backlog on the nodes."""
 
 from __future__ import annotations
 
@@ -13,12 +10,12 @@ from .backlog import BacklogView
 
 
 def sink_lag(topics: Topics, group: str, names: Iterable[str]) -> dict[str, int]:
-    """Records that a sink has not stored yet, by topic; see :func:`.partition_lags`."""
-    return summed((partition.name, partition.count) for partition in partition_lags(topics, group, names))
+    """Read the number of records that a sink has not stored yet, by topic; see :func:`.partition_lags`."""
+    return sum_by_name((partition.name, partition.count) for partition in partition_lags(topics, group, names))
 
 
 def source_partitions(backlog: BacklogView) -> list[PartitionLag]:
-    """Each partition of a source's caches that has changes to send."""
+    """Return the lag of each cache partition with changes to send."""
     return [
         PartitionLag(unit.cache, unit.partition, unit.low - 1, unit.high, unit.changes)
         for unit in backlog.units
@@ -27,14 +24,14 @@ def source_partitions(backlog: BacklogView) -> list[PartitionLag]:
 
 
 def source_lag(backlog: BacklogView) -> dict[str, int]:
-    """Changes that a source has not sent yet, by cache."""
+    """Return the number of changes that a source has not sent yet, by cache; 0 for a cache without any."""
     return {
         **{cache.cache: 0 for cache in backlog.caches},
-        **summed((partition.name, partition.count) for partition in source_partitions(backlog)),
+        **sum_by_name((partition.name, partition.count) for partition in source_partitions(backlog)),
     }
 
 
-def summed(counts: Iterable[tuple[str, int]]) -> dict[str, int]:
+def sum_by_name(counts: Iterable[tuple[str, int]]) -> dict[str, int]:
     """Add counts up by name."""
     sums: dict[str, int] = {}
     for name, count in counts:

@@ -1,4 +1,4 @@
-"""Runs that ended without a word: the driver was killed, so nobody wrote the run's end."""
+"""Lost runs: the driver was killed, so the run's status record shows no end."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from ..state.status import RunStatus
 from ..state.target_state import PAUSED
 
 LOST = "LOST"
-"""Shown instead of the state of a run that should report and does not; no record has it."""
+"""Shown as the state of a run that stopped reporting; no record has this state."""
 REMEDY = "Its driver was probably killed. Start the connector again: it continues with what was not committed."
 _REPORTS = 3
 _LEAST_MS = 60_000  # a broker that restarts delays reports
@@ -15,10 +15,10 @@ _DEFAULT_INTERVAL_MS = 5_000
 
 
 def silent_s(run: RunStatus | None, connector: ConnectorRecord | None, reported_ms: int, now_ms: float) -> float | None:
-    """Seconds since the last report of a run that should have reported three times since; None if nothing is wrong.
+    """Return the seconds since the last report of a run that missed at least three reports; None otherwise.
 
-    :param run: the newest run; a paused one reports nothing.
-    :param reported_ms: time of its last report in milliseconds since 1970; 0: not known.
+    :param run: the newest run; a paused run does not report.
+    :param reported_ms: time of its last report in milliseconds since 1970; 0: unknown.
     """
     if run is None or run.ended_ms is not None or run.state == PAUSED or not reported_ms:
         return None

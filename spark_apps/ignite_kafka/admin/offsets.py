@@ -1,7 +1,6 @@
-"""Change or reset offsets while no run of the connector is active, under the transactional ids of its slots.
+"""Changes of offsets while no run of the connector is active, under the transactional ids of its slots.
 
-Opening a slot fences its other users, so that a run that is alive after all, or starts meanwhile, reads its offsets
-again.
+Opening a slot fences its other producers: a run that is still alive, or starts meanwhile, reads its offsets again.
 """
 
 from __future__ import annotations
@@ -25,15 +24,15 @@ from ..state.internal_names import slot_transactional_id
 from ..state.internal_records import FORMAT_HEADERS
 from ..state.offsets import read_slot
 from ..state.slot_claim import SlotClaim
-from .target_state import NewestRun, known_connectors, newest_run, unknown_connector
+from .target_state import NewestRun, list_connectors, newest_run, unknown_connector_error
 
 _TIMEOUT_MS = 30_000
 Unit = tuple[str, int]
 
 
 @dataclass(frozen=True)
-class Altered:
-    """The highest update number sent of a cache partition, before and after; -1: none."""
+class AlteredOffset:
+    """Highest update number of a cache partition that counts as sent, before and after; -1: none."""
 
     cache: str
     partition: int
@@ -41,30 +40,30 @@ class Altered:
     after: int
 
     def to_dict(self) -> dict[str, object]:
-        """JSON-ready form: ranges of update numbers, as the offsets topic has them."""
-        ranges = {"before": _ranges(self.before), "after": _ranges(self.after)}
+        """Return JSON-ready values, with ranges of update numbers as in the offsets topic."""
+        ranges = {"before": _to_ranges(self.before), "after": _to_ranges(self.after)}
         return {"cache": self.cache, "partition": self.partition, **ranges}
 
 
-def _ranges(high: int) -> list[list[int]]:
+def _to_ranges(high: int) -> list[list[int]]:
     return [[0, high]] if high >= 0 else []
 
 
 @dataclass(frozen=True)
-class Reset:
-    """Number of offsets removed, by cache."""
+class ResetOffsets:
+    """Number of removed offsets, by cache."""
 
     units: Mapping[str, int]
 
     def to_dict(self) -> dict[str, object]:
-        """JSON-ready form."""
+        """Return JSON-ready values."""
         return asdict(self)
 
 
 def alter(
     settings: ConnectorSettings, secrets: Secrets, cache: str, partition: int, sent: int, *, force: bool = False
-) -> Altered:
-    """Set the highest update number sent of a cache partition; its snapshot is unchanged.
+) -> AlteredOffset:
+    """Set the highest update number of a cache partition that counts as sent; its snapshot is unchanged.
 
     :param force: proceed although the newest run's status record shows no end.
     :raises NotStopped: the newest run has not ended, and there is no ``force``.
@@ -73,13 +72,13 @@ def alter(
     """
     hold = Hold.take(settings, secrets, force)
     slot = slot_of(cache, partition, hold.slots)
-    with hold.opened(slot) as (producer, state):
+    with hold.open_slot(slot) as (producer, state):
         before = state.units.get((cache, partition))
         if before is None:
-            raise _no_offset(hold, state, cache, partition)
+            raise _no_offset_error(hold, state, cache, partition)
         after = replace(before, generation=hold.generation, high=sent, recent="")
         hold.write(producer, slot, {(cache, partition): after})
-    return Altered(cache, partition, before.high, sent)
+    return AlteredOffset(cache, partition, before.high, sent)
 
 
 def reset(
@@ -89,7 +88,7 @@ def reset(
     partition: int | None = None,
     *,
     force: bool = False,
-) -> Reset:
+) -> ResetOffsets:
     """Remove the offsets of a cache partition, a cache or all caches; the next run sends them again.
 
     One transaction per slot. Repeatable.
@@ -101,7 +100,7 @@ def reset(
     caches: set[str] = set()
     slots = range(hold.slots) if cache is None or partition is None else (slot_of(cache, partition, hold.slots),)
     for slot in slots:
-        with hold.opened(slot) as (producer, state):
+        with hold.open_slot(slot) as (producer, state):
             caches |= state.by_cache.keys()
             units = [
                 unit
@@ -111,13 +110,13 @@ def reset(
             if units:
                 hold.write(producer, slot, dict.fromkeys(units))
             elif cache is not None and partition is not None:
-                raise _no_offset(hold, state, cache, partition)
+                raise _no_offset_error(hold, state, cache, partition)
             for name, _ in units:
                 counts[name] = counts.get(name, 0) + 1
     if cache is not None and cache not in counts:
         remedy = did_you_mean(cache, caches) or "See ignite-kafka offsets show."
         raise SettingsError("the connector has no offsets of that cache", remedy, connector=settings.name, cache=cache)
-    return Reset(counts)
+    return ResetOffsets(counts)
 
 
 @dataclass(frozen=True)
@@ -147,9 +146,10 @@ class Hold:
 
     @staticmethod
     def take(settings: ConnectorSettings, secrets: Secrets, force: bool, *, sink: bool = False) -> Hold:
-        """Make sure that the connector's newest run has ended.
+        """Check that the connector's newest run has ended.
 
         :param sink: the expected direction: True for a sink.
+        :raises NotStopped, SettingsError: as :func:`alter`.
         """
         clients = kafka_clients(settings, secrets)
         clients.check()
@@ -157,20 +157,23 @@ class Hold:
         prefix = settings.internal_topic_prefix
         newest = newest_run(clients, topics, prefix, settings.name)
         if newest.connector is None:
-            raise unknown_connector(settings, known_connectors(clients, topics, prefix))
+            raise unknown_connector_error(settings, list_connectors(clients, topics, prefix))
         if not newest.ended and not force:
-            raise _not_ended(settings.name, newest)
+            raise _not_ended_error(settings.name, newest)
         if newest.connector.is_source is sink:
-            raise _other_direction(settings.name, sink)
+            raise _direction_error(settings.name, sink)
         return Hold(clients, topics, prefix, settings.name, newest.connector)
 
     @contextmanager
-    def opened(self, slot: int) -> Iterator[tuple[TransactionalProducer, SlotState]]:
-        """Open a slot: its initialised producer and its offsets."""
+    def open_slot(self, slot: int) -> Iterator[tuple[TransactionalProducer, SlotState]]:
+        """Open a slot: yield its initialised producer and its offsets.
+
+        :raises Fenced: a newer run has taken the connector.
+        """
         producer = TransactionalProducer(self.clients, slot_transactional_id(self.connector, slot), _TIMEOUT_MS)
         try:
             producer.init()
-            state = self._read(slot)
+            state = self._read_slot(slot)
             if state.owner.generation > self.generation:
                 raise fenced_by_newer(self.connector, slot, self.generation, state.owner.generation)
             yield producer, state
@@ -182,14 +185,18 @@ class Hold:
             producer.close()
 
     def write(self, producer: TransactionalProducer, slot: int, changes: Mapping[Unit, UnitOffset | None]) -> None:
-        """Write all changes in one transaction and read them back; None removes a unit."""
+        """Write changes of units in one transaction, and read them back.
+
+        :param changes: new offset by unit; None removes it.
+        :raises IgniteKafkaError: another program wrote offsets meanwhile.
+        """
         topic = self.offsets_topic(slot)
         producer.begin()
         for (cache, partition), offset in changes.items():
             key = UnitKey(self.connector, cache, partition).to_json()
             producer.produce(topic, key, None if offset is None else offset.to_json(), slot, FORMAT_HEADERS)
         producer.commit()
-        units = self._read(slot).units
+        units = self._read_slot(slot).units
         wrong = [unit for unit, offset in changes.items() if units.get(unit) != offset]
         if wrong:
             raise IgniteKafkaError(
@@ -201,17 +208,17 @@ class Hold:
             )
 
     def offsets_topic(self, slot: int) -> str:
-        """The topic of the connector's offsets; its partition is the slot."""
-        return self._claim(slot).offsets_topic
+        """Return the connector's offsets topic; the slot is its partition."""
+        return self._slot_claim(slot).offsets_topic
 
-    def _claim(self, slot: int) -> SlotClaim:
+    def _slot_claim(self, slot: int) -> SlotClaim:
         return SlotClaim.of(self.connector, slot, Owner(self.generation), self.prefix)
 
-    def _read(self, slot: int) -> SlotState:
-        return read_slot(self.clients, self.topics, self._claim(slot))
+    def _read_slot(self, slot: int) -> SlotState:
+        return read_slot(self.clients, self.topics, self._slot_claim(slot))
 
 
-def _not_ended(connector: str, newest: NewestRun) -> NotStopped:
+def _not_ended_error(connector: str, newest: NewestRun) -> NotStopped:
     return NotStopped(
         "offsets can be changed only while no run of the connector is active, and its newest run has not ended",
         f"Stop it: ignite-kafka stop {connector}. If its driver is dead and will write nothing more: --force.",
@@ -221,7 +228,7 @@ def _not_ended(connector: str, newest: NewestRun) -> NotStopped:
     )
 
 
-def _other_direction(connector: str, sink: bool) -> SettingsError:
+def _direction_error(connector: str, sink: bool) -> SettingsError:
     if sink:
         return SettingsError(
             "the connector is a source: it has offsets of caches", "Leave out topic and position.", connector=connector
@@ -234,7 +241,7 @@ def _other_direction(connector: str, sink: bool) -> SettingsError:
     )
 
 
-def _no_offset(hold: Hold, state: SlotState, cache: str, partition: int) -> SettingsError:
+def _no_offset_error(hold: Hold, state: SlotState, cache: str, partition: int) -> SettingsError:
     hint = did_you_mean(cache, state.by_cache) if cache not in state.by_cache else ""
     return SettingsError(
         "the connector has no offset of that partition: nothing of it was ever sent, or it was reset",

@@ -22,7 +22,7 @@ SOURCE = "Ignite to Kafka"
 SINK = "Kafka to Ignite"
 _HIDDEN = "the text is hidden: log_values is false"
 _POSITIONS = ("cache", "partition", "topic", "offset", "setting")
-_REPORTS = 2  # of the newest run: their difference is the rate
+_REPORTS = 2  # number of kept reports of the newest run: their difference gives the rate
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Report:
 
 @dataclass(frozen=True)
 class TargetRequest:
-    """The target state requested last, at ``at_ms`` (milliseconds since 1970)."""
+    """Last request of a target state, at ``at_ms`` (milliseconds since 1970)."""
 
     state: str
     at_ms: int
@@ -45,9 +45,9 @@ class TargetRequest:
 class ConnectorOverview:
     """A connector and its runs.
 
-    :param runs: status of every run that is kept, by run id, oldest first.
+    :param runs: status of each run with a status record, by run id, oldest first.
     :param reports: the last status records of the newest run, oldest first; at most two.
-    :param unreadable: why records of the connector cannot be read; its state is then empty.
+    :param unreadable: error of an unreadable record of the connector; its state is then empty.
     """
 
     name: str
@@ -59,24 +59,24 @@ class ConnectorOverview:
 
     @property
     def newest(self) -> NewestRun:
-        """The run that took the connector last."""
+        """Newest run of the connector."""
         return NewestRun.of(self.state, self.runs)
 
     @property
     def direction(self) -> str:
-        """:data:`SOURCE`, :data:`SINK`, or empty if no run ever took the connector."""
+        """:data:`SOURCE`, :data:`SINK`, or empty for a connector without a run."""
         record = self.state.connector
         return "" if record is None else SOURCE if record.is_source else SINK
 
     @property
     def active(self) -> bool:
-        """Whether the newest run has not ended, by its records."""
+        """True if the newest run has not ended, by its records."""
         return not self.newest.unknown and not self.newest.ended
 
     def shown_error(self, run: RunStatus) -> IgniteKafkaError | None:
-        """The error of a run, as people without access to the records may see it; None without one.
+        """Return the error of a run for people without access to the records; None without an error.
 
-        Where the connector's `log_values` is false only the type, the remedy and positions are left. The run hides keys
+        If the connector's `log_values` is false, only the type, the remedy and positions are shown. The run hides keys
         and values itself, but texts of Spark, Ignite and Kafka may quote them too.
         """
         if run.error is None:
@@ -90,23 +90,26 @@ class ConnectorOverview:
 
     @property
     def rates(self) -> dict[str, float]:
-        """Records per second by cache: of an active run between its last two reports, of an ended run on average.
+        """Records per second by cache: the rate between an active run's last two reports, or an ended run's average.
 
-        Empty if an active run has reported once only.
+        Empty if an active run has reported only once.
         """
         run = self.newest.run
         if run is None:
             return {}
         if run.ended_ms is not None:
-            return _rates(run, None, run.ended_ms - run.started_ms)
+            return _calculate_rates(run, None, run.ended_ms - run.started_ms)
         if len(self.reports) < _REPORTS:
             return {}
         before, last = self.reports
-        return _rates(last.run, before.run, last.at_ms - before.at_ms)
+        return _calculate_rates(last.run, before.run, last.at_ms - before.at_ms)
 
 
-def _rates(run: RunStatus, before: RunStatus | None, elapsed_ms: int) -> dict[str, float]:
-    """Records of each cache that `run` has and `before` had not, per second."""
+def _calculate_rates(run: RunStatus, before: RunStatus | None, elapsed_ms: int) -> dict[str, float]:
+    """Return the records per second of each cache between two reports.
+
+    :param before: the earlier report; None: from the run's start.
+    """
     earlier = before.caches if before is not None else {}
     sent = {
         name: cache.records - (earlier[name].records if name in earlier else 0) for name, cache in run.caches.items()
@@ -117,7 +120,7 @@ def _rates(run: RunStatus, before: RunStatus | None, elapsed_ms: int) -> dict[st
 def read_overview(clients: KafkaClients, topics: Topics, prefix: str) -> dict[str, ConnectorOverview]:
     """Read all connectors ever started under a prefix, by name, sorted.
 
-    Of one whose records cannot be read, :attr:`unreadable`.
+    A connector with unreadable records has :attr:`ConnectorOverview.unreadable`.
 
     :raises KafkaUnavailable, AuthenticationFailed, TopicError: Kafka did not answer, or refused.
     """
@@ -129,10 +132,10 @@ def read_overview(clients: KafkaClients, topics: Topics, prefix: str) -> dict[st
                 record = InternalRecord.of(message)
                 if record is not None:
                     fold.add(record, message)
-    return {name: _connector(name, configs, status) for name in sorted(configs.folds.keys() | status.runs.keys())}
+    return {name: _make_overview(name, configs, status) for name in sorted(configs.folds.keys() | status.runs.keys())}
 
 
-def _connector(name: str, configs: _Configs, status: _Statuses) -> ConnectorOverview:
+def _make_overview(name: str, configs: _Configs, status: _Statuses) -> ConnectorOverview:
     fold = configs.folds.get(name)
     state = ConnectorState() if fold is None or name in configs.unreadable else fold.state(0)
     runs = status.runs.get(name, {})
@@ -142,7 +145,7 @@ def _connector(name: str, configs: _Configs, status: _Statuses) -> ConnectorOver
 
 
 class _Configs:
-    """Folds the configs topic."""
+    """Fold of the configs topic."""
 
     def __init__(self) -> None:
         self.folds: dict[str, ConnectorFold] = {}
@@ -162,7 +165,7 @@ class _Configs:
 
 
 class _Statuses:
-    """Folds the status topic."""
+    """Fold of the status topic."""
 
     def __init__(self) -> None:
         self.runs: dict[str, dict[str, RunStatus]] = {}

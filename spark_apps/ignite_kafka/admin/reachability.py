@@ -1,6 +1,6 @@
-"""Reachable servers and versions of this process.
+"""Servers and packages that this process can reach and import.
 
-It imports nothing but Python's own library: executors may lack everything else.
+It imports only Python's own library: executors may lack other packages.
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ PACKAGES = ("confluent_kafka", "numpy", "pyarrow", "polars", "yaml")
 
 
 @dataclass(frozen=True)
-class Seen:
-    """What one process sees.
+class HostView:
+    """Packages and servers as seen by the processes of one host.
 
-    :param host: its host and, on one host, the process that started it: an executor has one of its own.
-    :param versions: of Python and :data:`PACKAGES`. :param missing: packages that cannot be imported, with the reason.
-    :param unreachable: servers that no connection was made to, with the reason.
+    :param host: host name, and id of the parent process: each executor on a host has its own.
+    :param versions: versions of Python and :data:`PACKAGES`.
+    :param missing: packages that cannot be imported, with the reason.
+    :param unreachable: servers that cannot be reached, with the reason.
     """
 
     host: str
@@ -33,10 +34,10 @@ class Seen:
     unreachable: Mapping[str, str]
 
 
-def look(places: Mapping[str, tuple[str, ...]], _partition: Iterable[object] = ()) -> Iterator[Seen]:
+def inspect_host(servers: Mapping[str, tuple[str, ...]], _partition: Iterable[object] = ()) -> Iterator[HostView]:
     """Connect to servers and import the packages; the work of a Spark task.
 
-    :param places: addresses (``host:port``) of each server, of which one is enough.
+    :param servers: addresses (``host:port``) by server; one reachable address is enough.
     """
     versions = {"Python": platform.python_version()}
     missing = {}
@@ -45,33 +46,33 @@ def look(places: Mapping[str, tuple[str, ...]], _partition: Iterable[object] = (
             versions[package] = str(importlib.import_module(package).__version__)
         except ImportError as error:
             missing[package] = str(error)
-    problems = {subject: problem_of(addresses) for subject, addresses in places.items()}
+    problems = {subject: find_problem(addresses) for subject, addresses in servers.items()}
     unreachable = {subject: problem for subject, problem in problems.items() if problem}
-    yield Seen(_host(), versions, missing, unreachable)
+    yield HostView(_host_name(), versions, missing, unreachable)
 
 
-def clock(_partition: Iterable[object] = ()) -> Iterator[tuple[str, float]]:
+def read_clock(_partition: Iterable[object] = ()) -> Iterator[tuple[str, float]]:
     """Read this host's clock, in seconds since 1970; the work of a Spark task."""
-    yield _host(), time.time()
+    yield _host_name(), time.time()
 
 
-def merged(seen: Iterable[Seen]) -> dict[str, Seen]:
-    """Return what each host sees: what one of its processes lacks, it lacks."""
-    by_host: dict[str, Seen] = {}
-    for host in seen:
-        before = by_host.setdefault(host.host, host)
-        missing = {**before.missing, **host.missing}
-        unreachable = {**before.unreachable, **host.unreachable}
-        by_host[host.host] = Seen(host.host, {**before.versions, **host.versions}, missing, unreachable)
+def merge_hosts(views: Iterable[HostView]) -> dict[str, HostView]:
+    """Merge the views of each host's processes: a package or server missing in one process is missing on the host."""
+    by_host: dict[str, HostView] = {}
+    for view in views:
+        before = by_host.setdefault(view.host, view)
+        missing = {**before.missing, **view.missing}
+        unreachable = {**before.unreachable, **view.unreachable}
+        by_host[view.host] = HostView(view.host, {**before.versions, **view.versions}, missing, unreachable)
     return by_host
 
 
-def _host() -> str:
+def _host_name() -> str:
     return f"{socket.gethostname()}/{os.getppid()}"
 
 
-def problem_of(addresses: Iterable[str]) -> str:
-    """Return why none of the addresses (``host:port``) takes a TCP connection; empty if one does."""
+def find_problem(addresses: Iterable[str]) -> str:
+    """Return the reason why no address (``host:port``) accepts a TCP connection; empty if at least one does."""
     problems = []
     for address in addresses:
         host, _, port = address.rpartition(":")
@@ -79,16 +80,16 @@ def problem_of(addresses: Iterable[str]) -> str:
             socket.create_connection((host.strip("[]"), int(port)), CONNECT_S).close()
         except OSError as error:
             problems.append(f"{address}: {error.strerror or error}")
-        except ValueError as error:  # of a name that is none, or a port that is no number
+        except ValueError as error:  # an invalid name, or a port that is no number
             problems.append(f"{address}: {error}")
         else:
             return ""
     return "; ".join(problems) or "it has no address"
 
 
-def skew_s(time_s: float, asked_s: float, answered_s: float) -> float:
-    """Return by how many seconds a clock, read between two times of this one, is ahead (or behind.
+def measure_skew_s(time_s: float, asked_s: float, answered_s: float) -> float:
+    """Return the minimum number of seconds that another clock is ahead; negative if it is behind.
 
-    Negative) at least.
+    :param time_s: time of the other clock, read between `asked_s` and `answered_s` of this clock.
     """
     return max(0.0, time_s - answered_s) + min(0.0, time_s - asked_s)

@@ -1,4 +1,4 @@
-"""The settings recorded by a connector's newest run, for commands with its name and no file."""
+"""The settings recorded by a connector's newest run, for commands that have its name but no file."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from ..settings.source import SourceSettings
 from ..settings.trust import ADDRESS
 from ..settings.trust import SETTINGS as TRUST
 from ..state.configs import ConnectorRecord, read_connector
-from .target_state import known_connectors, unknown_connector
+from .target_state import list_connectors, unknown_connector_error
 
 S = TypeVar("S", bound=ConnectorSettings)
 _ORIGIN = "the connector's record"
 
 
 def recorded_settings(direction: type[S], record: ConnectorRecord) -> S:
-    """Return the settings recorded by the newest run, without those of a newer version."""
+    """Return the settings recorded by the newest run, without settings of a newer version."""
     definitions = direction.definitions()
     return direction.from_dict({name: value for name, value in record.settings.items() if name in definitions}, _ORIGIN)
 
@@ -28,7 +28,7 @@ def recorded_settings(direction: type[S], record: ConnectorRecord) -> S:
 def settings_of_newest_run(connection: ConnectorSettings, secrets: Secrets) -> ConnectorSettings:
     """Return the settings recorded by a connector's newest run, with the connections of `connection`.
 
-    The record names no address here: who may write to the configs topic must not choose where the secrets are sent.
+    Addresses of the record are ignored: a writer of the configs topic must not choose the receiver of the secrets.
 
     :param connection: name and prefix of the connector, and the settings of both connections.
     :raises SettingsError: no connector of that name was ever started, or its settings are not valid here.
@@ -38,12 +38,12 @@ def settings_of_newest_run(connection: ConnectorSettings, secrets: Secrets) -> C
     topics = Topics(clients)
     record = read_connector(clients, topics, connection.internal_topic_prefix, connection.name).connector
     if record is None:
-        raise unknown_connector(connection, known_connectors(clients, topics, connection.internal_topic_prefix))
-    return connected_by(connection, record)
+        raise unknown_connector_error(connection, list_connectors(clients, topics, connection.internal_topic_prefix))
+    return with_connections(connection, record)
 
 
-def connected_by(connection: ConnectorSettings, record: ConnectorRecord) -> ConnectorSettings:
-    """The settings of a record, with name, prefix and connections of the given ones.
+def with_connections(connection: ConnectorSettings, record: ConnectorRecord) -> ConnectorSettings:
+    """Return the settings of a record with the name, prefix and connections of `connection`.
 
     Raises as :func:`settings_of_newest_run`.
     """

@@ -1,7 +1,7 @@
-"""Set a sink's next offsets while no run is active, in its consumer group and in their copies in the offsets topic.
+"""Changes of a sink's next offsets while no run is active, in its consumer group and in the offsets topic's copies.
 
-As in :mod:`.offsets`, each slot's change is one transaction under the slot's transactional id, so that a run that is
-still alive, or starts meanwhile, reads its offsets again and does not overwrite the change.
+As in :mod:`.offsets`, each slot's change is one transaction under the slot's transactional id: a run that is still
+alive, or starts meanwhile, reads its offsets again and does not overwrite the change.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ..settings.secrets import Secrets
 from ..settings.sink import EARLIEST, LATEST, SinkSettings
 from ..settings.suggestions import did_you_mean
 from ..state.internal_records import FORMAT_HEADERS
-from .connector_lag import topics_read
+from .connector_lag import list_topics
 from .offsets import Hold
 from .recorded_settings import recorded_settings
 
@@ -33,13 +33,13 @@ _SPECS: Mapping[str, OffsetSpec] = {EARLIEST: OffsetSpec.earliest(), LATEST: Off
 
 
 @dataclass(frozen=True)
-class Moved:
-    """Next offset of each topic partition, before and after; -1 if there was none before."""
+class MovedOffsets:
+    """Next offset of each topic partition, before and after; -1: none before."""
 
     offsets: Mapping[TopicPartition, tuple[int, int]]
 
     def to_dict(self) -> dict[str, object]:
-        """JSON-ready form; partitions have the format of Kafka Connect (KIP-875)."""
+        """Return JSON-ready values; partitions have the format of Kafka Connect (KIP-875)."""
         rows = [
             {
                 "partition": {"kafka_topic": topic, "kafka_partition": partition},
@@ -59,8 +59,8 @@ def move(
     partition: int | None = None,
     *,
     force: bool = False,
-) -> Moved:
-    """Make the next run of a sink continue at another position. Repeatable.
+) -> MovedOffsets:
+    """Set the position where the next run of a sink continues. Repeatable.
 
     :param to: ``earliest``, ``latest``, an ISO 8601 time (UTC unless it has an offset), or the offset of the next
         record.
@@ -81,11 +81,11 @@ def move(
     if topic is None and partition is not None:
         raise SettingsError("a partition is given without its topic", "Choose the topic too.", partition=partition)
     hold = Hold.take(settings, secrets, force, sink=True)
-    return _write(hold, _offsets(hold.topics, _places(hold, topic, partition), position))
+    return _write(hold, _resolve_position(hold.topics, _select_partitions(hold, topic, partition), position))
 
 
-def set_offsets(settings: SinkSettings, secrets: Secrets, offsets: Mapping[TopicPartition, int]) -> Moved:
-    """Set the next offset of each given partition.
+def set_offsets(settings: SinkSettings, secrets: Secrets, offsets: Mapping[TopicPartition, int]) -> MovedOffsets:
+    """Set the next offset of some partitions.
 
     :raises NotStopped, SettingsError, TopicError, Fenced: as :func:`move`.
     """
@@ -93,7 +93,7 @@ def set_offsets(settings: SinkSettings, secrets: Secrets, offsets: Mapping[Topic
 
 
 def parse_position(text: str) -> int | OffsetSpec:
-    """Parse the position where a sink is to continue.
+    """Parse a position in a topic: ``earliest``, ``latest``, a time or an offset.
 
     :raises SettingsError: the text is not a position.
     """
@@ -114,12 +114,12 @@ def parse_position(text: str) -> int | OffsetSpec:
     return since
 
 
-def _places(hold: Hold, topic: str | None, partition: int | None) -> list[TopicPartition]:
+def _select_partitions(hold: Hold, topic: str | None, partition: int | None) -> list[TopicPartition]:
     """Return partitions read by the newest run: all, of one topic, or one.
 
     :raises SettingsError: the run did not read that topic or partition.
     """
-    names = topics_read(recorded_settings(SinkSettings, hold.record), hold.topics)
+    names = list_topics(recorded_settings(SinkSettings, hold.record), hold.topics)
     if topic is not None and topic not in names:
         remedy = did_you_mean(topic, names) or f"It reads {', '.join(names) or 'none'}."
         raise SettingsError("the connector does not read that topic", remedy, connector=hold.connector, topic=topic)
@@ -134,10 +134,14 @@ def _places(hold: Hold, topic: str | None, partition: int | None) -> list[TopicP
     return places
 
 
-def _offsets(topics: Topics, places: Collection[TopicPartition], to: int | OffsetSpec) -> dict[TopicPartition, int]:
-    """The offset of a position in each partition.
+def _resolve_position(
+    topics: Topics, places: Collection[TopicPartition], to: int | OffsetSpec
+) -> dict[TopicPartition, int]:
+    """Return the offset of a position in each partition.
 
-    A time after the last record gives the end of the committed records.
+    For a time after the last record, this is the end of the committed records.
+
+    :raises SettingsError: a partition does not have the offset.
     """
     ends = topics.offsets(places, OffsetSpec.latest(), committed=True)
     if not isinstance(to, int):
@@ -153,7 +157,7 @@ def _offsets(topics: Topics, places: Collection[TopicPartition], to: int | Offse
     return dict.fromkeys(places, to)
 
 
-def _write(hold: Hold, offsets: Mapping[TopicPartition, int]) -> Moved:
+def _write(hold: Hold, offsets: Mapping[TopicPartition, int]) -> MovedOffsets:
     """Commit the offsets in one transaction a slot, and read them back."""
     ids = {name: topic_id for name, (topic_id, _) in hold.topics.identities({topic for topic, _ in offsets}).items()}
     for topic, _ in offsets:
@@ -166,10 +170,10 @@ def _write(hold: Hold, offsets: Mapping[TopicPartition, int]) -> Moved:
     group = hold.clients.reader(**{"group.id": hold.group})
     try:
         for slot, of_slot in sorted(by_slot.items()):
-            with hold.opened(slot) as (producer, state):
+            with hold.open_slot(slot) as (producer, state):
                 group_offsets = hold.topics.group_offsets(hold.group, of_slot)
                 before |= {
-                    place: group_offsets[place][0] if place in group_offsets else _copied(state.by_topic.get(place))
+                    place: group_offsets[place][0] if place in group_offsets else _offset_of(state.by_topic.get(place))
                     for place in of_slot
                 }
                 producer.begin()
@@ -186,10 +190,10 @@ def _write(hold: Hold, offsets: Mapping[TopicPartition, int]) -> Moved:
     finally:
         close_consumer(group)
     _check(hold, offsets)
-    return Moved({place: (before[place], offset) for place, offset in offsets.items()})
+    return MovedOffsets({place: (before[place], offset) for place, offset in offsets.items()})
 
 
-def _copied(copy: PartitionOffset | None) -> int:
+def _offset_of(copy: PartitionOffset | None) -> int:
     return NOWHERE if copy is None else copy.offset
 
 

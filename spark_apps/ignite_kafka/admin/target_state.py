@@ -25,9 +25,9 @@ _SHOWN_NAMES = 20
 
 @dataclass(frozen=True)
 class NewestRun:
-    """The run that took a connector last.
+    """The newest run of a connector.
 
-    :param connector: the connector's record; None: no run ever took it.
+    :param connector: the connector's record; None: it was never started.
     :param run: the run's status record; None: the run is about to begin, or the record was lost.
     """
 
@@ -38,7 +38,7 @@ class NewestRun:
     def of(state: ConnectorState, runs: Mapping[str, RunStatus]) -> NewestRun:
         """Find the newest run in a connector's state and status records.
 
-        Starts that failed before they took the connector are ignored.
+        Starts that failed before they wrote the connector's record are ignored.
         """
         if state.connector is None:
             return NewestRun(None, max(runs.values(), key=lambda run: run.started_ms, default=None))
@@ -49,17 +49,17 @@ class NewestRun:
 
     @property
     def unknown(self) -> bool:
-        """Whether the connector was never started."""
+        """True if the connector was never started."""
         return self.connector is None and self.run is None
 
     @property
     def ended(self) -> bool:
-        """Whether the run has ended, gracefully or not, by its status record."""
+        """True if the run has ended, gracefully or not, by its status record."""
         return self.run is not None and self.run.ended_ms is not None
 
     @property
     def graceful(self) -> bool:
-        """Whether the run completed, or stopped on request."""
+        """True if the run completed, or stopped on request."""
         return (
             self.run is not None
             and self.ended
@@ -68,17 +68,17 @@ class NewestRun:
 
     @property
     def run_id(self) -> str:
-        """Id of the run; empty without one."""
+        """Id of the run; empty without a run."""
         return self.run.run_id if self.run is not None else self.connector.run_id if self.connector is not None else ""
 
     @property
     def state(self) -> str:
-        """The state in the run's status record; "not known" without one."""
+        """State in the run's status record; "not known" without a record."""
         return self.run.state if self.run is not None else "not known"
 
 
 def newest_run(clients: KafkaClients, topics: Topics, prefix: str, connector: str) -> NewestRun:
-    """Read the run that took the connector last."""
+    """Read the newest run of a connector."""
     state = read_connector(clients, topics, prefix, connector)
     if state.connector is None:
         return NewestRun.of(state, read_runs(clients, prefix, connector))
@@ -86,8 +86,8 @@ def newest_run(clients: KafkaClients, topics: Topics, prefix: str, connector: st
     return NewestRun.of(state, {} if run is None else {run.run_id: run})
 
 
-def known_connectors(clients: KafkaClients, topics: Topics, prefix: str) -> list[str]:
-    """Names of all connectors ever started under a prefix, sorted."""
+def list_connectors(clients: KafkaClients, topics: Topics, prefix: str) -> list[str]:
+    """List the names of all connectors ever started under a prefix, sorted."""
     topic = configs_topic(prefix)
     if not topics.exists(topic):
         return []
@@ -95,8 +95,8 @@ def known_connectors(clients: KafkaClients, topics: Topics, prefix: str) -> list
     return sorted({record.name for record in records if record.kind == "connector" and record.value is not None})
 
 
-def unknown_connector(settings: ConnectorSettings, connectors: list[str]) -> SettingsError:
-    """The error of a connector that was never started."""
+def unknown_connector_error(settings: ConnectorSettings, connectors: list[str]) -> SettingsError:
+    """Return the error of a connector that was never started."""
     names = f"Known are {', '.join(connectors[:_SHOWN_NAMES])}" if connectors else "None is known there"
     hint = did_you_mean(settings.name, connectors)
     return SettingsError(
@@ -127,7 +127,7 @@ class TargetStateChange:
         return self.after is None or self.after.graceful
 
     def to_dict(self) -> dict[str, object]:
-        """JSON-ready form."""
+        """Return JSON-ready values."""
         state = self.after or self.before
         run = None if state.run is None else asdict(state.run)
         return {
@@ -153,7 +153,7 @@ def request_target_state(
     prefix = settings.internal_topic_prefix
     before = newest_run(clients, topics, prefix, settings.name)
     if before.unknown:
-        raise unknown_connector(settings, known_connectors(clients, topics, prefix))
+        raise unknown_connector_error(settings, list_connectors(clients, topics, prefix))
     write_target(clients, topics, prefix, settings.name, target)
     if not wait_ms or before.ended:
         return TargetStateChange(settings.name, target, before)

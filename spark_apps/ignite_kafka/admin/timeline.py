@@ -1,6 +1,6 @@
-"""Events of a connector that its records in Kafka tell, by their ids.
+"""Events of a connector, derived from its records in Kafka.
 
-Further events are in the logs of its runs only.
+The other events are only in the logs of its runs.
 """
 
 from __future__ import annotations
@@ -35,33 +35,35 @@ class TimedEvent:
 
 
 def timeline(connector: ConnectorOverview, most: int) -> list[TimedEvent]:
-    """The newest events of a connector, newest first.
+    """Return the newest events of a connector, newest first.
 
     :param most: maximum number of events.
     """
-    newest_first = sorted(_events(connector), key=lambda event: event.at_ms, reverse=True)
+    newest_first = sorted(_list_events(connector), key=lambda event: event.at_ms, reverse=True)
     return newest_first[:most]
 
 
-def _events(connector: ConnectorOverview) -> Iterator[TimedEvent]:
+def _list_events(connector: ConnectorOverview) -> Iterator[TimedEvent]:
     for run in connector.runs.values():
-        yield from _run_events(connector, run)
+        yield from _list_run_events(connector, run)
     if connector.target is not None:
-        yield _timed(connector.target.at_ms, TARGET_CHANGED, connector=connector.name, state=connector.target.state)
+        yield _make_timed(
+            connector.target.at_ms, TARGET_CHANGED, connector=connector.name, state=connector.target.state
+        )
     ends = {run.snapshot_id: run.ended_ms or run.started_ms for run in connector.runs.values()}
     for snapshot_id, end in connector.state.ended.items():
         if end["superseded_by"] and snapshot_id in ends:
             names = {"connector": connector.name, "snapshot_id": snapshot_id, "newer": end["superseded_by"]}
-            yield _timed(ends[snapshot_id], SNAPSHOT_SUPERSEDED, **names)
+            yield _make_timed(ends[snapshot_id], SNAPSHOT_SUPERSEDED, **names)
 
 
-def _run_events(connector: ConnectorOverview, run: RunStatus) -> Iterator[TimedEvent]:
+def _list_run_events(connector: ConnectorOverview, run: RunStatus) -> Iterator[TimedEvent]:
     names = {"connector": run.connector, "run_id": run.run_id, "generation": run.generation}
-    yield _timed(run.started_ms, RUN_STARTED, **names)
+    yield _make_timed(run.started_ms, RUN_STARTED, **names)
     if run.ended_ms is not None:
         reason = str(connector.shown_error(run) or "no reason given")
-        yield _timed(run.ended_ms, _ENDS.get(run.state, RUN_COMPLETED), reason=reason, **names)
+        yield _make_timed(run.ended_ms, _ENDS.get(run.state, RUN_COMPLETED), reason=reason, **names)
 
 
-def _timed(at_ms: int, event: Event, **fields: object) -> TimedEvent:
+def _make_timed(at_ms: int, event: Event, **fields: object) -> TimedEvent:
     return TimedEvent(at_ms, event, event.text(**fields))

@@ -34,7 +34,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def add_allowed_providers(added: argparse.ArgumentParser) -> None:
-    """Add the argument that lets settings files read files and variables of this host."""
+    """Add the argument that allows settings files to read files and variables of this host."""
     added.add_argument(
         _PROVIDER, action="append", default=[], metavar="CLASS=LIMIT",
         help="let config providers of settings files read: FileConfigProvider=PATHS, DirectoryConfigProvider=PATHS, or "
@@ -43,20 +43,20 @@ def add_allowed_providers(added: argparse.ArgumentParser) -> None:
 
 
 def allowed_providers(arguments: argparse.Namespace) -> tuple[AllowedProvider, ...]:
-    """What config providers of settings files may read.
+    """Parse the files and variables that config providers of settings files may read.
 
     :raises SettingsError: see :func:`.config_providers.parse_allowed`.
     """
     return parse_allowed(arguments.allow_config_provider, _PROVIDER)
 
 
-def given_providers(arguments: argparse.Namespace) -> tuple[str, ...]:
-    """The same arguments for another process of this command."""
+def provider_arguments(arguments: argparse.Namespace) -> tuple[str, ...]:
+    """Return the config provider arguments, for another process of this command."""
     return tuple(part for provider in arguments.allow_config_provider for part in (_PROVIDER, provider))
 
 
 def whole(text: str) -> int:
-    """Parse a whole number that is not negative."""
+    """Parse a whole number of at least 0."""
     number = int(text)
     if number < 0:
         raise argparse.ArgumentTypeError(f"{text} is below 0")
@@ -64,11 +64,11 @@ def whole(text: str) -> int:
 
 
 def command_after_interrupt(argv: Sequence[str]) -> str:
-    """Remedy after a Ctrl-C of a run: the command that continues it, with a new run id."""
-    return f"What was committed stays. To continue: {shlex.join(['ignite-kafka', *_without_run_id(argv)])}"
+    """Return the remedy after a Ctrl-C of a run: the command that continues it, with a new run id."""
+    return f"What was committed stays. To continue: {shlex.join(['ignite-kafka', *_drop_run_id(argv)])}"
 
 
-def _without_run_id(argv: Sequence[str]) -> Iterator[str]:
+def _drop_run_id(argv: Sequence[str]) -> Iterator[str]:
     left = iter(argv)
     for argument in left:
         if argument == "--run-id":

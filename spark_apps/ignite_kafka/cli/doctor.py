@@ -1,4 +1,4 @@
-"""The command `doctor`: what of a connector's surroundings will not work, in one screen."""
+"""The command `doctor`: checks of clusters, registries and executors before a run, on one screen."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..settings.connector import ConnectorSettings
 from ..settings.secrets import Secrets
 from ..settings.sink import SinkSettings
 from . import render
-from .given import of_source, secrets_of, settings_by_file_or_name
+from .command_settings import require_source, secrets_of, settings_by_file_or_name
 
 
 def add_doctor(added: argparse.ArgumentParser) -> None:
@@ -26,7 +26,7 @@ def add_doctor(added: argparse.ArgumentParser) -> None:
 
 
 class ShowVersion(argparse.Action):
-    """Prints the versions, and ends the command."""
+    """Action of ``--version``: print the versions, and exit."""
 
     def __init__(self, option_strings: Sequence[str], dest: str, help: str | None = None) -> None:
         super().__init__(option_strings, dest, nargs=0, default=argparse.SUPPRESS, help=help)
@@ -38,7 +38,7 @@ class ShowVersion(argparse.Action):
 
 
 def doctor(arguments: argparse.Namespace) -> int:
-    """Ask clusters, registries and executors; returns 1 if something that a run needs does not work."""
+    """Check clusters, registries and executors; return 1 if a run would not work."""
     settings = settings_by_file_or_name(arguments)
     secrets = secrets_of(arguments)
     diagnosis = Diagnosis()
@@ -71,7 +71,7 @@ def _check_clusters(settings: ConnectorSettings, secrets: Secrets, diagnosis: Di
 
 
 def _dry_run(settings: ConnectorSettings, secrets: Secrets) -> str:
-    """Plan the next run, which also asks for the rights on caches and topics."""
+    """Plan the next run; this also checks the rights on caches and topics."""
     if isinstance(settings, SinkSettings):
         from .sink_views import sink_plan_view
 
@@ -79,7 +79,7 @@ def _dry_run(settings: ConnectorSettings, secrets: Secrets) -> str:
         return f"{len(topics)} topics would be read: {', '.join(topic.topic for topic in topics[:5])}"
     from .views import plan_view
 
-    caches = plan_view(of_source(settings), secrets).caches
+    caches = plan_view(require_source(settings), secrets).caches
     return f"{len(caches)} caches would be sent: {', '.join(cache.cache for cache in caches[:5])}"
 
 
@@ -105,7 +105,7 @@ def _check_spark(settings: ConnectorSettings, master: str | None, diagnosis: Dia
 
 
 def text_of(diagnosis: Diagnosis) -> str:
-    """Return a line for each finding, with its remedy below it, and the result."""
+    """Return the findings as text, each with its remedy below it, and the result."""
     width = max(len(finding.subject) for finding in diagnosis.findings)
     lines = []
     for finding in diagnosis.findings:
@@ -113,5 +113,5 @@ def text_of(diagnosis: Diagnosis) -> str:
         if finding.remedy:
             lines.append(f"{'':8}{'':{width}}  → {finding.remedy}")
     failed = sum(finding.state == FAILED for finding in diagnosis.findings)
-    ended = f"{failed} of {len(diagnosis.findings)} checks failed" if failed else "a run will find what it needs"
-    return "\n".join([*lines, "", ended])
+    result = f"{failed} of {len(diagnosis.findings)} checks failed" if failed else "a run will find what it needs"
+    return "\n".join([*lines, "", result])

@@ -1,4 +1,4 @@
-"""Spark session of this process, and the run of a connector with it, for `ignite-kafka run`."""
+"""A run of a connector with a Spark session of this process, for `ignite-kafka run`."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def run_locally(
 
     :param master: Spark master; None: that of Spark's configuration, else ``local[*,4]``.
     :param ship_secrets_unprotected: send ``secrets`` to executors although Spark does not authenticate.
-    :param permissions: of whoever runs the command.
-    :param stop: set it to end a stream after the current batch.
+    :param permissions: permissions of the command's user.
+    :param stop: event that ends a stream after the current batch.
     :param run_id: key of the status record; None: derived from the time.
     :raises SettingsError: Java is missing.
     :raises UnsupportedVersion: PySpark is too old, or would make a session of Spark Connect.
@@ -66,19 +66,19 @@ def run_locally(
 
 @contextmanager
 def local_session(name: str, master: str | None) -> Iterator[SparkSession]:
-    """A Spark session whose driver is this process, with the library on its executors.
+    """Open a Spark session with its driver in this process and the library on its executors.
 
-    :param name: of the connector.
+    :param name: name of the connector.
     :param master: Spark master; None: that of Spark's configuration, else ``local[*,4]``.
     :raises SettingsError: Java is missing.
     """
     require_spark(master)
     require_java()
     if master is None or master.startswith("local"):
-        # workers must use the driver's Python; by default Spark takes `python3` of PATH
+        # workers must use the driver's Python; Spark's default is `python3` of PATH
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
-    spark = _session(name, master)
+    spark = _create_session(name, master)
     try:
         require_session(spark)
         with tempfile.TemporaryDirectory(prefix="ignite-kafka-") as folder:
@@ -89,10 +89,10 @@ def local_session(name: str, master: str | None) -> Iterator[SparkSession]:
         spark.stop()
 
 
-def _session(connector: str, master: str | None) -> SparkSession:
+def _create_session(connector: str, master: str | None) -> SparkSession:
     builder = session_builder(connector).config("spark.ui.showConsoleProgress", "false")
     if master is None:
-        # spark-submit reads it after spark-defaults.conf, which Python cannot read before
+        # spark-submit reads MASTER after spark-defaults.conf, which Python cannot read
         os.environ.setdefault("MASTER", _LOCAL)
     os.environ.update(logs.spark_environment())
     try:

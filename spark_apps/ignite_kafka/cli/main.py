@@ -1,8 +1,8 @@
 """The command `ignite-kafka`: check, plan, run, inspect and control connectors without Airflow.
 
 Exit codes are those of :mod:`ignite_kafka.errors`: 0 success, 1 failure, 2 invalid settings or arguments, 3 fenced by a
-newer run, 4 outcome unknown, 130 interrupted. `verify` also has 5: it compared, and something differs. The last line on
-stderr of a failure is ``ignite-kafka: <error> <message>``, with ``--json`` a line of JSON.
+newer run, 4 outcome unknown, 130 interrupted; `verify` also has 5 for differences. The last line on stderr of a failure
+is ``ignite-kafka: <error> <message>``, with ``--json`` a line of JSON.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from ..settings.sink import SinkSettings
 from ..settings.transport_security import check_ignite, check_kafka
 from . import folder, render
 from .arguments import Parser, add_allowed_providers, command_after_interrupt, whole
-from .doctor import ShowVersion, add_doctor, doctor
-from .given import (
+from .command_settings import (
     add_name_instead_of_file,
-    of_source,
     permissions_of,
+    require_source,
     secrets_of,
     settings_by_file_or_name,
     settings_of,
 )
+from .doctor import ShowVersion, add_doctor, doctor
 from .migrate import add_connectors, add_migrate, holds_resources, run_all, validate_all
 from .offset_commands import alter_offsets, backlog_cleanup, backlog_status, resend, reset_offsets, show_offsets
 from .replicate import add_replicate, replicate
-from .settings_table import run_end, settings_table, shown_settings
+from .settings_table import describe_run_end, list_shown_settings, settings_table
 from .verify import add_verify
 
 
@@ -49,7 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     logs.configure(level, "%(levelname)s %(message)s")
     try:
         command: Callable[[argparse.Namespace], int] = (
-            folder.of_folder(arguments, arguments.command.__name__) or arguments.command
+            folder.folder_command(arguments, arguments.command.__name__) or arguments.command
         )
         with disk_errors():
             return command(arguments)
@@ -57,24 +57,26 @@ def main(argv: Sequence[str] | None = None) -> int:
         logs.show_error(error, as_json=as_json)
         return error.exit_code
     except BrokenPipeError:
-        # the reader of the output has gone; Python would report it again when it flushes at exit
+        # the reader of the output has ended; otherwise Python would report it again when it flushes at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 128 + signal.SIGPIPE
     except KeyboardInterrupt:
         logs.show_error(
-            Interrupted("interrupted by Ctrl-C (SIGINT)", command_after_interrupt(words) if _writes(arguments) else ""),
+            Interrupted(
+                "interrupted by Ctrl-C (SIGINT)", command_after_interrupt(words) if _may_have_written(arguments) else ""
+            ),
             as_json=as_json,
         )
         return 128 + signal.SIGINT
 
 
-def _writes(arguments: argparse.Namespace) -> bool:
-    """Whether an interrupted command may have written something and continues if it is repeated."""
+def _may_have_written(arguments: argparse.Namespace) -> bool:
+    """Return whether an interrupted command may have written records or entries; if repeated, it continues."""
     return arguments.command in (run, replicate) or (arguments.command is verify and arguments.repair)
 
 
 def parser() -> argparse.ArgumentParser:
-    """The arguments of all commands."""
+    """Build the parser of all commands."""
     top = Parser(prog="ignite-kafka", description="Copy data between Apache Ignite caches and Kafka topics.")
     top.add_argument("-q", "--quiet", action="store_true", help="log warnings and errors only")
     top.add_argument("--version", action=ShowVersion, help="print the versions of the library and of what it uses here")
@@ -193,7 +195,7 @@ def _add_file(
     added: argparse.ArgumentParser = commands.add_parser(name, help=text, description=text)
     if or_name:
         add_name_instead_of_file(added)
-    folders = "; or a folder of connector files in YAML" if name in folder.OF_FOLDERS else ""
+    folders = "; or a folder of connector files in YAML" if name in folder.FOLDER_COMMANDS else ""
     text = f"settings file: .properties (names of the GridGain connector or ours) or .json{folders}"
     added.add_argument("file", metavar="FILE", nargs="?" if or_name else None, help=text)
     _add_ignite(added)
@@ -249,14 +251,14 @@ def validate(arguments: argparse.Namespace) -> int:
     if arguments.connectors:
         return validate_all(arguments)
     settings = settings_of(arguments, conversion=True)
-    hidden = secrets_of(arguments)
-    check_kafka(settings, hidden)
-    check_ignite(settings, hidden)
-    check_registry(settings, hidden)
+    secrets = secrets_of(arguments)
+    check_kafka(settings, secrets)
+    check_ignite(settings, secrets)
+    check_registry(settings, secrets)
     settings.emit_warnings()
     print(settings_table(settings))
-    others = len(settings.definitions()) - len(shown_settings(settings))
-    print(run_end(settings))
+    others = len(settings.definitions()) - len(list_shown_settings(settings))
+    print(describe_run_end(settings))
     print(f"{arguments.file} is valid: connector {settings.name}, {others} other settings have their defaults")
     return 0
 
@@ -267,10 +269,10 @@ def plan(arguments: argparse.Namespace) -> int:
     from .views import PlanView, plan_view
 
     settings = settings_by_file_or_name(arguments)
-    hidden = secrets_of(arguments)
+    secrets = secrets_of(arguments)
     if isinstance(settings, SinkSettings):
-        return render.show(arguments, sink_plan_view(settings, hidden), SinkPlanView.text)
-    return render.show(arguments, plan_view(of_source(settings), hidden, arguments.snapshot_id), PlanView.text)
+        return render.show(arguments, sink_plan_view(settings, secrets), SinkPlanView.text)
+    return render.show(arguments, plan_view(require_source(settings), secrets, arguments.snapshot_id), PlanView.text)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -299,7 +301,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def verify(arguments: argparse.Namespace) -> int:
-    """Compare topics with caches; returns 5 if they differ."""
+    """Compare topics with caches; return 5 if they differ."""
     settings = settings_by_file_or_name(arguments)
     require_pyspark()
     from .verify import verify_locally
@@ -316,20 +318,20 @@ def status(arguments: argparse.Namespace) -> int:
 
 def pause(arguments: argparse.Namespace) -> int:
     """Pause a connector."""
-    return _request(arguments, "PAUSED")
+    return _request_state(arguments, "PAUSED")
 
 
 def resume(arguments: argparse.Namespace) -> int:
     """Resume a paused connector."""
-    return _request(arguments, "RUNNING")
+    return _request_state(arguments, "RUNNING")
 
 
 def stop(arguments: argparse.Namespace) -> int:
-    """Stop a connector and wait for its end; returns 1 if its run did not end in time and gracefully."""
-    return _request(arguments, "STOPPED", arguments.wait_ms)
+    """Stop a connector and wait for its end; return 1 if its run did not end in time and gracefully."""
+    return _request_state(arguments, "STOPPED", arguments.wait_ms)
 
 
-def _request(arguments: argparse.Namespace, target: str, wait_ms: int = 0) -> int:
+def _request_state(arguments: argparse.Namespace, target: str, wait_ms: int = 0) -> int:
     from ..admin.target_state import request_target_state
 
     change = request_target_state(settings_of(arguments), secrets_of(arguments), target, wait_ms)

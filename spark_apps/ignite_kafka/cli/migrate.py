@@ -1,7 +1,7 @@
 """The command `migrate`, and `validate` and `run` of a worker's file with connectors' files.
 
-Several connectors of one `run` are processes of their own, side by side, each with its own Spark driver, because in one
-session the job of a stream would hold the cores that the others wait for. The first that fails ends the others.
+Each connector of a `run` has its own process and Spark driver: in one session the job of a stream would hold the cores
+that the other jobs wait for. The first process that fails ends the others.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from ..common.redaction import set_log_values
 from ..errors import IgniteKafkaError, SettingsError
 from ..migration.given_files import read_given
 from ..migration.migrate import Migrated
-from ..migration.migrate import migrate as migrated_of
+from ..migration.migrate import migrate as migrate_connector
 from ..migration.written import SECRETS_ENDING, text
 from ..settings import secrets
 from ..settings.connect.worker import GivenFile
 from ..settings.files.connector_files import SUFFIXES
 from ..settings.findings import Findings
 from ..settings.secrets import Secrets
-from .arguments import Parser, add_allowed_providers, allowed_providers, given_providers
-from .given import conversion_errors, permissions_of
+from .arguments import Parser, add_allowed_providers, allowed_providers, provider_arguments
+from .command_settings import find_conversion_errors, permissions_of
 from .replicate import Part, run_together
 
 _THIS = (sys.executable, "-m", "ignite_kafka.cli")
@@ -69,27 +69,27 @@ def add_connectors(added: argparse.ArgumentParser) -> None:
 
 
 def migrate(arguments: argparse.Namespace) -> int:
-    """Write new files; nothing is written if a key is refused or a new file would replace another one."""
+    """Write new files; write nothing if a key is refused or a new file would replace another file."""
     folder = Path(arguments.output)
     if not folder.is_dir():
         raise SettingsError("there is no such folder", "Create it", folder=folder)
     with tempfile.TemporaryDirectory(prefix=".ignite-kafka-", dir=folder) as work:
-        done = _migrated(arguments, Path(work), keep=True)
-        _show(done)
-        written = [path for migrated in done for path in _write(migrated, Path(work))]
+        results = _migrate_files(arguments, Path(work), keep=True)
+        _print_summary(results)
+        written = [path for migrated in results for path in _write_files(migrated, Path(work))]
         stores = [path for path in Path(work).iterdir() if path not in written]
         for path in (*written, *stores):
             if (folder / path.name).exists():
                 raise SettingsError(
                     "a file of that name is there already", "Give --output another folder", file=folder / path.name
                 )
-        for path in written:  # a converted store is named in a settings file by where it goes to
+        for path in written:  # a settings file names a converted store by its final path
             path.write_text(path.read_text().replace(str(work), str(folder.resolve())))
         for path in (*stores, *written):
             path.rename(folder / path.name)
     for path in (*stores, *written):
         print(f"written: {folder / path.name}")
-    for migrated in done:
+    for migrated in results:
         options = (
             f" --secrets {shlex.quote(str(folder / (migrated.name + SECRETS_ENDING)))}"
             if _has_secrets(migrated.secrets)
@@ -108,13 +108,13 @@ def migrate(arguments: argparse.Namespace) -> int:
 
 
 def holds_resources(file: str) -> bool:
-    """Whether a file is of Strimzi's resources, which `run` and `migrate` convert."""
+    """Return whether a file has Strimzi resources, which `run` and `migrate` convert."""
     return Path(file).suffix in SUFFIXES
 
 
 @dataclass(frozen=True)
 class RunFiles:
-    """Files of a connector as `run` takes them."""
+    """Files of a connector for `run`."""
 
     name: str
     settings: Path
@@ -122,10 +122,10 @@ class RunFiles:
 
 
 def validate_all(arguments: argparse.Namespace) -> int:
-    """Check a worker's file with connectors' files, all findings at once."""
+    """Check a worker's file with connectors' files, and report all errors at once."""
     with tempfile.TemporaryDirectory(prefix="ignite-kafka-") as work:
-        done = _migrated(arguments, Path(work))
-        for migrated in done:
+        results = _migrate_files(arguments, Path(work))
+        for migrated in results:
             migrated.loaded.settings()
             for place, name, became in migrated.became:
                 print(f"{place}: {name}: {became}")
@@ -136,23 +136,24 @@ def validate_all(arguments: argparse.Namespace) -> int:
 
 
 def run_all(arguments: argparse.Namespace) -> int:
-    """Run the connectors of a worker's file and connectors' files, each in a process of its own, until all have ended."""
+    """Run the connectors of a worker's file and connectors' files, each in its own process, until all have ended."""
     if arguments.run_id or arguments.snapshot_id or arguments.mounted_secrets:
         raise SettingsError(
             "--run-id, --snapshot-id and --mounted-secrets are of one connector", "Give one settings file"
         )
     own_secrets = secrets.load(Path(arguments.secrets), permissions_of(arguments)) if arguments.secrets else Secrets()
     with tempfile.TemporaryDirectory(prefix="ignite-kafka-") as work:
-        done = _migrated(arguments, Path(work))
-        _show(done)
+        results = _migrate_files(arguments, Path(work))
+        _print_summary(results)
         parts = [
-            Part(migrated.name, _command(arguments, _run_files(migrated, own_secrets, Path(work)))) for migrated in done
+            Part(migrated.name, _make_command(arguments, _write_run_files(migrated, own_secrets, Path(work))))
+            for migrated in results
         ]
         return run_together(parts, lambda: None)
 
 
-def _run_files(migrated: Migrated, own_secrets: Secrets, work: Path) -> RunFiles:
-    joined = _joined(migrated.secrets, own_secrets)
+def _write_run_files(migrated: Migrated, own_secrets: Secrets, work: Path) -> RunFiles:
+    joined = _merge_secrets(migrated.secrets, own_secrets)
     settings = work / f"{migrated.name}.properties"
     settings.write_text(text(migrated), encoding="ascii")
     if not _has_secrets(joined):
@@ -162,66 +163,70 @@ def _run_files(migrated: Migrated, own_secrets: Secrets, work: Path) -> RunFiles
     return RunFiles(migrated.name, settings, path)
 
 
-def _joined(of_files: Secrets, own: Secrets) -> Secrets:
-    """Secrets of the files; those of the secrets file win."""
+def _merge_secrets(of_files: Secrets, own: Secrets) -> Secrets:
+    """Merge the secrets of the files with those of the secrets file; the latter win."""
     ignite = {**vars(of_files.ignite), **{name: value for name, value in vars(own.ignite).items() if value is not None}}
     return Secrets(
         type(of_files.ignite)(**ignite), {**of_files.kafka, **own.kafka}, {**of_files.registry, **own.registry}
     )
 
 
-def _command(arguments: argparse.Namespace, files: RunFiles) -> tuple[str, ...]:
+def _make_command(arguments: argparse.Namespace, files: RunFiles) -> tuple[str, ...]:
     options = {"--master": arguments.master, "--kafka": arguments.kafka, "--secrets": files.secrets}
     words = [str(part) for name, value in options.items() if value for part in (name, value)]
     allowed = [part for option in arguments.allow_kafka_option for part in ("--allow-kafka-option", option)]
     allowed += ["--allow-insecure-connections"] if arguments.allow_insecure_connections else []
     unprotected = ["--ship-secrets-unprotected"] if arguments.ship_secrets_unprotected else []
     quiet = ["--quiet"] if arguments.quiet else []
-    return (*_THIS, *quiet, "run", str(files.settings), *words, *allowed, *given_providers(arguments), *unprotected)
+    return (*_THIS, *quiet, "run", str(files.settings), *words, *allowed, *provider_arguments(arguments), *unprotected)
 
 
-def _migrated(arguments: argparse.Namespace, work: Path, *, keep: bool = False) -> list[Migrated]:
-    """The connectors; emits event 15000 and raises all findings of all files at once.
+def _migrate_files(arguments: argparse.Namespace, work: Path, *, keep: bool = False) -> list[Migrated]:
+    """Convert the connectors of all files; on errors, emit event 15000 and raise all errors of all files at once.
 
     :param keep: see :func:`ignite_kafka.migration.migrate.migrate`.
     """
     allowed = allowed_providers(arguments)
-    read = _read((arguments.file, *arguments.connectors))
-    workers = {item.cluster: item for item in read if item.is_worker}
-    connectors = [item for item in read if not item.is_worker]
+    files = _read_files((arguments.file, *arguments.connectors))
+    workers = {item.cluster: item for item in files if item.is_worker}
+    connectors = [item for item in files if not item.is_worker]
     if not connectors:
         raise SettingsError(
             "there is no connector's file", "Give the connectors' files after the worker's", file=arguments.file
         )
-    if len(workers) < len(read) - len(connectors):
+    if len(workers) < len(files) - len(connectors):
         raise SettingsError(
             "there are two workers' files", "Give one, and after it its connectors' files", file=arguments.file
         )
     worker_of = [workers.get(item.cluster, workers.get(None)) for item in connectors]
     pairs = zip(worker_of, connectors, strict=True)
-    done = [migrated_of(worker, item, work, arguments.ignite, allowed, keep=keep) for worker, item in pairs]
-    findings = Findings(error for item in done for error in item.findings)
-    names = [item.name for item in done]
-    for item in done:
-        if not item.kept:
-            findings.errors += conversion_errors(item.loaded, item.findings)
+    results = [migrate_connector(worker, item, work, arguments.ignite, allowed, keep=keep) for worker, item in pairs]
+    findings = Findings(error for result in results for error in result.findings)
+    names = [result.name for result in results]
+    for result in results:
+        if not result.kept:
+            findings.errors += find_conversion_errors(result.loaded, result.findings)
         with findings.check():
-            if names.count(item.name) > 1 and not item.findings:
+            if names.count(result.name) > 1 and not result.findings:
                 raise SettingsError(
-                    "two connectors have one name", "Give each its own", setting="name", value=item.name, file=item.file
+                    "two connectors have one name",
+                    "Give each its own",
+                    setting="name",
+                    value=result.name,
+                    file=result.file,
                 )
-    findings.errors = _once(findings.errors)
+    findings.errors = _drop_repeated(findings.errors)
     if findings.errors:
         events.emit(events.MISCONFIGURED, reason=f"{len(findings.errors)} settings are wrong")
     findings.raise_all()
-    set_log_values(all(item.loaded.values.get("log_values", True) not in (False, "false") for item in done))
-    return done
+    set_log_values(all(result.loaded.values.get("log_values", True) not in (False, "false") for result in results))
+    return results
 
 
-def _read(paths: Sequence[str]) -> list[GivenFile]:
-    """The parts of all files.
+def _read_files(paths: Sequence[str]) -> list[GivenFile]:
+    """Read the worker's and connectors' parts of all files.
 
-    :raises SettingsError: files cannot be read, or are of another form; all of them at once.
+    :raises SettingsError: files cannot be read, or have another form; all errors at once.
     """
     findings = Findings()
     read = list[GivenFile]()
@@ -232,22 +237,22 @@ def _read(paths: Sequence[str]) -> list[GivenFile]:
     return read
 
 
-def _once(errors: Sequence[IgniteKafkaError]) -> list[IgniteKafkaError]:
-    """Errors of a worker's key are those of each connector."""
+def _drop_repeated(errors: Sequence[IgniteKafkaError]) -> list[IgniteKafkaError]:
+    """Return each error once: errors of a worker's key are repeated for each connector."""
     return list({str(error): error for error in errors}.values())
 
 
-def _show(done: Sequence[Migrated]) -> None:
-    for migrated in done:
+def _print_summary(results: Sequence[Migrated]) -> None:
+    for migrated in results:
         for warning in migrated.warnings:
             print(f"{migrated.file}: to be checked: {warning}")
         print(
             f"{migrated.file}: connector {migrated.name}, run_mode {migrated.loaded.values['run_mode']}, "
-            f"{_counts(migrated)}"
+            f"{_count_keys(migrated)}"
         )
 
 
-def _counts(migrated: Migrated) -> str:
+def _count_keys(migrated: Migrated) -> str:
     ignored = sum(became.startswith("ignored") for _, _, became in migrated.became)
     return f"{len(migrated.became)} keys, of which {ignored} are ignored"
 
@@ -260,7 +265,7 @@ def _has_secrets(secrets_of_file: Secrets) -> bool:
     )
 
 
-def _write(migrated: Migrated, work: Path) -> list[Path]:
-    files = _run_files(migrated, Secrets(), work)
+def _write_files(migrated: Migrated, work: Path) -> list[Path]:
+    files = _write_run_files(migrated, Secrets(), work)
     os.chmod(files.settings, 0o644)
     return [files.settings, *([files.secrets] if files.secrets else [])]

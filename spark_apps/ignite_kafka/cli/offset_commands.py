@@ -6,25 +6,25 @@ import argparse
 
 from ..errors import SettingsError
 from . import render
-from .given import secrets_of, settings_of
+from .command_settings import secrets_of, settings_of
 
 
 def show_offsets(arguments: argparse.Namespace) -> int:
-    """Show offsets: a table by cache, or with --json one line per cache partition."""
+    """Show offsets: a table by cache, or with --json a line per cache partition."""
     from .views import offset_lines, offsets_table
 
     settings = settings_of(arguments)
-    hidden = secrets_of(arguments)
+    secrets = secrets_of(arguments)
     if arguments.json:
-        for line in offset_lines(settings, hidden):
+        for line in offset_lines(settings, secrets):
             print(line)
     else:
-        print(offsets_table(settings, hidden))
+        print(offsets_table(settings, secrets))
     return 0
 
 
 def alter_offsets(arguments: argparse.Namespace) -> int:
-    """Set the highest update number sent of a cache partition."""
+    """Set the highest update number of a cache partition that counts as sent."""
     from ..admin.offsets import alter
 
     unit = arguments.cache, arguments.partition, arguments.sent
@@ -67,7 +67,7 @@ def _move_offsets(arguments: argparse.Namespace) -> int:
 
 
 def resend(arguments: argparse.Namespace) -> int:
-    """Have cache partitions sent again."""
+    """Mark cache partitions to be sent again."""
     from ..admin import backlog
 
     marked = backlog.resend(settings_of(arguments), secrets_of(arguments), arguments.cache, arguments.partition)

@@ -1,4 +1,4 @@
-"""Progress of a long command: a bar on a terminal, a line from time to time elsewhere."""
+"""Progress of a long command: a bar on a terminal, otherwise a log line every ten seconds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LINE_S = 10.0
 
 
 class ProgressBar:
-    """Shows how many parts are done. It shows nothing if it is quiet."""
+    """A progress bar; invisible if quiet."""
 
     def __init__(self, stream: TextIO, *, quiet: bool = False, clock: Clock = time.monotonic) -> None:
         self._stream = stream
@@ -26,7 +26,7 @@ class ProgressBar:
         self._started = clock()
 
     def show(self, what: str, done: int, count: int) -> None:
-        """Show ``done`` of ``count`` parts of a step."""
+        """Show that ``done`` of ``count`` tasks of a step have ended."""
         share = min(1.0, done / count) if count else 1.0
         seconds = self._clock() - self._started
         if self._quiet:

@@ -1,6 +1,6 @@
 """Results of :mod:`~ignite_kafka.admin` as text for a terminal.
 
-Imports types only while type checking, so that a command loads no more of the library than it runs.
+Imports types only while type checking, so that a command loads only the parts of the library that it needs.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 from .tables import table
 
 if TYPE_CHECKING:
-    from ..admin.backlog import BacklogView, Cleaned, Resend
-    from ..admin.offsets import Altered, Reset
-    from ..admin.sink_offsets import Moved
+    from ..admin.backlog import BacklogView, CleanupResult, Resend
+    from ..admin.offsets import AlteredOffset, ResetOffsets
+    from ..admin.sink_offsets import MovedOffsets
     from ..admin.target_state import NewestRun, TargetStateChange
 
 _MAX_UNITS = 50
@@ -23,28 +23,30 @@ _NEXT_START = {"PAUSED": "the next start begins paused", "RUNNING": "nothing run
 
 
 class Result(Protocol):
-    """A result that has a JSON form."""
+    """A result with a JSON form."""
 
     def to_dict(self) -> dict[str, object]:
-        """The result as plain values."""
+        """Return the result as JSON-ready values."""
 
 
 R = TypeVar("R", bound=Result)
 
 
 def show(arguments: argparse.Namespace, result: R, text: Callable[[R], str]) -> int:
-    """Print a result as JSON with ``--json``, else as text; returns exit code 0."""
+    """Print a result as JSON with ``--json``, else as text; return exit code 0."""
     print(json.dumps(result.to_dict(), indent=2) if arguments.json else text(result))
     return 0
 
 
 def target_state(change: TargetStateChange) -> str:
-    """Two lines: the requested target state, and the state of the newest run."""
+    """Return two lines: the requested target state, and the state of the newest run."""
     newest = change.after or change.before
-    return f"connector {change.name}: target state {change.target}\nrun {newest.run_id}: {_run_state(change, newest)}"
+    return (
+        f"connector {change.name}: target state {change.target}\nrun {newest.run_id}: {_describe_run(change, newest)}"
+    )
 
 
-def _run_state(change: TargetStateChange, newest: NewestRun) -> str:
+def _describe_run(change: TargetStateChange, newest: NewestRun) -> str:
     if not newest.ended:
         late = change.after is not None
         return (
@@ -63,20 +65,20 @@ def _run_state(change: TargetStateChange, newest: NewestRun) -> str:
     return f"had ended before ({newest.state}{error}); {_NEXT_START.get(change.target, 'nothing runs')}"
 
 
-def altered_offset(altered: Altered) -> str:
-    """One line: the update numbers of a cache partition that count as sent, before and after."""
+def altered_offset(altered: AlteredOffset) -> str:
+    """Return a line with the update numbers of a cache partition that count as sent, before and after."""
     before, after = (f"0 to {high}" if high >= 0 else "none" for high in (altered.before, altered.after))
     return f"cache {altered.cache}, partition {altered.partition}: numbers sent were {before}, are {after}"
 
 
-def reset_offsets(reset: Reset) -> str:
-    """One line a cache: how many of its partitions have no offset any more."""
+def reset_offsets(reset: ResetOffsets) -> str:
+    """Return a line per cache with the number of partitions without their offset now."""
     lines = [f"cache {cache}: {count:,} units forgotten" for cache, count in sorted(reset.units.items())]
     return "\n".join(lines) or "there were no offsets"
 
 
-def moved_offsets(moved: Moved) -> str:
-    """One line a topic partition: the next offset before and after."""
+def moved_offsets(moved: MovedOffsets) -> str:
+    """Return a line per topic partition with the next offset before and after."""
     lines = [
         f"topic {topic}, partition {partition}: next offset was {'none' if before < 0 else before}, is {after}"
         for (topic, partition), (before, after) in sorted(moved.offsets.items())
@@ -89,7 +91,7 @@ def moved_offsets(moved: Moved) -> str:
 
 
 def backlog(view: BacklogView) -> str:
-    """The captured caches, and the backlog of each cache partition."""
+    """Return the captured caches, and the backlog of each cache partition, as tables."""
     head = ("cache", "partition", "changes", "bytes", "low", "high", "marks")
     rows = [
         (u.cache, u.partition, u.changes, u.bytes, u.low, u.high, ", ".join(u.marks)) for u in view.units[:_MAX_UNITS]
@@ -113,13 +115,15 @@ def backlog(view: BacklogView) -> str:
     )
 
 
-def resend(asked: Resend) -> str:
-    """One line: the cache partitions that will be sent again."""
-    what = f"partition {asked.partitions[0]}" if len(asked.partitions) == 1 else f"{len(asked.partitions):,} partitions"
-    return f"cache {asked.cache}: {what} will be sent again by connector {asked.connector}, now if it runs, else when it starts"
+def resend(marked: Resend) -> str:
+    """Return a line with the cache partitions that will be sent again."""
+    count = len(marked.partitions)
+    what = f"partition {marked.partitions[0]}" if count == 1 else f"{count:,} partitions"
+    sender = f"will be sent again by connector {marked.connector}"
+    return f"cache {marked.cache}: {what} {sender}, now if it runs, else when it starts"
 
 
-def cleaned(removed: Cleaned) -> str:
-    """One line: what was removed from the nodes."""
+def cleaned(removed: CleanupResult) -> str:
+    """Return a line with the service and the cache that were removed from the nodes."""
     names = [f"{what} {name}" for what, name in (("service", removed.service), ("cache", removed.cache)) if name]
     return f"connector {removed.connector}: " + (f"removed {' and '.join(names)}" if names else "there was no backlog")

@@ -1,7 +1,7 @@
-"""The command `replicate`: a source and a sink as one, each in a process of its own.
+"""The command `replicate`: a source and a sink under one command, each in its own process.
 
-Two processes, because each has its own Spark driver: in one session the stream's job would hold the cores that the
-sink's job waits for.
+Each process has its own Spark driver: in one session the stream's job would hold the cores that the sink's job waits
+for.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from .arguments import add_allowed_providers, allowed_providers
 
 log = logging.getLogger(__name__)
 _POLL_S = 0.2
-_STOP_S = 120.0  # until a process that was asked to end is killed
+_STOP_S = 120.0  # time for a process to end before it is killed
 _THIS = (sys.executable, "-m", "ignite_kafka.cli")
 
 
@@ -66,21 +66,36 @@ def add_replicate(commands: Any) -> None:
 
 
 def replicate(arguments: argparse.Namespace) -> int:
-    """Run a source and a sink until both end; the exit code is that of the first to fail."""
+    """Run a source and a sink until both end; return 0, or the exit code of the first to fail."""
     sink_file = Path(arguments.sink) if arguments.sink else None
-    source, sink = settings_of_both(Path(arguments.source), sink_file, allowed_providers(arguments))
+    source, sink = load_settings_of_both(Path(arguments.source), sink_file, allowed_providers(arguments))
     sink_secrets = arguments.sink_secrets or arguments.secrets
     permissions = Permissions((), arguments.allow_insecure_connections)
     every = Interval(sink.progress_interval_ms / 1000)
-    lag = Lag(source, _read(arguments.secrets, permissions), sink, _read(sink_secrets, permissions), every)
+    lag = Lag(
+        source, _read_secrets(arguments.secrets, permissions), sink, _read_secrets(sink_secrets, permissions), every
+    )
     _ensure_types_topic(source, lag.source_secrets)
     with tempfile.TemporaryDirectory(prefix="ignite-kafka-") as folder:
         options = ["--master", arguments.master] if arguments.master else []
         options += ["--allow-insecure-connections"] if arguments.allow_insecure_connections else []
         quiet = ["--quiet"] if arguments.quiet else []
         parts = [
-            Part("source", (*_THIS, *quiet, "run", _written(source, folder), *options, *_secrets(arguments.secrets))),
-            Part("sink", (*_THIS, *quiet, "run", _written(sink, folder), *options, *_secrets(sink_secrets))),
+            Part(
+                "source",
+                (
+                    *_THIS,
+                    *quiet,
+                    "run",
+                    _write_settings(source, folder),
+                    *options,
+                    *_secrets_arguments(arguments.secrets),
+                ),
+            ),
+            Part(
+                "sink",
+                (*_THIS, *quiet, "run", _write_settings(sink, folder), *options, *_secrets_arguments(sink_secrets)),
+            ),
         ]
         # a snapshot is in its topics before the sink begins, which ends at the topics' ends
         stages = [parts] if source.streams else [[part] for part in parts]
@@ -92,30 +107,30 @@ def replicate(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _ensure_types_topic(source: SourceSettings, hidden: Secrets) -> None:
-    """A sink refuses to start without the topic that it names, and both may start at once."""
+def _ensure_types_topic(source: SourceSettings, source_secrets: Secrets) -> None:
+    """Create the types topic before both start at once: a sink refuses to start without it."""
     from ..kafka.topics import Topics
     from ..runtime.clients import kafka_clients
     from ..source.planning import ensure_types_topic
 
-    ensure_types_topic(source, Topics(kafka_clients(source, hidden)))
+    ensure_types_topic(source, Topics(kafka_clients(source, source_secrets)))
 
 
-def settings_of_both(
+def load_settings_of_both(
     source_file: Path, sink_file: Path | None = None, allowed: Sequence[AllowedProvider] = ()
 ) -> tuple[SourceSettings, SinkSettings]:
-    """Settings of both directions. An empty ``types_topic`` of the sink is the source's types topic.
+    """Load the settings of both directions. An empty ``types_topic`` of the sink is the source's types topic.
 
-    :param sink_file: None: the first file is of both (:func:`~ignite_kafka.settings.files.both_directions.load_both`).
+    :param sink_file: None: the first file has both (:func:`~ignite_kafka.settings.files.both_directions.load_both`).
     :param allowed: see :func:`~ignite_kafka.settings.files.load.load`.
     :raises SettingsError: a file is of the other direction, or the two do not fit.
     """
-    of_source, of_sink = (
+    require_source, of_sink = (
         load_both(source_file, allowed)
         if sink_file is None
         else (settings_files.load(source_file, allowed), settings_files.load(sink_file, allowed))
     )
-    source = of_source.settings_of(SourceSettings)
+    source = require_source.settings_of(SourceSettings)
     sink = of_sink.settings_of(SinkSettings)
     if source.streams != sink.streams:
         what = f"run_mode of the source is {source.run_mode}, that of the sink {sink.run_mode}"
@@ -132,34 +147,34 @@ def settings_of_both(
     return source, replace(sink, types_topic="" if described == types_topic(sink.internal_topic_prefix) else described)
 
 
-def _written(settings: ConnectorSettings, folder: str) -> str:
-    """A file of complete settings, which hold no secret."""
+def _write_settings(settings: ConnectorSettings, folder: str) -> str:
+    """Write a file of complete settings, which have no secrets, and return its path."""
     path = Path(folder) / f"{'sink' if isinstance(settings, SinkSettings) else 'source'}.json"
     defaults = settings.defaults()
     content = {
         name: value
         for name, value in settings.to_dict().items()
-        if name not in defaults or value != _plain(defaults[name])
+        if name not in defaults or value != _to_plain(defaults[name])
     }
     path.write_text(json.dumps(content))
     return str(path)
 
 
-def _plain(value: object) -> object:
+def _to_plain(value: object) -> object:
     return list(value) if isinstance(value, tuple) else value
 
 
-def _secrets(file: str | None) -> tuple[str, ...]:
+def _secrets_arguments(file: str | None) -> tuple[str, ...]:
     return ("--secrets", file) if file else ()
 
 
-def _read(file: str | None, permissions: Permissions) -> Secrets:
+def _read_secrets(file: str | None, permissions: Permissions) -> Secrets:
     return secrets.load(Path(file), permissions) if file else Secrets()
 
 
 @dataclass(frozen=True)
 class Lag:
-    """What is yet to be copied: changes in the backlog of a stream, and records that the sink has not stored."""
+    """Lag of both: changes in the source's backlog, and records that the sink has not stored."""
 
     source: SourceSettings
     source_secrets: Secrets
@@ -173,11 +188,13 @@ class Lag:
             self.show()
 
     def show(self) -> None:
-        """Print one line; what brokers and nodes do not say now is left out."""
-        if parts := [text for part in (self._of_source, self._of_sink) if (text := _if_known(part))]:
-            _say("lag", "; ".join(parts))
+        """Print the lag in one line, without the side whose servers do not answer now."""
+        if parts := [
+            text for part in (self._describe_source, self._describe_sink) if (text := _text_if_readable(part))
+        ]:
+            _print_line("lag", "; ".join(parts))
 
-    def _of_source(self) -> str:
+    def _describe_source(self) -> str:
         from ..admin import backlog
 
         if not self.source.streams:
@@ -185,7 +202,7 @@ class Lag:
         changes = sum(unit.changes for unit in backlog.status(self.source, self.source_secrets).units)
         return f"the source has {changes:,} changes to send"
 
-    def _of_sink(self) -> str:
+    def _describe_sink(self) -> str:
         from .sink_views import sink_plan_view
 
         topics = sink_plan_view(self.sink, self.sink_secrets).topics
@@ -194,16 +211,16 @@ class Lag:
         return f"the sink has {total:,} records to store" + (f" ({', '.join(behind)})" if behind else "")
 
 
-def _if_known(text: Callable[[], str]) -> str:
+def _text_if_readable(text: Callable[[], str]) -> str:
     try:
         return text()
     except IgniteKafkaError as error:
-        log.debug("the lag is not known: %s", error)
+        log.debug("the lag is unknown: %s", error)
         return ""
 
 
 class Part:
-    """One process of the command. Its lines are printed with its name before them."""
+    """A process of the command. Its lines are printed after its name."""
 
     def __init__(self, name: str, command: Sequence[str]) -> None:
         self.name = name
@@ -213,7 +230,7 @@ class Part:
 
     def start(self) -> None:
         """Start the process, and a thread that prints its lines."""
-        # a session of its own: Ctrl-C of the terminal is for this command, which ends both in order
+        # a session of its own: Ctrl-C in the terminal reaches only this command, which ends both in order
         self._process = subprocess.Popen(
             self._command,
             stdout=subprocess.PIPE,
@@ -236,7 +253,7 @@ class Part:
             self._process.send_signal(signal.SIGTERM)
 
     def close(self) -> None:
-        """Kill a process that has not ended, and print the rest of its lines."""
+        """Kill the process if it has not ended, and print the rest of its lines."""
         if self._process is None or self._reader is None:
             return
         if self.code is None:
@@ -249,20 +266,20 @@ class Part:
 
 def _print_lines(name: str, output: IO[str]) -> None:
     for line in output:
-        _say(name, line.rstrip("\n"))
+        _print_line(name, line.rstrip("\n"))
 
 
-def _say(name: str, text: str) -> None:
+def _print_line(name: str, text: str) -> None:
     print(f"{name:6} | {text}", flush=True)
 
 
 def run_together(parts: Sequence[Part], on_poll: Callable[[], object]) -> int:
-    """Run processes until all have ended, or one has failed: then the others are ended.
+    """Run processes until all have ended; if one fails, end the others.
 
-    :returns: 0, also if Ctrl-C or SIGTERM ended streams after their batch; else the exit code of the first that failed.
-    :raises KeyboardInterrupt: Ctrl-C or SIGTERM ended a process that copies no stream, which ends at once.
+    :returns: 0, also if Ctrl-C or SIGTERM ended streams after their batch; else the exit code of the first to fail.
+    :raises KeyboardInterrupt: Ctrl-C or SIGTERM ended a process without a stream, which ends at once.
     """
-    with _stopped_by_signals() as stop:
+    with _catch_stop_signals() as stop:
         try:
             for part in parts:
                 part.start()
@@ -302,8 +319,8 @@ def _end(parts: Sequence[Part]) -> None:
 
 
 @contextmanager
-def _stopped_by_signals() -> Iterator[threading.Event]:
-    """An event that Ctrl-C and SIGTERM set; a second signal has its default effect."""
+def _catch_stop_signals() -> Iterator[threading.Event]:
+    """Set an event on Ctrl-C and SIGTERM; a second signal has its default effect."""
     stop = threading.Event()
     before: dict[int, Any] = {}
 

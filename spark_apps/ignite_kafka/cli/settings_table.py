@@ -1,4 +1,4 @@
-"""The settings that `validate` shows."""
+"""The table of settings that `validate` shows."""
 
 from __future__ import annotations
 
@@ -8,15 +8,12 @@ from ..settings.connector import ConnectorSettings
 from ..settings.findings import PROVIDED
 from .tables import table
 
-# the default is a cluster of this machine, which is often not intended
-_ALWAYS_SHOWN = (
-    "ignite_addresses",
-    "bootstrap_servers",
-)
+# their defaults are clusters of this machine, which are often not intended
+_ALWAYS_SHOWN = ("ignite_addresses", "bootstrap_servers")
 
 
-def shown_settings(settings: ConnectorSettings) -> list[str]:
-    """Names of the settings that differ from their defaults, and of the clusters' addresses."""
+def list_shown_settings(settings: ConnectorSettings) -> list[str]:
+    """Return names of settings that differ from their defaults, and of the clusters' addresses."""
     defaults = settings.defaults()
     return [
         name for name in settings.definitions() if name in _ALWAYS_SHOWN or getattr(settings, name) != defaults[name]
@@ -24,17 +21,18 @@ def shown_settings(settings: ConnectorSettings) -> list[str]:
 
 
 def settings_table(settings: ConnectorSettings) -> str:
-    """Values of these settings and where each was set; a value that a config provider gave is hidden."""
+    """Return the shown settings with value and origin as a table; values of config providers are hidden."""
     values = settings.to_dict()
     rows = []
-    for name in shown_settings(settings):
+    for name in list_shown_settings(settings):
         set_in = settings.origin.get(name, "default")
         rows.append((name, "(hidden)" if set_in.endswith(PROVIDED) else json.dumps(values[name]), set_in))
     return table(("setting", "value", "set in"), rows)
 
 
-def run_end(settings: ConnectorSettings) -> str:
-    """Whether a run ends by itself: by default it does, and a connector of Kafka Connect never."""
+def describe_run_end(settings: ConnectorSettings) -> str:
+    """Return a line that says whether a run ends by itself; a connector of Kafka Connect never does."""
     if settings.run_mode == "continuous":
         return "run_mode is continuous: a run follows changes until it is stopped"
-    return "run_mode is once: a run ends when it has copied what it found; a continuous one follows changes, as in Kafka Connect"
+    once = "run_mode is once: a run ends when it has copied what it found"
+    return f"{once}; a continuous one follows changes, as in Kafka Connect"

@@ -1,4 +1,4 @@
-"""Preview of a sink's run. It writes nothing."""
+"""Preview of a sink's run, without writing."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ class SinkPlanView:
     topics: tuple[TopicPreview, ...]
 
     def to_dict(self) -> dict[str, object]:
-        """JSON-ready form."""
+        """Return JSON-ready values."""
         return asdict(self)
 
     def text(self) -> str:
-        """Text for a terminal."""
+        """Return the plan as text for a terminal."""
         rows = [
             (t.topic, t.partitions, t.cache if t.cache_exists else f"{t.cache}, to be created", t.records)
             for t in self.topics
@@ -56,7 +56,7 @@ class SinkPlanView:
 
 
 def sink_plan_view(settings: SinkSettings, secrets: Secrets) -> SinkPlanView:
-    """Plan the run that these settings would start.
+    """Plan the run that the settings would start.
 
     :raises SettingsError, TopicError, RecordsLost: as the run would.
     """

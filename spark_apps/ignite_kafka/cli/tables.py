@@ -1,4 +1,4 @@
-"""Plain tables of text."""
+"""Tables of plain text."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from ..settings.connector import ConnectorSettings
 from ..settings.secrets import Secrets
 from ..settings.sink import SinkSettings
 from .arguments import whole
-from .given import permissions_of
+from .command_settings import permissions_of
 from .progress_bar import ProgressBar
 from .tables import table
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..verification.entry_comparison import Verified
 
 DIFFERS = 5
-"""Exit code if the comparison found differences that are not repaired. No error has it."""
+"""Exit code of a comparison with differences that were not repaired. No error has this code."""
 _EXIT_CODES = (
     f"exit codes: 0: compared, and all is equal or repaired; {DIFFERS}: compared, and something differs (counts are "
     "on stdout); others: no result (1: the comparison failed, 2: a setting is wrong, 3: a run began during the "
@@ -40,7 +40,7 @@ def add_verify(added: argparse.ArgumentParser) -> None:
     added.add_argument("--master", help="Spark master (default: that of spark-defaults.conf, else local[*,4])")
     added.add_argument(
         "--sample",
-        type=_percent,
+        type=_parse_percent,
         default=100.0,
         metavar="PERCENT",
         help="compare about so many percent of the keys only",
@@ -62,7 +62,7 @@ def add_verify(added: argparse.ArgumentParser) -> None:
     added.add_argument("--ship-secrets-unprotected", action="store_true", help=unprotected)
 
 
-def _percent(text: str) -> float:
+def _parse_percent(text: str) -> float:
     number = float(text.removesuffix("%"))
     if not 0 < number <= 100:
         raise argparse.ArgumentTypeError(f"{text} is not above 0 and at most 100")
@@ -103,11 +103,11 @@ def verify_locally(settings: ConnectorSettings, secrets: Secrets, arguments: arg
 
 
 def text_of(result: VerifyResult, *, repair: bool) -> str:
-    """A table of the caches, and the first differences of each by key."""
+    """Return a table of the caches, and the first differences of each by key."""
     head = (*_COUNTS, *(("repaired",) if repair else ()))
     rows = [
         (
-            *_counts(judged.result),
+            *_counts_of(judged.result),
             *((judged.repaired,) if repair else ()),
             "yes" if judged.result.equal else "repaired" if judged.equal else "NO",
         )
@@ -121,17 +121,17 @@ def text_of(result: VerifyResult, *, repair: bool) -> str:
         for verified in results
         if verified.other_bytes
     ]
-    notes = [note for judged in result.caches for note in _notes(judged, repair=repair)]
+    notes = [note for judged in result.caches for note in _explain_counts(judged, repair=repair)]
     sample = [f"a sample of {result.sample:g} % of the keys"] if result.sample < 100 else []
     return "\n".join([table((*head, "verified"), rows), *sample, *examples, *notes])
 
 
-def _counts(verified: Verified) -> tuple[object, ...]:
+def _counts_of(verified: Verified) -> tuple[object, ...]:
     return tuple(getattr(verified, name) for name in _COUNTS)
 
 
-def _notes(judged: Judged, *, repair: bool) -> list[str]:
-    """Notes that explain the counts of a cache."""
+def _explain_counts(judged: Judged, *, repair: bool) -> list[str]:
+    """Return notes that explain the counts of a cache."""
     result = judged.result
     notes = []
     if result.skipped:

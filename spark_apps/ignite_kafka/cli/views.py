@@ -1,4 +1,4 @@
-"""Views of plans, connectors, runs and offsets. They write nothing."""
+"""Views of plans, connectors, runs and offsets, without writing."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
 from ..admin.lost_run import LOST, REMEDY, silent_s
-from ..admin.target_state import NewestRun, known_connectors, unknown_connector
+from ..admin.target_state import NewestRun, list_connectors, unknown_connector_error
 from ..common.versions import versions_text
 from ..errors import IgniteKafkaError
 from ..kafka.clients import KafkaClients
@@ -30,15 +30,16 @@ from .tables import table
 
 _DEFAULT = "broker's default"
 _NEW = "(new)"
-_UNDECIDED = 0  # slots of a connector that has not run yet; Spark's cores decide
+_UNDECIDED = 0  # number of slots before a connector's first run: Spark's cores decide
 
 
 @dataclass(frozen=True)
 class CachePreview:
-    """A cache of a plan. ``topic_partitions`` is None if the broker's default applies.
+    """A cache of a plan.
 
-    ``replication_factor`` is that of a topic that will be created; None: the broker's default, or the topic exists.
-    ``override`` is the expression of setting `overrides` that applies to the cache.
+    :param topic_partitions: number of partitions; None: the broker's default.
+    :param replication_factor: replication factor of a topic to create; None: the broker's default, or the topic exists.
+    :param override: expression in the setting `overrides` that applies to the cache.
     """
 
     cache: str
@@ -66,18 +67,18 @@ class PlanView:
     caches: tuple[CachePreview, ...]
 
     def to_dict(self) -> dict[str, object]:
-        """JSON-ready form."""
+        """Return JSON-ready values."""
         return asdict(self)
 
     def text(self) -> str:
-        """Text for a terminal."""
+        """Return the view as text for a terminal."""
         override = ("override",) if any(c.override for c in self.caches) else ()
         head = ("cache", "topic", "topic partitions", "units", "done", "records sent", *override)
         rows = [
             (
                 c.cache,
                 c.topic,
-                _partitions(c),
+                _describe_partitions(c),
                 c.units,
                 c.units_done,
                 c.records_done,
@@ -100,7 +101,7 @@ class PlanView:
         )
 
 
-def _partitions(cache: CachePreview) -> str:
+def _describe_partitions(cache: CachePreview) -> str:
     if cache.topic_exists:
         return str(cache.topic_partitions)
     count, copies = (
@@ -109,12 +110,12 @@ def _partitions(cache: CachePreview) -> str:
     return f"{count}, replication factor {copies}, to be created"
 
 
-def _known_state(number: int) -> int | None:
+def _none_if_default(number: int) -> int | None:
     return None if number == -1 else number
 
 
 def plan_view(settings: SourceSettings, secrets: Secrets, snapshot_id: str | None = None) -> PlanView:
-    """Plan the snapshot that a run with these settings would begin or continue.
+    """Plan the snapshot that a run with the settings would begin or continue.
 
     :raises SettingsError, CacheNotFound, UnsupportedType, SnapshotConflict, TopicError: as the run would.
     """
@@ -136,10 +137,10 @@ def plan_view(settings: SourceSettings, secrets: Secrets, snapshot_id: str | Non
             report_unmatched(settings, [cache.name for cache in plan.caches])
             ended = state.ended.get(chosen or "")
             kind = ("complete" if ended["complete"] else f"superseded by {ended['superseded_by']}") if ended else kind
-    return _preview(plan, kind, clients, topics, started=state.connector is not None)
+    return _make_plan_view(plan, kind, clients, topics, started=state.connector is not None)
 
 
-def _preview(plan: TransferPlan, kind: str, clients: KafkaClients, topics: Topics, *, started: bool) -> PlanView:
+def _make_plan_view(plan: TransferPlan, kind: str, clients: KafkaClients, topics: Topics, *, started: bool) -> PlanView:
     existing = topics.existing()
     incarnations = {cache.name: cache.incarnation for cache in plan.caches}
     units: dict[str, int] = dict.fromkeys(incarnations, 0)
@@ -156,7 +157,7 @@ def _preview(plan: TransferPlan, kind: str, clients: KafkaClients, topics: Topic
             cache.topic,
             cache.topic in existing,
             existing.get(cache.topic) or cache.topic_partitions or None,
-            _known_state(plan.settings.of(cache.name).new_topic(cache.topic).replication_factor)
+            _none_if_default(plan.settings.of(cache.name).new_topic(cache.topic).replication_factor)
             if cache.topic not in existing
             else None,
             cache.partitions,
@@ -186,8 +187,8 @@ def _preview(plan: TransferPlan, kind: str, clients: KafkaClients, topics: Topic
 class StatusView:
     """State and runs of a connector.
 
-    :param target: None if no target state was ever requested.
-    :param silent_s: seconds since the last report of the newest run, if it is lost.
+    :param target: requested target state; None: none was ever requested.
+    :param silent_s: seconds since the last report of the newest run if it is lost; else None.
     """
 
     control: ConnectorState
@@ -196,7 +197,7 @@ class StatusView:
     silent_s: float | None = None
 
     def to_dict(self) -> dict[str, object]:
-        """JSON-ready form."""
+        """Return JSON-ready values."""
         connector = self.control.connector
         snapshot = self.control.snapshot
         shown = None if snapshot is None else {"id": snapshot.id, "complete": snapshot.complete}
@@ -213,7 +214,7 @@ class StatusView:
         return NewestRun.of(self.control, self.runs).run_id
 
     def text(self) -> str:
-        """Text for a terminal."""
+        """Return the view as text for a terminal."""
         connector = self.control.connector
         snapshot = self.control.snapshot
         lines = []
@@ -231,10 +232,10 @@ class StatusView:
         if newest is not None and newest.versions:
             lines.append(f"newest run with {versions_text(newest.versions)}")
         shown = [replace(run, state=LOST) if run_id == lost else run for run_id, run in self.runs.items()]
-        return "\n".join([*lines, "", table(head, [_run_row(run) for run in shown])])
+        return "\n".join([*lines, "", table(head, [_make_run_row(run) for run in shown])])
 
 
-def _run_row(run: RunStatus) -> tuple[object, ...]:
+def _make_run_row(run: RunStatus) -> tuple[object, ...]:
     started = time.strftime("%Y-%m-%d %H:%M:%SZ", time.gmtime(run.started_ms / 1000))
     seconds = "" if run.ended_ms is None else f"{(run.ended_ms - run.started_ms) / 1000:.1f}"
     error = "" if run.error is None else f"{run.error.get('type')}: {IgniteKafkaError.from_dict(dict(run.error))}"
@@ -262,28 +263,28 @@ def status_view(settings: ConnectorSettings, secrets: Secrets) -> StatusView:
     runs = read_runs(clients, prefix, settings.name)
     newest = NewestRun.of(control, runs)
     if newest.unknown:
-        raise unknown_connector(settings, known_connectors(clients, topics, prefix))
+        raise unknown_connector_error(settings, list_connectors(clients, topics, prefix))
     _, reported_ms = read_run_written(clients, prefix, settings.name, newest.run_id)
     silent = silent_s(newest.run, control.connector, reported_ms, time.time() * 1000)
     return StatusView(control, runs, read_target(clients, topics, prefix, settings.name), silent)
 
 
-def _states(settings: ConnectorSettings, secrets: Secrets) -> Iterator[SlotState]:
+def _read_states(settings: ConnectorSettings, secrets: Secrets) -> Iterator[SlotState]:
     clients = kafka_clients(settings, secrets)
     clients.check()
     topics = Topics(clients)
     control = read_connector(clients, topics, settings.internal_topic_prefix, settings.name)
     if control.connector is None:
-        raise unknown_connector(settings, known_connectors(clients, topics, settings.internal_topic_prefix))
+        raise unknown_connector_error(settings, list_connectors(clients, topics, settings.internal_topic_prefix))
     return read_slots(clients, topics, settings.internal_topic_prefix, settings.name, control.connector.slots)
 
 
 def offset_lines(settings: ConnectorSettings, secrets: Secrets) -> Iterator[str]:
-    """One JSON line per cache partition, in Kafka Connect's form.
+    """Yield a JSON line per cache partition, in Kafka Connect's form.
 
-    ``{"partition": {"cache", "partition"}, "offset": {…}}``.
+    ``{"partition": {"cache", "partition"}, "offset": {…}}``. A sink has lines per topic partition.
     """
-    for state in _states(settings, secrets):
+    for state in _read_states(settings, secrets):
         for (cache, partition), unit in sorted(state.units.items()):
             place = {"cache": cache, "partition": partition}
             yield json.dumps({"partition": place, "offset": json.loads(unit.to_json())}, separators=(",", ":"))
@@ -293,14 +294,15 @@ def offset_lines(settings: ConnectorSettings, secrets: Secrets) -> Iterator[str]
 
 
 def offsets_table(settings: ConnectorSettings, secrets: Secrets) -> str:
-    """One row per cache, snapshot and incarnation, with counts of finished and of streamed units.
+    """Return a table of offsets.
 
-    Of a sink, one row per topic partition, with the next offset.
+    A source has a row per cache, snapshot and incarnation, with counts of finished and of streamed units; a sink has a
+    row per topic partition, with the next offset.
     """
     counts: dict[tuple[str, str, str], list[int]] = {}
     highest: dict[tuple[str, str, str], list[int]] = {}
     positions: list[tuple[str, int, int, str]] = []
-    for state in _states(settings, secrets):
+    for state in _read_states(settings, secrets):
         positions += [(*place, copied.offset, copied.topic_id) for place, copied in state.by_topic.items()]
         for (cache, _), unit in state.units.items():
             place = cache, unit.snapshot_id or "", unit.incarnation
@@ -311,14 +313,14 @@ def offsets_table(settings: ConnectorSettings, secrets: Secrets) -> str:
             highest.setdefault(place, []).extend([unit.high] if unit.high >= 0 else [])
     if positions:
         return table(("topic", "partition", "next offset", "topic id"), sorted(positions))
-    rows = [(*place, *count, _span(highest[place])) for place, count in sorted(counts.items())]
+    rows = [(*place, *count, _format_range(highest[place])) for place, count in sorted(counts.items())]
     return table(
         ("cache", "snapshot", "incarnation", "units done", "records", "units streamed", "numbers sent up to"), rows
     )
 
 
-def _span(highest: Sequence[int]) -> str:
-    """Lowest and highest of some numbers."""
+def _format_range(highest: Sequence[int]) -> str:
+    """Return the lowest and highest number as text."""
     return (
         ""
         if not highest
@@ -329,7 +331,7 @@ def _span(highest: Sequence[int]) -> str:
 
 
 def run_table(run: RunStatus) -> str:
-    """Result of a run, one row per topic."""
+    """Return the result of a run as a table, one row per topic."""
     rare = [name for name in ("bad", "filtered") if any(getattr(cache, name) for cache in run.caches.values())]
     head = ("cache", "topic", "entries", "records", "bytes", "units", *rare)
     rows = [

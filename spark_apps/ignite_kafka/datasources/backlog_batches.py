@@ -29,9 +29,9 @@ from ..ignite.cluster import Cluster
 from ..source.stream.batch import ChangeBatch
 from ..source.stream.capture import Capture, Captured
 from .backlog_offset import UNITS, Offset
-from .backlog_rows import ChangeRows, rows_of
-from .backlog_target import OWNER, BacklogTarget
-from .partition_reader import PartitionReader, digest_of, up_to
+from .backlog_rows import ChangeRows, split_rows
+from .partition_reader import PartitionReader, compute_digest, cut_above
+from .streamed_cache import OWNER, StreamedCache
 
 log = logging.getLogger(__name__)
 
@@ -64,9 +64,9 @@ class BacklogBatchPlanner:
     :param target: finds the cache to read in the cluster.
     """
 
-    def __init__(self, connect: Callable[[], Cluster], target: Callable[[Cluster], BacklogTarget]) -> None:
+    def __init__(self, connect: Callable[[], Cluster], find_streamed: Callable[[Cluster], StreamedCache]) -> None:
         self._connect = connect
-        self._target_of = target
+        self._find_streamed = find_streamed
         self._planned: dict[int, _Planned] = {}
         self._cluster: Cluster | None = None
         self._reader: PartitionReader | None = None
@@ -78,38 +78,38 @@ class BacklogBatchPlanner:
         """Return the offset of a new query: it reads all changes captured and not acknowledged, and later ones."""
         return self._retry(
             lambda: Offset.beginning(
-                self._opened().capture_id, self._target.cache.incarnation, self._target.cache.partitions
+                self._open().capture_id, self._streamed.cache.incarnation, self._streamed.cache.partitions
             )
         )
 
     def end_here(self) -> None:
         """Let batches end with the changes captured so far."""
 
-        def bound() -> Int64Array:
-            self._opened()
-            until = np.full(self._target.cache.partitions, -1)
+        def read_highest() -> Int64Array:
+            self._open()
+            until = np.full(self._streamed.cache.partitions, -1)
             for (_, partition), high in (
-                Capture(self._target.settings, self._open_cluster, OWNER).highest_numbers().items()
+                Capture(self._streamed.settings, self._open_cluster, OWNER).highest_numbers().items()
             ):
                 until[partition] = high
             return until
 
-        self._until = self._retry(bound)
+        self._until = self._retry(read_highest)
 
-    def latest(self, start: Offset) -> Offset:
+    def plan_next(self, start: Offset) -> Offset:
         """The end of the batch that follows `start`; `start` itself while there is none.
 
         :raises ChangesLost: changes were lost, and they are not to be reloaded.
         """
-        return self._retry(lambda: self._latest(start))
+        return self._retry(lambda: self._plan_next(start))
 
     def batch(self, start: Offset, end: Offset) -> Batch:
         """The content of the batch between two offsets."""
-        return self._retry(lambda: self._batch(start, end))
+        return self._retry(lambda: self._get_batch(start, end))
 
-    def done(self, end: Offset) -> None:
+    def acknowledge(self, end: Offset) -> None:
         """Acknowledge the batches up to an offset."""
-        self._retry(lambda: self._done(end))
+        self._retry(lambda: self._acknowledge_until(end))
 
     def close(self) -> None:
         """Close the connections; the next call opens others."""
@@ -117,32 +117,32 @@ class BacklogBatchPlanner:
             self._cluster.close()
         self._cluster = self._reader = None
 
-    def _latest(self, start: Offset) -> Offset:
-        self._done(start)
+    def _plan_next(self, start: Offset) -> Offset:
+        self._acknowledge_until(start)
         if start.batch + 1 in self._planned:
             return self._planned[start.batch + 1].end
-        reader = self._reader_at(start)
+        reader = self._open_reader(start)
         time.sleep(self._next_poll.remaining())
         pieces: list[ChangeRows] = []
         while True:
             before = int(reader.open.sum())
-            batches = reader.changes()
-            self._target.check(reader.marks)
-            pieces = self._pieces(batches)
+            batches = reader.read_changes()
+            self._streamed.check(reader.marks)
+            pieces = self._split(batches)
             acknowledgements = [sent for sent in map(reader.remember, batches) if sent]
-            load = tuple(range(self._target.cache.partitions)) if self._lost else tuple(sorted(reader.marks))
+            load = tuple(range(self._streamed.cache.partitions)) if self._lost else tuple(sorted(reader.marks))
             if pieces or load:
-                end = self._end(start, batches, load)
+                end = self._make_end(start, batches, load)
                 self._planned[end.batch] = _Planned(end, Batch(tuple(pieces), load), tuple(acknowledgements))
                 return end
             self._acknowledge(acknowledgements)  # changes that an earlier batch had, written again by a slow node
             if self._until is None or not (acknowledgements or int(reader.open.sum()) < before):
-                self._next_poll = Deadline.after(self._target.settings.poll_interval_ms / 1000)
+                self._next_poll = Deadline.after(self._streamed.settings.poll_interval_ms / 1000)
                 return start
 
-    def _end(self, start: Offset, batches: Sequence[ChangeBatch], load: tuple[int, ...]) -> Offset:
-        reader = self._reader_at(start)
-        cache = self._target.cache
+    def _make_end(self, start: Offset, batches: Sequence[ChangeBatch], load: tuple[int, ...]) -> Offset:
+        reader = self._open_reader(start)
+        cache = self._streamed.cache
         units = np.zeros(cache.partitions, UNITS)
         units["high"] = [reader.high(unit) for unit in range(cache.partitions)]
         units["topology"] = reader.topology
@@ -152,31 +152,31 @@ class BacklogBatchPlanner:
             for unit in np.unique(batch.classified.unit[batch.done]).tolist():
                 span = batch.rows_of(unit, unit)
                 rows = np.flatnonzero(batch.done[span] & (batch.changes.number[span] >= 0)) + span.start
-                units["digest"][unit] = digest_of(batch.changes, rows)
+                units["digest"][unit] = compute_digest(batch.changes, rows)
         return Offset(start.batch + 1, self._capture_id, cache.incarnation, units, load)
 
-    def _batch(self, start: Offset, end: Offset) -> Batch:
+    def _get_batch(self, start: Offset, end: Offset) -> Batch:
         if start.batch == end.batch:
             return Batch()
         if end.batch not in self._planned:
-            self._planned[end.batch] = self._planned_again(start, end)
+            self._planned[end.batch] = self._plan_again(start, end)
         batch = self._planned[end.batch].batch
         if batch.load:
-            self._reader_at(end).clear(batch.load)
+            self._open_reader(end).clear(batch.load)
             self._lost = False
         return batch
 
-    def _planned_again(self, start: Offset, end: Offset) -> _Planned:
+    def _plan_again(self, start: Offset, end: Offset) -> _Planned:
         """Plan a batch again after a restart: its changes are still in the backlog."""
-        reader = self._reader_at(start)
-        if (end.capture_id, end.incarnation) != (self._capture_id, self._target.cache.incarnation):
+        reader = self._open_reader(start)
+        if (end.capture_id, end.incarnation) != (self._capture_id, self._streamed.cache.incarnation):
             return _Planned(end, Batch(), ())  # its changes are lost; the next batch loads the cache, or raises
         batches = []
         for unit in np.flatnonzero(end.units["touched"]).tolist():
-            read = reader.all_of(unit)
+            read = reader.read_all(unit)
             self._check_repeated(unit, read[0].changes, int(end.units["high"][unit]))
-            batches += [up_to(batch, end.units["high"]) for batch in read]
-        pieces = self._pieces(batches)
+            batches += [cut_above(batch, end.units["high"]) for batch in read]
+        pieces = self._split(batches)
         return _Planned(
             end, Batch(tuple(pieces), end.load), tuple(sent for sent in map(reader.remember, batches) if sent)
         )
@@ -192,48 +192,48 @@ class BacklogBatchPlanner:
                 "a batch that is to be read again is larger than a node answers at once",
                 "Give the nodes more heap (an answer has at most a sixteenth of it, and 64 MiB); or begin with a new "
                 "checkpoint and read the cache with source ignite.",
-                connector=self._target.settings.name,
-                cache=self._target.cache.name,
+                connector=self._streamed.settings.name,
+                cache=self._streamed.cache.name,
                 partition=unit,
             )
 
-    def _pieces(self, batches: Sequence[ChangeBatch]) -> list[ChangeRows]:
+    def _split(self, batches: Sequence[ChangeBatch]) -> list[ChangeRows]:
         now_ms = int(time.time() * 1000)
-        return [piece for batch in batches for piece in rows_of(batch, now_ms, self._target.pieces)]
+        return [piece for batch in batches for piece in split_rows(batch, now_ms, self._streamed.pieces)]
 
-    def _done(self, end: Offset) -> None:
+    def _acknowledge_until(self, end: Offset) -> None:
         for number in sorted(number for number in self._planned if number <= end.batch):
-            self._opened()
+            self._open()
             self._acknowledge(self._planned[number].acknowledgements)
             del self._planned[number]
 
     def _acknowledge(self, acknowledgements: Sequence[bytes]) -> None:
-        client = self._target.client(self._open_cluster)
+        client = self._streamed.client(self._open_cluster)
         for sent in acknowledgements:
             client.acknowledge(sent)
 
-    def _opened(self) -> Captured:
+    def _open(self) -> Captured:
         """Connect and start the capture, unless that is done."""
         if self._cluster is None:
             self._cluster = self._connect()
-            self._target, self._captured = self._target_of(self._cluster).captured(self._cluster)
+            self._streamed, self._captured = self._find_streamed(self._cluster).start_capture(self._cluster)
             if self._cluster.credentials.backlog_secret is None:
-                events.emit(events.CAPTURE_OPEN, connector=self._target.settings.name)
+                events.emit(events.CAPTURE_OPEN, connector=self._streamed.settings.name)
         return self._captured
 
-    def _reader_at(self, offset: Offset) -> PartitionReader:
+    def _open_reader(self, offset: Offset) -> PartitionReader:
         """The open reader; if there is none, a new one that continues at an offset.
 
         :raises ChangesLost: the changes behind the offset are lost, and they are not to be reloaded.
         """
         if self._reader is None:
-            captured = self._opened()
-            cache = self._target.cache
-            reader = self._target.reader(self._open_cluster)
+            captured = self._open()
+            cache = self._streamed.cache
+            reader = self._streamed.reader(self._open_cluster)
             self._lost = (offset.capture_id, offset.incarnation) != (captured.capture_id, cache.incarnation)
-            if self._lost and not self._target.reload:
+            if self._lost and not self._streamed.reload:
                 why = "lost with the whole backlog, or the cache was made again"
-                raise self._target.lost(why, range(cache.partitions))
+                raise self._streamed.loss_error(why, range(cache.partitions))
             reader.begin(
                 Offset.beginning(captured.capture_id, cache.incarnation, cache.partitions) if self._lost else offset,
                 self._until,
@@ -243,24 +243,24 @@ class BacklogBatchPlanner:
 
     @property
     def _capture_id(self) -> int:
-        return self._opened().capture_id
+        return self._open().capture_id
 
     @property
     def _open_cluster(self) -> Cluster:
-        self._opened()
+        self._open()
         assert self._cluster is not None
         return self._cluster
 
-    def _retry(self, question: Callable[[], T]) -> T:
-        def ask() -> T:
+    def _retry(self, request: Callable[[], T]) -> T:
+        def call() -> T:
             try:
-                return question()
+                return request()
             except IgniteKafkaError:
                 self.close()
                 raise
 
         return retry(
-            ask,
+            call,
             _PATIENCE_S,
             lambda error: not error.final,
             failed=lambda error: log.warning("the backlog cannot be read now: %s", error),

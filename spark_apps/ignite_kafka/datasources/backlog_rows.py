@@ -74,7 +74,7 @@ def without_change_columns(schema: pa.Schema) -> pa.Schema:
     return pa.schema([field for field in schema if field.name not in ours], schema.metadata)
 
 
-def rows_of(batch: ChangeBatch, now_ms: int, most: int) -> list[ChangeRows]:
+def split_rows(batch: ChangeBatch, now_ms: int, most: int) -> list[ChangeRows]:
     """The new changes and looked-up states of a batch, in pieces of about the same size; a partition is in one piece.
 
     :param now_ms: time of looked-up states that belong to no change.
@@ -117,7 +117,7 @@ def rows_of(batch: ChangeBatch, now_ms: int, most: int) -> list[ChangeRows]:
     return pieces
 
 
-def loaded_rows(pages: Sequence[Page], now_ms: int) -> ChangeRows:
+def make_loaded_rows(pages: Sequence[Page], now_ms: int) -> ChangeRows:
     """Entries of a scan as rows of kind LOADED."""
     counts = [page.rows for page in pages]
     rows = sum(counts)
@@ -136,13 +136,13 @@ def concat_rows(pieces: Iterable[ChangeRows], rows: int) -> Iterator[ChangeRows]
     for piece in pieces:
         held.append(piece)
         if sum(map(len, held)) >= rows:
-            yield _single(held)
+            yield _join_pieces(held)
             held = []
     if any(map(len, held)):
-        yield _single(held)
+        yield _join_pieces(held)
 
 
-def _single(pieces: Sequence[ChangeRows]) -> ChangeRows:
+def _join_pieces(pieces: Sequence[ChangeRows]) -> ChangeRows:
     def column(name: str) -> npt.NDArray[Any]:
         return np.concatenate([getattr(piece, name) for piece in pieces])
 
@@ -160,7 +160,7 @@ def to_change_batch(rows: ChangeRows, schema: pa.Schema, cache: CacheInfo, types
     entries = without_change_columns(schema)
     groups = decode_entries([Page(-1, len(rows), memoryview(rows.entries), True)], cache, types)
     parts = [
-        _keys_alone(group, entries) if group.value_type.code == codes.NULL else to_batch(group, entries)
+        _keep_keys(group, entries) if group.value_type.code == codes.NULL else to_batch(group, entries)
         for group in groups
     ]
     table = pa.Table.from_batches(parts, entries).combine_chunks()
@@ -179,7 +179,7 @@ def to_change_batch(rows: ChangeRows, schema: pa.Schema, cache: CacheInfo, types
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
-def _keys_alone(group: EntryGroup, entries: pa.Schema) -> pa.RecordBatch:
+def _keep_keys(group: EntryGroup, entries: pa.Schema) -> pa.RecordBatch:
     size = len(group.key)
     columns = [
         cast_exactly(group.key, field.type, KEY) if field.name == KEY else pa.nulls(size, field.type)

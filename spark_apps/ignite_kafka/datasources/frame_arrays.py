@@ -12,7 +12,7 @@ from ..common.exact_decimals import exact_cast
 from ..errors import EncodeError
 
 
-def conformed(array: pa.Array, field: pa.Field) -> pa.Array:
+def conform(array: pa.Array, field: pa.Field) -> pa.Array:
     """Convert an array to the type of its field; no value is changed.
 
     :raises EncodeError: the type does not hold a value, such as an instant with microseconds in a java.util.Date.
@@ -23,17 +23,17 @@ def conformed(array: pa.Array, field: pa.Field) -> pa.Array:
         inner = {
             inner_field.name.lower(): column for inner_field, column in zip(array.type, array.flatten(), strict=True)
         }
-        columns = [conformed(inner[inner_field.name.lower()], inner_field) for inner_field in kind]
+        columns = [conform(inner[inner_field.name.lower()], inner_field) for inner_field in kind]
         return pa.StructArray.from_arrays(columns, fields=list(kind), mask=mask)
     if pa.types.is_list(kind):
         return pa.ListArray.from_arrays(
-            list_starts(array), conformed(array.flatten(), kind.value_field), type=kind, mask=mask
+            list_starts(array), conform(array.flatten(), kind.value_field), type=kind, mask=mask
         )
     if pa.types.is_map(kind):
         lists = array.cast(pa.list_(pa.struct([array.type.key_field, array.type.item_field])))
         keys, items = lists.flatten().flatten()
         return pa.MapArray.from_arrays(
-            list_starts(lists), conformed(keys, kind.key_field), conformed(items, kind.item_field), kind, mask=mask
+            list_starts(lists), conform(keys, kind.key_field), conform(items, kind.item_field), kind, mask=mask
         )
     try:
         return exact_cast(array, kind)

@@ -97,7 +97,7 @@ def to_connect(array: pa.Array, schema: ConnectSchema) -> pa.Array:
     return exact_cast(array, arrow_type(schema))
 
 
-def to_frame(array: pa.Array, target: pa.DataType, path: str) -> pa.Array:
+def to_frame(array: pa.Array, frame_type: pa.DataType, path: str) -> pa.Array:
     """A column of Connect data in the type of a DataFrame's column.
 
     Fields by name, those that the target lacks are dropped.
@@ -105,28 +105,31 @@ def to_frame(array: pa.Array, target: pa.DataType, path: str) -> pa.Array:
     :raises UnsupportedType: a value that the target does not hold exactly: names the field.
     """
     source = array.type
-    if source == target:
+    if source == frame_type:
         return array
     mask = null_mask(array)
     if array.null_count == len(array):
-        return pa.nulls(len(array), target)
-    if pa.types.is_struct(source) and pa.types.is_struct(target):
+        return pa.nulls(len(array), frame_type)
+    if pa.types.is_struct(source) and pa.types.is_struct(frame_type):
         column_of = dict(zip((field.name for field in source), array.flatten(), strict=True))
         columns = [
             to_frame(column_of.get(field.name, pa.nulls(len(array))), field.type, f"{path}.{field.name}")
-            for field in target
+            for field in frame_type
         ]
-        return pa.StructArray.from_arrays(columns, fields=list(target), mask=mask)
-    if pa.types.is_list(source) and pa.types.is_list(target):
+        return pa.StructArray.from_arrays(columns, fields=list(frame_type), mask=mask)
+    if pa.types.is_list(source) and pa.types.is_list(frame_type):
         return pa.ListArray.from_arrays(
-            list_starts(array), to_frame(array.flatten(), target.value_type, f"{path}[]"), type=target, mask=mask
+            list_starts(array), to_frame(array.flatten(), frame_type.value_type, f"{path}[]"), type=frame_type, mask=mask
         )  # fmt: skip
-    if pa.types.is_map(source) and pa.types.is_map(target):
+    if pa.types.is_map(source) and pa.types.is_map(frame_type):
         lists = _entries(array)
         keys, items = lists.flatten().flatten()
-        columns = [to_frame(keys, target.key_type, f"{path}{{key}}"), to_frame(items, target.item_type, f"{path}{{}}")]
-        return pa.MapArray.from_arrays(list_starts(lists), *columns, target, mask=mask)
-    return cast_exactly(array, target, path)
+        columns = [
+            to_frame(keys, frame_type.key_type, f"{path}{{key}}"),
+            to_frame(items, frame_type.item_type, f"{path}{{}}"),
+        ]
+        return pa.MapArray.from_arrays(list_starts(lists), *columns, frame_type, mask=mask)
+    return cast_exactly(array, frame_type, path)
 
 
 def _entries(array: pa.MapArray) -> pa.ListArray:

@@ -53,7 +53,7 @@ class Part:
     whole: bool
 
 
-def entry_parts(
+def make_parts(
     schema: pa.Schema, cache: CacheInfo, types: Types, keys: Sequence[str], key_type: str | None, value_type: str | None
 ) -> tuple[Part, Part]:
     """The key and the value of the entries that a DataFrame's rows become.
@@ -66,7 +66,7 @@ def entry_parts(
         cache's.
     :raises UnsupportedType: a column does not fit; the message has its type and the cache's.
     """
-    columns = _by_name(schema, cache.name)
+    columns = _index_by_name(schema, cache.name)
     missing = [name for name in keys if name.lower() not in columns]
     if missing:
         what = f"the DataFrame has no column {missing[0]} for the key; it has {', '.join(schema.names)}"
@@ -87,28 +87,28 @@ def entry_parts(
         )
     frame = _FrameTypes(cache, types, key_type, value_type)
     return (
-        frame.part(frame.key, [columns[name.lower()] for name in key_names], KEY, "key"),
-        frame.part(frame.value, [columns[name.lower()] for name in value_names], VALUE, "value"),
+        frame.make_part(frame.key, [columns[name.lower()] for name in key_names], KEY, "key"),
+        frame.make_part(frame.value, [columns[name.lower()] for name in value_names], VALUE, "value"),
     )
 
 
-def layouts(field: pa.Field) -> Iterator[ObjectLayout]:
+def list_layouts(field: pa.Field) -> Iterator[ObjectLayout]:
     """The binary types of the objects within a field, inner ones first."""
     kind = field.type
     if pa.types.is_map(kind):
-        yield from layouts(kind.key_field)
-        yield from layouts(kind.item_field)
+        yield from list_layouts(kind.key_field)
+        yield from list_layouts(kind.item_field)
     elif pa.types.is_list(kind):
-        yield from layouts(kind.value_field)
+        yield from list_layouts(kind.value_field)
     elif pa.types.is_struct(kind):
         for inner_field in kind:
-            yield from layouts(inner_field)
+            yield from list_layouts(inner_field)
         yield ObjectLayout.of(field)
 
 
 class _FrameTypes:
     def __init__(self, cache: CacheInfo, types: Types, key_type: str | None, value_type: str | None) -> None:
-        cache = _of_one_entity(cache, key_type, value_type)
+        cache = _choose_entity(cache, key_type, value_type)
         entry = entry_types(cache, types)
         self.key = entry.key
         self.value = entry.value
@@ -116,35 +116,35 @@ class _FrameTypes:
         if not cache.query_entities:
             self.key = any_kind("", key_type or f"{cache.name}.Key")
             self.value = any_kind("", value_type or f"{cache.name}.Value")
-            key_objects = frozenset([_type_name(self.key)])
+            key_objects = frozenset([_type_name_of(self.key)])
         self._cache = cache.name
         self._keys = key_objects
         self._declared = {name for name, fields in entry.objects.items() if fields}
         self._objects = ObjectTypes(types, entry.objects, key_objects)
 
-    def part(self, declared: pa.Field, columns: Sequence[pa.Field], whole: str, role: str) -> Part:
+    def make_part(self, declared: pa.Field, columns: Sequence[pa.Field], whole: str, role: str) -> Part:
         """The key or value of these columns.
 
         :param declared: its field in the cache.
         """
         names = tuple(column.name for column in columns)
         is_object = is_a(declared, OBJECT)
-        struct = pa.types.is_struct(columns[0].type)
-        if len(columns) == 1 and (names[0].lower() == whole or (role == "key" and (struct or not is_object))):
+        is_struct = pa.types.is_struct(columns[0].type)
+        if len(columns) == 1 and (names[0].lower() == whole or (role == "key" and (is_struct or not is_object))):
             name = "" if names[0].lower() == whole else names[0]
             return Part(
-                self._field(declared, columns[0], _type_name(declared), role).with_name(name), names, whole=True
+                self._make_field(declared, columns[0], _type_name_of(declared), role).with_name(name), names, whole=True
             )
         if not is_object and not is_a(declared, ANY):
             what = (
-                f"the {role}s of the cache are {_shown(declared)}, and columns {', '.join(names)} would be fields of "
+                f"the {role}s of the cache are {_describe(declared)}, and columns {', '.join(names)} would be fields of "
                 "an "
                 "object"
             )
             raise UnsupportedType(what, f"Give the {role} as one column {whole}.", cache=self._cache)
-        return Part(self._object("", _type_name(declared), columns, role), names, whole=False)
+        return Part(self._make_object("", _type_name_of(declared), columns, role), names, whole=False)
 
-    def _field(self, declared: pa.Field | None, column: pa.Field, type_name: str, path: str) -> pa.Field:
+    def _make_field(self, declared: pa.Field | None, column: pa.Field, type_name: str, path: str) -> pa.Field:
         """The Ignite field of a column.
 
         :param declared: the field in the cache; None: it has none.
@@ -152,9 +152,9 @@ class _FrameTypes:
         """
         name = column.name if declared is None else declared.name
         if declared is None or is_a(declared, UNKNOWN):
-            return self._own(name, column, type_name, path)
+            return self._make_own_field(name, column, type_name, path)
         if is_a(declared, ANY):
-            return self._own(name, column, _type_name(declared), path)
+            return self._make_own_field(name, column, _type_name_of(declared), path)
         if is_a(declared, REFUSED):
             raise UnsupportedType(
                 f"Field {path} {declared.metadata[REASON].decode()}",
@@ -166,34 +166,38 @@ class _FrameTypes:
         expected = declared.type
         if is_a(declared, OBJECT) or is_a(declared, UNDECIDED):
             if pa.types.is_struct(kind):
-                return self._object(name, _type_name(declared), list(kind), path)
+                return self._make_object(name, _type_name_of(declared), list(kind), path)
         elif pa.types.is_list(expected):
             if pa.types.is_list(kind):
-                element = self._field(expected.value_field, kind.value_field, type_name, f"{path}[]")
+                element = self._make_field(expected.value_field, kind.value_field, type_name, f"{path}[]")
                 return declared.with_type(pa.list_(element))
         elif pa.types.is_map(expected):
             if pa.types.is_map(kind):
-                key = self._field(expected.key_field, kind.key_field, type_name, f"{path} key").with_nullable(False)
+                key = self._make_field(expected.key_field, kind.key_field, type_name, f"{path} key").with_nullable(
+                    False
+                )
                 return declared.with_type(
-                    pa.map_(key, self._field(expected.item_field, kind.item_field, type_name, f"{path} value"))
+                    pa.map_(key, self._make_field(expected.item_field, kind.item_field, type_name, f"{path} value"))
                 )
         elif mark_of(declared) == "decimal" and expected == pa.string() and pa.types.is_decimal128(kind):
             return declared.with_type(kind)  # no scale is declared: each value has that of the column
-        elif _holds(declared, kind):
+        elif _can_hold(declared, kind):
             return declared
-        what = f"Column {path} is {kind}, and the cache has {_shown(declared)} for it"
+        what = f"Column {path} is {kind}, and the cache has {_describe(declared)} for it"
         raise UnsupportedType(what, "Cast the column, or write to another cache.", cache=self._cache, field=path)
 
-    def _own(self, name: str, column: pa.Field, type_name: str, path: str) -> pa.Field:
+    def _make_own_field(self, name: str, column: pa.Field, type_name: str, path: str) -> pa.Field:
         """A field that the cache does not declare, by the column alone."""
         kind = column.type
         if pa.types.is_struct(kind):
-            return self._object(name, type_name, list(kind), path)
+            return self._make_object(name, type_name, list(kind), path)
         if pa.types.is_list(kind):
-            return collection_of(name, self._own("item", kind.value_field, type_name, f"{path}[]"))
+            return collection_of(name, self._make_own_field("item", kind.value_field, type_name, f"{path}[]"))
         if pa.types.is_map(kind):
-            key = self._own("key", kind.key_field, type_name, f"{path} key").with_nullable(False)
-            return pa.field(name, pa.map_(key, self._own("value", kind.item_field, type_name, f"{path} value")))
+            key = self._make_own_field("key", kind.key_field, type_name, f"{path} key").with_nullable(False)
+            return pa.field(
+                name, pa.map_(key, self._make_own_field("value", kind.item_field, type_name, f"{path} value"))
+            )
         field = pa.field(name, kind)
         try:
             type_code(field)
@@ -202,14 +206,14 @@ class _FrameTypes:
             raise UnsupportedType(what, "Cast the column, or leave it out.", cache=self._cache, field=path) from None
         return field
 
-    def _object(self, name: str, type_name: str, columns: Sequence[pa.Field], path: str) -> pa.Field:
+    def _make_object(self, name: str, type_name: str, columns: Sequence[pa.Field], path: str) -> pa.Field:
         """An object: its type's fields with a column, in the type's order, then columns without a field.
 
         A declared type gets no more fields. Keys have exactly the fields of their type: with other fields they would be
         other keys.
         """
         fields = {field.name.lower(): field for field in self._objects.fields(type_name)}
-        column_of = _by_name(columns, self._cache)
+        column_of = _index_by_name(columns, self._cache)
         is_key = type_name in self._keys
         more = [column.name for column in columns if column.name.lower() not in fields]
         if more and (type_name in self._declared or (is_key and fields)):
@@ -228,13 +232,13 @@ class _FrameTypes:
         within = [(field, column_of[label]) for label, field in fields.items() if label in column_of]
         within += [(None, column_of[label.lower()]) for label in more]
         inner = [
-            self._field(field, column, f"{type_name}.{column.name}", f"{path}.{column.name}")
+            self._make_field(field, column, f"{type_name}.{column.name}", f"{path}.{column.name}")
             for field, column in within
         ]
         return object_field(name, type_name, inner)
 
 
-def _of_one_entity(cache: CacheInfo, key_type: str | None, value_type: str | None) -> CacheInfo:
+def _choose_entity(cache: CacheInfo, key_type: str | None, value_type: str | None) -> CacheInfo:
     """The cache with the one query entity that the types choose."""
     entities = cache.query_entities
     for setting, chosen, of_entity in (("key_type", key_type, "key_type"), ("value_type", value_type, "value_type")):
@@ -254,7 +258,7 @@ def _of_one_entity(cache: CacheInfo, key_type: str | None, value_type: str | Non
     return replace(cache, query_entities=entities)
 
 
-def _holds(declared: pa.Field, kind: pa.DataType) -> bool:
+def _can_hold(declared: pa.Field, kind: pa.DataType) -> bool:
     """Whether a field without inner fields holds every value of a column's type."""
     expected = declared.type
     mark = mark_of(declared)
@@ -271,7 +275,7 @@ def _holds(declared: pa.Field, kind: pa.DataType) -> bool:
     return bool(kind == expected)
 
 
-def _by_name(fields: pa.Schema | Sequence[pa.Field], cache: str) -> dict[str, pa.Field]:
+def _index_by_name(fields: pa.Schema | Sequence[pa.Field], cache: str) -> dict[str, pa.Field]:
     by_name: dict[str, pa.Field] = {}
     for field in fields:
         other = by_name.setdefault(field.name.lower(), field)
@@ -281,15 +285,15 @@ def _by_name(fields: pa.Schema | Sequence[pa.Field], cache: str) -> dict[str, pa
     return by_name
 
 
-def _type_name(field: pa.Field) -> str:
+def _type_name_of(field: pa.Field) -> str:
     return str((field.metadata or {}).get(TYPE_NAME, b""), "utf-8")
 
 
-def _shown(field: pa.Field) -> str:
+def _describe(field: pa.Field) -> str:
     if unknown := undecided_class(field):
         return f"class {unknown}, which the cluster does not know,"
     if is_a(field, OBJECT):
-        return f"objects of {_type_name(field)}"
+        return f"objects of {_type_name_of(field)}"
     if pa.types.is_list(field.type) and pa.types.is_null(field.type.value_type) and mark_of(field) != "collection":
         return "Object[]"
     return code_name(type_code(field)) + (f" of scale {field.type.scale}" if pa.types.is_decimal(field.type) else "")

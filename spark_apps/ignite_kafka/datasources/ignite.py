@@ -46,7 +46,7 @@ from ..ignite.scan import scan_partitions
 from ..ignite.types.model import CacheInfo, Page
 from .ignite_write import WriteOptions, ignite_writer
 from .option_tables import IGNITE_READ
-from .options import IgniteOptions, ignite_connection
+from .options import IgniteOptions, read_ignite_fields
 from .pushdown import optional_pushdown
 from .spark_api import EqualTo, Filter, In, arrow_schema
 
@@ -77,7 +77,7 @@ class ReadOptions(IgniteOptions):
     def from_values(values: Mapping[str, Any], partitions: tuple[int, ...] | None = None) -> ReadOptions:
         """The options of a read from the values of an option table."""
         sizes = (values[name] for name in ("num_partitions", "page_bytes", "sample_rows"))
-        return ReadOptions(*ignite_connection(values), values["cache"], partitions, *sizes)
+        return ReadOptions(*read_ignite_fields(values), values["cache"], partitions, *sizes)
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ class IgniteDataSource(DataSource):
         with options.connect() as cluster:
             info = cluster.cache(options.cache)
             return IgniteReader(
-                options, info, self._own or columns(lambda: read_schema(options, cluster, info), schema)
+                options, info, self._own or choose_columns(lambda: read_schema(options, cluster, info), schema)
             )
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
@@ -202,7 +202,7 @@ def read_schema(options: ReadOptions, cluster: Cluster, info: CacheInfo) -> pa.S
     return entries_schema(info, cluster, decode_entries(sample, info, cluster))
 
 
-def columns(own: Callable[[], pa.Schema], schema: StructType) -> pa.Schema:
+def choose_columns(own: Callable[[], pa.Schema], schema: StructType) -> pa.Schema:
     """Columns of a schema that the user gave.
 
     If they are the cache's own, these, which have the marks of Ignite types.

@@ -52,10 +52,10 @@ from ..plan.source_plan import CachePlan
 from ..settings.source import SourceSettings
 from .backlog_batches import BacklogBatchPlanner
 from .backlog_offset import Offset
-from .backlog_rows import ChangeRows, concat_rows, loaded_rows, rows_of, to_change_batch, with_change_columns
-from .backlog_target import BacklogTarget
-from .ignite import ReadOptions, columns, read_schema
+from .backlog_rows import ChangeRows, concat_rows, make_loaded_rows, split_rows, to_change_batch, with_change_columns
+from .ignite import ReadOptions, choose_columns, read_schema
 from .option_tables import BACKLOG
+from .streamed_cache import StreamedCache
 
 _NAME = "ignite-backlog"
 
@@ -82,13 +82,13 @@ class BacklogOptions:
         )
         return BacklogOptions(ReadOptions.from_values(values), settings, values["on_loss"] == "reload")
 
-    def target(self, cluster: Cluster) -> BacklogTarget:
+    def streamed_cache(self, cluster: Cluster) -> StreamedCache:
         """The cache to read; it is not captured yet."""
         info = cluster.cache(self.read.cache)
         cache = CachePlan(info.name, info.cache_id, "", info.partitions, 0, load=False)
-        return BacklogTarget(cache, self.settings, self.reload, self.read.num_partitions)
+        return StreamedCache(cache, self.settings, self.reload, self.read.num_partitions)
 
-    def own_columns(self) -> pa.Schema:
+    def read_columns(self) -> pa.Schema:
         """The columns of the rows, from the cache."""
         with self.read.connect() as cluster:
             info = cluster.cache(self.read.cache)
@@ -125,7 +125,7 @@ class Backlogs(InputPartition):
     """A Spark partition: partitions of the cache whose backlog is read."""
 
     numbers: tuple[int, ...]
-    target: BacklogTarget
+    streamed: StreamedCache
 
 
 class IgniteBacklogDataSource(DataSource):
@@ -141,18 +141,18 @@ class IgniteBacklogDataSource(DataSource):
 
     def schema(self) -> StructType:
         """The columns of the cache and of changes."""
-        self._own = BacklogOptions.of(dict(self.options)).own_columns()
+        self._own = BacklogOptions.of(dict(self.options)).read_columns()
         return from_arrow_schema(self._own)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         """A reader of the changes."""
         options = BacklogOptions.of(dict(self.options))
-        return BacklogStreamReader(options, self._own or columns(options.own_columns, schema))
+        return BacklogStreamReader(options, self._own or choose_columns(options.read_columns, schema))
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """A reader of the content of the backlog."""
         options = BacklogOptions.of(dict(self.options))
-        return BacklogBatchReader(options, self._own or columns(options.own_columns, schema))
+        return BacklogBatchReader(options, self._own or choose_columns(options.read_columns, schema))
 
 
 class _RowReader:
@@ -168,38 +168,38 @@ class _RowReader:
             if isinstance(partition, Changes):
                 rows: Iterator[ChangeRows] = iter(partition.pieces)
             elif isinstance(partition, Entries):
-                rows = self._entries(cluster, partition.numbers)
+                rows = self._read_entries(cluster, partition.numbers)
             else:
                 assert isinstance(partition, Backlogs)
-                rows = self._backlogs(cluster, partition)
+                rows = self._read_backlogs(cluster, partition)
             info = cluster.cache(self._options.read.cache)
             for piece in concat_rows(rows, MIN_BATCH_ROWS):
                 yield to_change_batch(piece, self._schema, info, cluster)
 
-    def _entries(self, cluster: Cluster, numbers: Sequence[int]) -> Iterator[ChangeRows]:
+    def _read_entries(self, cluster: Cluster, numbers: Sequence[int]) -> Iterator[ChangeRows]:
         page_bytes = self._options.read.page_bytes
         pages = scan_partitions(cluster, cluster.cache(self._options.read.cache), numbers, page_bytes=page_bytes)
         for batch in batches(pages, MIN_BATCH_ROWS, lambda: 2 * page_bytes):
-            yield loaded_rows(batch, _now_ms())
+            yield make_loaded_rows(batch, _now_ms())
 
-    def _backlogs(self, cluster: Cluster, partition: Backlogs) -> Iterator[ChangeRows]:
-        reader = partition.target.reader(cluster)
-        target = partition.target
+    def _read_backlogs(self, cluster: Cluster, partition: Backlogs) -> Iterator[ChangeRows]:
+        reader = partition.streamed.reader(cluster)
+        streamed = partition.streamed
         for number in partition.numbers:
-            batches = reader.all_of(number)
-            target.check(reader.marks)
+            batches = reader.read_all(number)
+            streamed.check(reader.marks)
             if number in reader.marks:
-                yield from self._entries(cluster, [number])
+                yield from self._read_entries(cluster, [number])
                 continue
             if batches[0].changes.more.any():
                 raise IgniteKafkaError(
                     "the backlog has more changes than one read gives",
                     "Catch up with a stream: trigger(availableNow=True).",
-                    cache=target.cache.name,
+                    cache=streamed.cache.name,
                     partition=number,
                 )
             for batch in batches:
-                yield from rows_of(batch, _now_ms(), 1)
+                yield from split_rows(batch, _now_ms(), 1)
 
 
 class BacklogStreamReader(_RowReader, DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -207,7 +207,7 @@ class BacklogStreamReader(_RowReader, DataSourceStreamReader, SupportsTriggerAva
 
     def __init__(self, options: BacklogOptions, schema: pa.Schema) -> None:
         super().__init__(options, schema)
-        self._planner = BacklogBatchPlanner(options.read.connect, options.target)
+        self._planner = BacklogBatchPlanner(options.read.connect, options.streamed_cache)
 
     def initialOffset(self) -> dict[str, Any]:
         """The offset of a new query."""
@@ -224,7 +224,7 @@ class BacklogStreamReader(_RowReader, DataSourceStreamReader, SupportsTriggerAva
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
         """The end of the next batch; `start` while there is none."""
         before = Offset.from_dict(start)
-        after = self._planner.latest(before)
+        after = self._planner.plan_next(before)
         return start if after is before else after.to_dict()
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
@@ -232,11 +232,11 @@ class BacklogStreamReader(_RowReader, DataSourceStreamReader, SupportsTriggerAva
         batch = self._planner.batch(Offset.from_dict(start), Offset.from_dict(end))
         most = self._options.read.num_partitions
         changes = [Changes(tuple(batch.pieces[first::most])) for first in range(min(most, len(batch.pieces)))]
-        return [*changes, *(Entries(numbers) for numbers in _dealt(batch.load, most))]
+        return [*changes, *(Entries(numbers) for numbers in _deal(batch.load, most))]
 
     def commit(self, end: dict[str, Any]) -> None:
         """Acknowledge the batches up to an offset."""
-        self._planner.done(Offset.from_dict(end))
+        self._planner.acknowledge(Offset.from_dict(end))
 
     def stop(self) -> None:
         """Close the connections."""
@@ -249,14 +249,14 @@ class BacklogBatchReader(_RowReader, DataSourceReader):
     def partitions(self) -> list[InputPartition]:
         """Deal the partitions of the cache to Spark partitions."""
         with self._options.read.connect() as cluster:
-            target, _ = self._options.target(cluster).captured(cluster)
+            streamed, _ = self._options.streamed_cache(cluster).start_capture(cluster)
         return [
-            Backlogs(numbers, target)
-            for numbers in _dealt(range(target.cache.partitions), self._options.read.num_partitions)
+            Backlogs(numbers, streamed)
+            for numbers in _deal(range(streamed.cache.partitions), self._options.read.num_partitions)
         ]
 
 
-def _dealt(numbers: Sequence[int], most: int) -> list[tuple[int, ...]]:
+def _deal(numbers: Sequence[int], most: int) -> list[tuple[int, ...]]:
     return [tuple(numbers[first::most]) for first in range(min(most, len(numbers)))]
 
 

@@ -21,10 +21,10 @@ from ..ignite.cache_configuration import CacheConfiguration
 from ..ignite.cache_writer import CacheWriter
 from ..ignite.schema import get_or_create_cache, query_entity
 from ..ignite.types.model import CacheInfo
-from .frame_arrays import conformed
-from .frame_types import Part, entry_parts, layouts
+from .frame_arrays import conform
+from .frame_types import Part, list_layouts, make_parts
 from .option_tables import IGNITE_WRITE
-from .options import IgniteOptions, ignite_connection
+from .options import IgniteOptions, read_ignite_fields
 from .spark_api import arrow_schema
 
 
@@ -55,11 +55,11 @@ class WriteOptions(IgniteOptions):
                 option="key",
             )
         names = ("overwrite", "create", "backups", "key_type", "value_type")
-        return WriteOptions(*ignite_connection(values), values["cache"], key, *(values[name] for name in names))
+        return WriteOptions(*read_ignite_fields(values), values["cache"], key, *(values[name] for name in names))
 
 
 @dataclass
-class Written(WriterCommitMessage):
+class CommitMessage(WriterCommitMessage):
     """Number of entries that one Spark partition has put; rows with one key are one entry."""
 
     entries: int
@@ -75,8 +75,8 @@ def ignite_writer(options: WriteOptions, schema: StructType) -> IgniteWriter:
     with options.connect() as cluster:
         types = ClusterTypes(cluster)
 
-        def parts_of(cache: CacheInfo) -> tuple[Part, Part]:
-            return entry_parts(arrow, cache, types, options.key, options.key_type, options.value_type)
+        def make_key_and_value(cache: CacheInfo) -> tuple[Part, Part]:
+            return make_parts(arrow, cache, types, options.key, options.key_type, options.value_type)
 
         try:
             cache = cluster.cache(options.cache)
@@ -85,15 +85,15 @@ def ignite_writer(options: WriteOptions, schema: StructType) -> IgniteWriter:
                 raise CacheNotFound(
                     "there is no such cache", "Create it, or set the option create to true.", cache=options.cache
                 ) from missing
-            key, value = parts_of(CacheInfo(options.cache, 0))
+            key, value = make_key_and_value(CacheInfo(options.cache, 0))
             table = options.value_type.rpartition(".")[2] if options.value_type else options.cache
             entity = query_entity(table, key.field, value.field)
             cache = get_or_create_cache(
                 cluster, CacheConfiguration(options.cache, backups=options.backups, query_entities=(entity,))
             )
-        parts = parts_of(cache)
+        parts = make_key_and_value(cache)
         for part in parts:
-            for layout in layouts(part.field):
+            for layout in list_layouts(part.field):
                 types.register(layout.metadata)
     return IgniteWriter(options, cache, *parts)
 
@@ -121,7 +121,7 @@ class IgniteWriter(DataSourceArrowWriter):
         ):
             for batch in iterator:
                 try:
-                    entries = self._entries(batch)
+                    entries = self._make_entries(batch)
                 except EncodeError as error:
                     where = error.where | {"row": rows + int(error.where.get("row", 0))}
                     raise EncodeError(
@@ -132,21 +132,21 @@ class IgniteWriter(DataSourceArrowWriter):
                 rows += batch.num_rows
                 count += len(entries)
             writer.flush()
-        return Written(count)
+        return CommitMessage(count)
 
-    def _entries(self, batch: pa.RecordBatch) -> Entries:
+    def _make_entries(self, batch: pa.RecordBatch) -> Entries:
         """Rows as entries, each key once."""
-        keys, values = (_encoded(batch, part, role) for part, role in ((self._key, "key"), (self._value, "value")))
+        keys, values = (_encode(batch, part, role) for part, role in ((self._key, "key"), (self._value, "value")))
         return last_per_key(Entries(np.arange(batch.num_rows), keys, values), overwrite=self._options.overwrite)
 
 
-def _encoded(batch: pa.RecordBatch, part: Part, role: str) -> pa.BinaryArray:
+def _encode(batch: pa.RecordBatch, part: Part, role: str) -> pa.BinaryArray:
     columns = [batch.column(name) for name in part.columns]
     if not part.whole:
-        return encoded(conformed(pa.StructArray.from_arrays(columns, part.columns), part.field), part.field)
+        return encoded(conform(pa.StructArray.from_arrays(columns, part.columns), part.field), part.field)
     (column,) = columns
     if column.null_count:
         row = int(np.flatnonzero(np.asarray(column.is_null()))[0])
         what = f"A {role} is null, which no cache holds, in column {part.columns[0]}"
         raise EncodeError(what, "Leave such rows out.", field=part.columns[0], row=row)
-    return encoded(conformed(column, part.field), part.field)
+    return encoded(conform(column, part.field), part.field)

@@ -55,11 +55,11 @@ from ..state.configs_writer import ConfigsWriter
 from ..state.open_slots import SlotOpener
 from ..state.open_transaction import TransactionLimits
 from . import write_ids
-from .kafka_tx_read import KafkaTxReader, ReadOptions, default_schema
+from .kafka_tx_read import KafkaTxReader, ReadOptions, make_default_schema
 from .option_tables import KAFKA_WRITE
-from .options import KafkaOptions, kafka_connection
+from .options import KafkaOptions, read_kafka_fields
 from .spark_api import arrow_schema
-from .typed_columns import ColumnWriter, SideConverterOptions, converter_options
+from .typed_columns import ColumnWriter, SideConverterOptions, parse_converter_options
 
 UNIT = "dataframe"
 
@@ -90,7 +90,7 @@ class WriteOptions(KafkaOptions):
         """
         values = KAFKA_WRITE.read(options)
         check_data_topic("topic", values["topic"] or "", values["internal_topic_prefix"])
-        connection = kafka_connection(options, KAFKA_WRITE, values)
+        connection = read_kafka_fields(options, KAFKA_WRITE, values)
         return WriteOptions(
             *connection,
             values["name"],
@@ -100,12 +100,12 @@ class WriteOptions(KafkaOptions):
             values["slots"],
             values["internal_topic_prefix"],
             values["transaction_timeout_ms"],
-            converter_options(values, options, KafkaOptions(*connection), reading=False),
+            parse_converter_options(values, options, KafkaOptions(*connection), reading=False),
         )
 
 
 @dataclass
-class Written(WriterCommitMessage):
+class CommitMessage(WriterCommitMessage):
     """Number of records that one partition has sent; 0 if an earlier attempt had sent them."""
 
     partition: int
@@ -122,7 +122,7 @@ class KafkaTxDataSource(DataSource):
 
     def schema(self) -> StructType:
         """The columns of a read for which none are given."""
-        return from_arrow_schema(default_schema(ReadOptions.of(dict(self.options))))
+        return from_arrow_schema(make_default_schema(ReadOptions.of(dict(self.options))))
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """A reader of the topic."""
@@ -153,17 +153,19 @@ class KafkaTxWriter(DataSourceArrowWriter):
         self._options = options
         self._typed = typed or {}
         self._topic_ids: dict[str, str] = {}
-        with self._control() as control:
+        with self._open_control() as control:
             state = control.take(options.slots, options.write_id, {}, -1)
             self._generation = control.record.generation
             self._complete = write_ids.is_complete(state, options.name, options.write_id)
             if not self._complete:
-                topic_id = self._only_topic(write_ids.topic_id(state, options.write_id)) if options.topic else ""
+                topic_id = (
+                    self._resolve_topic(write_ids.find_topic_id(state, options.write_id)) if options.topic else ""
+                )
                 write_ids.begin(control, state, options.write_id, named=options.named, topic_id=topic_id)
                 control.fence_slots()  # an older write may still have slots open that this one does not open
 
     @contextmanager
-    def _control(self) -> Iterator[ConfigsWriter]:
+    def _open_control(self) -> Iterator[ConfigsWriter]:
         clients = self._options.clients()
         clients.check()
         control = ConfigsWriter(clients, Topics(clients), self._options.prefix, self._options.name)
@@ -172,7 +174,7 @@ class KafkaTxWriter(DataSourceArrowWriter):
         finally:
             control.close()
 
-    def _only_topic(self, topic_id: str) -> str:
+    def _resolve_topic(self, topic_id: str) -> str:
         """The id of the topic that the options name.
 
         :param topic_id: its id when the write began; empty: it is new, or has no id.
@@ -187,9 +189,9 @@ class KafkaTxWriter(DataSourceArrowWriter):
                 topic=topic,
                 write_id=self._options.write_id,
             )
-        return self._topic_id(topics, topic)
+        return self._ensure_topic(topics, topic)
 
-    def _topic_id(self, topics: Topics, topic: str) -> str:
+    def _ensure_topic(self, topics: Topics, topic: str) -> str:
         """Kafka's id of a topic, which is created if missing."""
         if topic not in self._topic_ids:
             topics.ensure([TopicSpec(topic, -1)])
@@ -200,7 +202,7 @@ class KafkaTxWriter(DataSourceArrowWriter):
         """Record the end of the write. On the driver, when every task has committed."""
         options = self._options
         if options.named and not self._complete:
-            with self._control() as control:
+            with self._open_control() as control:
                 state = control.take(options.slots, options.write_id, {}, -1)
                 write_ids.end(control, state, options.write_id, self._generation)
 
@@ -215,7 +217,7 @@ class KafkaTxWriter(DataSourceArrowWriter):
         partition = context.partitionId()
         reserve(options.reserved)
         if self._complete:
-            return Written(partition, 0)
+            return CommitMessage(partition, 0)
         if partition >= options.slots:
             raise SettingsError(
                 f"the DataFrame has more partitions than slots ({options.slots})",
@@ -229,20 +231,20 @@ class KafkaTxWriter(DataSourceArrowWriter):
         writer = SlotOpener(clients, topics, options.name, options.prefix, owner, limits, 1_000_000)(partition)
         try:
             if partition in writer.state.done(options.write_id, UNIT, ""):
-                return Written(partition, 0)
+                return CommitMessage(partition, 0)
             count = 0
             for batch in iterator:
-                for topic, records in _by_topic(batch, options.topic, options.prefix, self._typed):
-                    writer.send(topic, None, records, self._topic_id(topics, topic))
+                for topic, records in _split_by_topic(batch, options.topic, options.prefix, self._typed):
+                    writer.send(topic, None, records, self._ensure_topic(topics, topic))
                     count += len(records)
             writer.unit_done(UNIT, partition, "", options.write_id, count)
             writer.commit()
-            return Written(partition, count)
+            return CommitMessage(partition, count)
         finally:
             writer.close()
 
 
-def _by_topic(
+def _split_by_topic(
     batch: pa.RecordBatch, topic: str | None, prefix: str, typed: Mapping[str, ColumnWriter]
 ) -> Iterator[tuple[str, Records]]:
     """The records of a batch by topic, in the order of the rows.
@@ -262,19 +264,19 @@ def _by_topic(
                 "a row has no topic", "Fill the column topic, or give the option topic.", option="topic"
             )
         check_data_topic("topic", name, prefix)
-        values = _bytes(rows, "value", name, typed)
-        keys = _bytes(rows, "key", name, typed) if "key" in rows.column_names else pa.nulls(len(rows), pa.binary())
-        yield name, Records(keys, values, headers=_headers(rows), times_ms=_times_ms(rows))
+        values = _to_bytes(rows, "value", name, typed)
+        keys = _to_bytes(rows, "key", name, typed) if "key" in rows.column_names else pa.nulls(len(rows), pa.binary())
+        yield name, Records(keys, values, headers=_to_headers(rows), times_ms=_to_times_ms(rows))
 
 
-def _bytes(rows: pa.Table, side: str, topic: str, typed: Mapping[str, ColumnWriter]) -> pa.BinaryArray:
+def _to_bytes(rows: pa.Table, side: str, topic: str, typed: Mapping[str, ColumnWriter]) -> pa.BinaryArray:
     if side not in typed:
         return gather(rows[side].chunks)
     column = rows[side].combine_chunks()
     return gather([typed[side].write(column.chunk(0) if isinstance(column, pa.ChunkedArray) else column, topic)])
 
 
-def _headers(rows: pa.Table) -> pa.ListArray | None:
+def _to_headers(rows: pa.Table) -> pa.ListArray | None:
     if "headers" not in rows.column_names:
         return None
     headers = rows["headers"].combine_chunks()
@@ -287,7 +289,7 @@ def _headers(rows: pa.Table) -> pa.ListArray | None:
     return headers_of(counts, keys, headers.flatten().field("value").cast(pa.binary()))
 
 
-def _times_ms(rows: pa.Table) -> Int64Array | None:
+def _to_times_ms(rows: pa.Table) -> Int64Array | None:
     """Timestamps in milliseconds; 0, the time of sending, for null."""
     if "timestamp" not in rows.column_names:
         return None
@@ -301,7 +303,7 @@ def _times_ms(rows: pa.Table) -> Int64Array | None:
     return np.asarray(pc.fill_null(numbers, 0))
 
 
-def _right(column: StructField) -> bool:
+def _has_required_type(column: StructField) -> bool:
     """Whether an optional column has its required type."""
     if column.name == "headers":
         return column.dataType.simpleString() == "array<struct<key:string,value:binary>>"
@@ -312,7 +314,11 @@ def _check_schema(schema: StructType, options: WriteOptions) -> None:
     types = {column.name: column.dataType.typeName() for column in schema.fields}
     untyped = [name for name in ("key", "value") if name not in options.converters]
     wrong = [f"{name} is {types[name]}" for name in untyped if types.get(name, "string") not in ("string", "binary")]
-    wrong += [f"{column.name} is {column.dataType.simpleString()}" for column in schema.fields if not _right(column)]
+    wrong += [
+        f"{column.name} is {column.dataType.simpleString()}"
+        for column in schema.fields
+        if not _has_required_type(column)
+    ]
     if "value" not in types or wrong:
         raise SettingsError(
             f"the columns are {types}" + (f": {', '.join(wrong)}" if wrong else ""),

@@ -22,8 +22,8 @@ from ..kafka.topics import TopicPartition, Topics
 from ..settings.topic_names import check_data_topic
 from .frame_schemas import schema_of
 from .option_tables import KAFKA_READ
-from .options import KafkaOptions, kafka_connection
-from .typed_columns import ColumnReader, SideConverterOptions, converter_options
+from .options import KafkaOptions, read_kafka_fields
+from .typed_columns import ColumnReader, SideConverterOptions, parse_converter_options
 
 SCHEMA = pa.schema(
     [
@@ -63,14 +63,14 @@ class ReadOptions(KafkaOptions):
         """
         values = KAFKA_READ.read(options)
         check_data_topic("topic", values["topic"])
-        connection = kafka_connection(options, KAFKA_READ, values)
+        connection = read_kafka_fields(options, KAFKA_READ, values)
         return ReadOptions(
             *connection,
             values["topic"],
             parse_offsets(values["starting_offsets"]),
             values["num_partitions"],
             values["include_headers"],
-            converter_options(values, options, KafkaOptions(*connection), reading=True),
+            parse_converter_options(values, options, KafkaOptions(*connection), reading=True),
         )
 
 
@@ -90,7 +90,7 @@ class KafkaTxReader(DataSourceReader):
 
     def __init__(self, options: ReadOptions, schema: pa.Schema | None = None) -> None:
         self._options = options
-        self._schema = schema or default_schema(options)
+        self._schema = schema or make_default_schema(options)
         _check_schema(self._schema, options)
 
     def partitions(self) -> list[Ranges]:
@@ -109,16 +109,19 @@ class KafkaTxReader(DataSourceReader):
             raise TopicError(
                 "the topic does not exist", "Check its name, and that the user may describe it.", topic=topic
             )
-        places = [(topic, number) for number in range(counts[topic])]
-        first = topics.offsets(places, OffsetSpec.earliest())
-        ends = topics.offsets(places, OffsetSpec.latest(), committed=True)
+        partitions = [(topic, number) for number in range(counts[topic])]
+        first = topics.offsets(partitions, OffsetSpec.earliest())
+        ends = topics.offsets(partitions, OffsetSpec.latest(), committed=True)
         starts = first | {(topic, number): offset for number, offset in self._options.starts.items()}
-        for place, start in starts.items():
-            _check_start(place, start, first, ends)
-        parts = min(self._options.num_partitions or len(places), len(places))
-        groups = (places[number::parts] for number in range(parts))
+        for topic_partition, start in starts.items():
+            _check_start(topic_partition, start, first, ends)
+        parts = min(self._options.num_partitions or len(partitions), len(partitions))
+        groups = (partitions[number::parts] for number in range(parts))
         return [
-            Ranges({place: starts[place] for place in group}, {place: ends[place] for place in group})
+            Ranges(
+                {topic_partition: starts[topic_partition] for topic_partition in group},
+                {topic_partition: ends[topic_partition] for topic_partition in group},
+            )
             for group in groups
         ]
 
@@ -135,10 +138,10 @@ class KafkaTxReader(DataSourceReader):
             RecordReader(clients, _GROUP, partition.starts, partition.ends, _LIMITS, timed=True, headers=headers)
         ) as reader:
             while not reader.finished:
-                yield from (_batch(records, self._schema, typed) for records in reader.read(_WAIT_S))
+                yield from (_make_batch(records, self._schema, typed) for records in reader.read(_WAIT_S))
 
 
-def default_schema(options: ReadOptions) -> pa.Schema:
+def make_default_schema(options: ReadOptions) -> pa.Schema:
     """The columns of a read for which none are given.
 
     :raises SettingsError: a converter whose values are of types that only a schema can say.
@@ -197,27 +200,25 @@ def parse_offsets(text: str) -> dict[int, int]:
 
 
 def _check_start(
-    place: TopicPartition, start: int, first: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, int]
+    topic_partition: TopicPartition, start: int, first: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, int]
 ) -> None:
-    where = {"topic": place[0], "partition": place[1], "offset": start}
-    if place not in ends:
+    where = {"topic": topic_partition[0], "partition": topic_partition[1], "offset": start}
+    if topic_partition not in ends:
         raise TopicError(
             "a start is given for a partition that the topic does not have", "Correct starting_offsets.", **where
         )
-    if start < first[place]:
-        what = (
-            f"records were deleted from the topic before they were read: the first record now has offset {first[place]}"
-        )
+    if start < first[topic_partition]:
+        what = f"records were deleted from the topic before they were read: the first record now has offset {first[topic_partition]}"
         raise RecordsLost(what, "Give that offset in starting_offsets, or earliest.", **where)
-    if start > ends[place]:
-        what = f"the partition ends at offset {ends[place]}, before the given start"
+    if start > ends[topic_partition]:
+        what = f"the partition ends at offset {ends[topic_partition]}, before the given start"
         raise SettingsError(
             what, "Check that the offset is of this topic, and not of one that was deleted and made again.", **where
         )
 
 
-def _batch(records: Consumed, schema: pa.Schema, typed: Mapping[str, ColumnReader]) -> pa.RecordBatch:
-    columns = _columns(records)
+def _make_batch(records: Consumed, schema: pa.Schema, typed: Mapping[str, ColumnReader]) -> pa.RecordBatch:
+    columns = _make_columns(records)
     for side, reader in typed.items():
         try:
             columns[side] = reader.read(columns[side], records.topic)
@@ -231,7 +232,7 @@ def _batch(records: Consumed, schema: pa.Schema, typed: Mapping[str, ColumnReade
     return pa.RecordBatch.from_arrays([columns[field.name] for field in schema], schema=schema)
 
 
-def _columns(records: Consumed) -> dict[str, pa.Array]:
+def _make_columns(records: Consumed) -> dict[str, pa.Array]:
     size = len(records)
     topic = pa.repeat(pa.scalar(records.topic), size)
     partition = pa.repeat(pa.scalar(records.partition, pa.int32()), size)

@@ -69,15 +69,15 @@ class OptionTable:
         refuse_secrets(options)
         for name in options:
             if name not in self.options and not name.startswith(self._prefixes):
-                raise self._unknown(name)
-        return {name: self._value(name, option, options) for name, option in self.options.items()}
+                raise self._unknown_error(name)
+        return {name: self._read_value(name, option, options) for name, option in self.options.items()}
 
     @property
     def _prefixes(self) -> tuple[str, ...]:
         """Of options that other modules read."""
         return (KAFKA_PREFIX,) * (self.kafka is not None) + CONVERTER_PREFIXES * self.converters
 
-    def _value(self, name: str, option: Option, options: Mapping[str, str]) -> object:
+    def _read_value(self, name: str, option: Option, options: Mapping[str, str]) -> object:
         if option.required and not options.get(name):
             what = f"option {name!r} of {self.source} is missing"
             raise SettingsError(what, f'Give it with .option("{name}", …).', option=name)
@@ -89,7 +89,7 @@ class OptionTable:
             what = f"option {name!r} of {self.source} is {options[name]!r}: {error}"
             raise SettingsError(what, f"Allowed: {option.type.allowed}.", option=name) from error
 
-    def _unknown(self, name: str) -> SettingsError:
+    def _unknown_error(self, name: str) -> SettingsError:
         other = next((table for table in TABLES if table.source == self.source and name in table.options), None)
         if other is not None:
             return SettingsError(
@@ -272,7 +272,7 @@ KAFKA_WRITE = OptionTable(
 _PIPELINE = SourceSettings.definitions(), SourceSettings.defaults()
 
 
-def _setting(name: str, value_type: SettingType | None = None) -> Option:
+def _make_setting_option(name: str, value_type: SettingType | None = None) -> Option:
     """An option with the help and default of the pipeline's setting of that name."""
     definitions, defaults = _PIPELINE
     return Option(value_type or definitions[name].type, definitions[name].help, defaults[name])
@@ -299,11 +299,11 @@ BACKLOG = OptionTable(
         "poll_interval_ms": Option(
             whole_number(1, 3_600_000), "Time between two polls while there are no changes", 500
         ),
-        "backlog_cache_name": _setting("backlog_cache_name"),
-        "backlog_service_name": _setting("backlog_service_name"),
-        "backlog_memory_region_name": _setting("backlog_memory_region_name"),
-        "backlog_cache_backups": _setting("backlog_cache_backups"),
-        "backlog_flush_freq_ms": _setting("backlog_flush_freq_ms"),
+        "backlog_cache_name": _make_setting_option("backlog_cache_name"),
+        "backlog_service_name": _make_setting_option("backlog_service_name"),
+        "backlog_memory_region_name": _make_setting_option("backlog_memory_region_name"),
+        "backlog_cache_backups": _make_setting_option("backlog_cache_backups"),
+        "backlog_flush_freq_ms": _make_setting_option("backlog_flush_freq_ms"),
         **_SCAN,
         **_IGNITE,
     },

@@ -20,7 +20,7 @@ from ..settings.transport_security import ALLOW, check, ignite_weaknesses, kafka
 from .option_tables import KAFKA_PREFIX, OptionTable
 
 
-def kafka_options(options: Mapping[str, str], table: OptionTable) -> dict[str, str]:
+def parse_kafka_options(options: Mapping[str, str], table: OptionTable) -> dict[str, str]:
     """Settings of librdkafka among the options: ``bootstrap.servers``, and options that begin with ``kafka.``.
 
     :raises SettingsError: one is no setting of librdkafka, or may not be an option; the message shows no value.
@@ -60,7 +60,7 @@ class IgniteOptions:
         return Cluster(self.endpoint, credentials)
 
 
-def ignite_connection(values: Mapping[str, Any]) -> tuple[IgniteEndpoint, str | None, bool]:
+def read_ignite_fields(values: Mapping[str, Any]) -> tuple[IgniteEndpoint, str | None, bool]:
     """The fields of `IgniteOptions`, from the values of :meth:`OptionTable.read`."""
     tls = TlsSettings(
         values["tls"],
@@ -96,11 +96,11 @@ class KafkaOptions:
         return SecretsFile(self.secrets_file).load() if self.secrets_file else Secrets()
 
 
-def kafka_connection(
+def read_kafka_fields(
     options: Mapping[str, str], table: OptionTable, values: Mapping[str, Any]
 ) -> tuple[dict[str, str], str | None, bool]:
     """The fields of `KafkaOptions`, from the options and their values of :meth:`OptionTable.read`.
 
     :raises SettingsError: see :func:`kafka_options`.
     """
-    return kafka_options(options, table), values["secrets_file"], values[ALLOW]
+    return parse_kafka_options(options, table), values["secrets_file"], values[ALLOW]

@@ -81,7 +81,7 @@ class PartitionReader:
         """The highest number that is sent of a partition; -1: none."""
         return self._states.deduplicator.high(unit)
 
-    def changes(self) -> list[ChangeBatch]:
+    def read_changes(self) -> list[ChangeBatch]:
         """The changes of open partitions that one read gives.
 
         With an end, a partition is closed once it is read up to there.
@@ -89,7 +89,7 @@ class PartitionReader:
         :raises CacheDestroyed: the cache was destroyed, or made again.
         """
         units = np.flatnonzero(self._states.ready & self.open)
-        batches = self._batches(units, self._most_bytes)
+        batches = self._read_batches(units, self._most_bytes)
         if self._until is None:
             return batches
         batch = batches[0]
@@ -103,16 +103,16 @@ class PartitionReader:
             undone = each.classified.unit[within & ~each.done]
             shown[undone[~np.isin(undone, each.moved)]] = False
         self.open &= ~shown
-        return [up_to(each, until) for each in batches]
+        return [cut_above(each, until) for each in batches]
 
-    def all_of(self, unit: int) -> list[ChangeBatch]:
+    def read_all(self, unit: int) -> list[ChangeBatch]:
         """The changes of a single partition, as many as a node answers at once.
 
         :raises CacheDestroyed: the cache was destroyed, or made again.
         """
-        return self._batches(np.array([unit]), _WHOLE_UNIT)
+        return self._read_batches(np.array([unit]), _WHOLE_UNIT)
 
-    def _batches(self, units: Int64Array, most_bytes: int) -> list[ChangeBatch]:
+    def _read_batches(self, units: Int64Array, most_bytes: int) -> list[ChangeBatch]:
         batch = self._reader.batch(units, self._reader.read(units, most_bytes))
         self._check_captured()
         batches = self._lookup.settle(batch)
@@ -143,7 +143,7 @@ class PartitionReader:
         return batch.changes.acknowledgement(self._table.units[batch.units], batch.done, batch.expired_done)
 
     def _on_read(self, units: Int64Array, most_bytes: int, changes: Changes) -> Changes:
-        first = first_changes(changes, most_bytes)
+        first = take_first(changes, most_bytes)
         self._recognise(units, first)
         return first
 
@@ -157,14 +157,14 @@ class PartitionReader:
             digest = self._delivered.pop(int(units[position]), None)
             rows = np.arange(ends[position] - changes.count[position], ends[position])
             rows = rows[(changes.number[rows] >= 0) & (changes.number[rows] <= self.high(int(units[position])))]
-            if digest is not None and digest == digest_of(changes, rows):
+            if digest is not None and digest == compute_digest(changes, rows):
                 recognised = np.isin(np.arange(unit.size), rows)
                 none = np.zeros(unit.size, bool)
                 classified = Classification(unit, none, recognised, none)
                 self._states.deduplicator.remember(classified, recognised, changes, self._states.clock())
 
 
-def first_changes(changes: Changes, most_bytes: int) -> Changes:
+def take_first(changes: Changes, most_bytes: int) -> Changes:
     """The first changes of an answer, at least one, up to a number of bytes; expired keys of a unit stay together."""
     offsets = changes.entry_offsets()
     rows = max(1, int(np.searchsorted(offsets, most_bytes, "right")) - 1)
@@ -190,13 +190,13 @@ def first_changes(changes: Changes, most_bytes: int) -> Changes:
     )
 
 
-def up_to(batch: ChangeBatch, highest: Int64Array) -> ChangeBatch:
+def cut_above(batch: ChangeBatch, highest: Int64Array) -> ChangeBatch:
     """A batch without the changes above the highest number of their unit; they are left in the backlog."""
     within = batch.changes.number <= highest[batch.classified.unit]
     topology = np.where(np.isin(batch.units, batch.classified.unit[~within]), -1, batch.topology)
     return replace(batch, classified=batch.classified.only(within), done=batch.done & within, topology=topology)
 
 
-def digest_of(changes: Changes, rows: RowIndex) -> int:
+def compute_digest(changes: Changes, rows: RowIndex) -> int:
     """The CRC-32 of numbers and hashes of some changes."""
     return zlib.crc32(changes.hash[rows].tobytes(), zlib.crc32(changes.number[rows].tobytes()))

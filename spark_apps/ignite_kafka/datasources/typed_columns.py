@@ -57,7 +57,7 @@ class SideConverterOptions:
         """The type that all values have; None: the DataFrame's schema says it."""
         return _PLAIN.get(self.name)
 
-    def provide(self) -> None:
+    def register_registry(self) -> None:
         """Make the converter's schema registry, if it has one, known to this process.
 
         :raises SettingsError: its URL or a credential is missing, the connection is not protected, or options decide
@@ -76,7 +76,7 @@ class SideConverterOptions:
             )
 
 
-def converter_options(
+def parse_converter_options(
     values: Mapping[str, Any], texts: Mapping[str, str], connection: KafkaOptions | None = None, *, reading: bool
 ) -> dict[str, SideConverterOptions]:
     """The converters that options name, by side; a side without one has bytes or text as they are.
@@ -129,7 +129,7 @@ class ColumnWriter:
     @cached_property
     def _serializer(self) -> Serializer:
         options = self.options
-        options.provide()
+        options.register_registry()
         own = serializer(options.name, options.side, options.properties)
         return own or ConnectJsonSerializer(JsonFormat(options.properties["decimal.format"]), schemas=False)
 
@@ -150,22 +150,22 @@ class ColumnReader:
     """Reads a typed column. Made on the driver, used in one task."""
 
     options: SideConverterOptions
-    target: pa.Field
+    column: pa.Field
 
     @cached_property
     def _deserializer(self) -> Deserializer | None:
         """None: records are JSON without schemas."""
-        self.options.provide()
+        self.options.register_registry()
         return deserializer(self.options.side, SideRules(self.options.name, self.options.properties))
 
     @cached_property
-    def _enveloped(self) -> ConnectJsonDeserializer:
+    def _envelope_deserializer(self) -> ConnectJsonDeserializer:
         return ConnectJsonDeserializer()
 
     @cached_property
     def _head(self) -> bytes:
         """What comes before a JSON text in an envelope with the schema of the DataFrame's column."""
-        return f'{{"schema":{schema_json(_all_optional(schema_of(self.target)), JsonFormat())},"payload":'.encode()
+        return f'{{"schema":{schema_json(_make_optional(schema_of(self.column)), JsonFormat())},"payload":'.encode()
 
     def read(self, data: pa.BinaryArray, topic: str) -> pa.Array:
         """Values of records in the DataFrame's type; null for null.
@@ -175,9 +175,9 @@ class ColumnReader:
         """
         valid = np.flatnonzero(np.asarray(data.is_valid()))
         texts = data if valid.size == len(data) else data.take(pa.array(valid))
-        deserialized = self._deserialized(texts, topic)
+        deserialized = self._deserialize(texts, topic)
         if deserialized.bad:
-            raise self._bad(deserialized.bad[0], valid)
+            raise self._bad_record_error(deserialized.bad[0], valid)
         place = np.full(len(data), -1)
         parts = list[pa.Array]()
         count = 0
@@ -185,41 +185,41 @@ class ColumnReader:
             rows = valid[part.rows]
             column = part.column
             if column.schema is None:  # JSON texts, of a converter that reads both forms
-                plain = self._of_plain_json(column.data, topic)
+                plain = self._read_plain_json(column.data, topic)
                 if plain.bad:
-                    raise self._bad(plain.bad[0], rows)
+                    raise self._bad_record_error(plain.bad[0], rows)
                 inner = [(rows[plain_part.rows], plain_part.column.data) for plain_part in plain.parts]
             else:
                 inner = [(rows, column.data)]
             for rows_of_part, values in inner:
                 place[rows_of_part] = count + np.arange(len(rows_of_part))
-                parts.append(to_frame(values, self.target.type, self.options.side))
+                parts.append(to_frame(values, self.column.type, self.options.side))
                 count += len(rows_of_part)
         if not parts:
-            return pa.nulls(len(data), self.target.type)
+            return pa.nulls(len(data), self.column.type)
         return pa.concat_arrays(parts).take(pa.array(np.maximum(place, 0), mask=place < 0))
 
-    def _deserialized(self, data: pa.BinaryArray, topic: str) -> Deserialized:
+    def _deserialize(self, data: pa.BinaryArray, topic: str) -> Deserialized:
         return (
-            self._of_plain_json(data, topic)
+            self._read_plain_json(data, topic)
             if self._deserializer is None
             else self._deserializer.deserialize(data, topic)
         )
 
-    def _of_plain_json(self, texts: pa.BinaryArray, topic: str) -> Deserialized:
+    def _read_plain_json(self, texts: pa.BinaryArray, topic: str) -> Deserialized:
         """JSON texts, read in an envelope with the schema of the DataFrame's column."""
         head, tail, nothing = (pa.scalar(text, pa.binary()) for text in (self._head, b"}", b""))
-        return self._enveloped.deserialize(pc.binary_join_element_wise(head, texts, tail, nothing), topic)
+        return self._envelope_deserializer.deserialize(pc.binary_join_element_wise(head, texts, tail, nothing), topic)
 
-    def _bad(self, bad: tuple[int, str], rows: RowIndex) -> DecodeError:
+    def _bad_record_error(self, bad: tuple[int, str], rows: RowIndex) -> DecodeError:
         row, reason = bad
         what = f"the {self.options.side} of a record is no value of {self.options.name}: {reason}"
         remedy = f"Correct {self.options.side}.converter or its properties, or read the record as binary without it."
         return DecodeError(what, remedy, row=int(rows[row]))
 
 
-def _all_optional(schema: ConnectSchema) -> ConnectSchema:
+def _make_optional(schema: ConnectSchema) -> ConnectSchema:
     """The schema in which any field may be missing."""
-    fields = tuple(replace(field, schema=_all_optional(field.schema)) for field in schema.fields)
-    inner = _all_optional(schema.value_schema) if schema.value_schema else None
+    fields = tuple(replace(field, schema=_make_optional(field.schema)) for field in schema.fields)
+    inner = _make_optional(schema.value_schema) if schema.value_schema else None
     return replace(schema, optional=True, fields=fields, value_schema=inner)

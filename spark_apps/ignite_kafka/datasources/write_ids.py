@@ -33,7 +33,7 @@ def is_complete(state: ConnectorState, name: str, write_id: str) -> bool:
     return bool(ended and ended["complete"])
 
 
-def topic_id(state: ConnectorState, write_id: str) -> str:
+def find_topic_id(state: ConnectorState, write_id: str) -> str:
     """Id of the write's topic when the write began.
 
     Empty: another write was begun last, or its rows name several topics.

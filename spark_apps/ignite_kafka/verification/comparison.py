@@ -1,4 +1,4 @@
-"""Result of comparing all entries of a cache."""
+"""Result of a comparison with all entries of a cache."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ Kind = Literal["missing", "different", "unexpected", "skipped"]
 
 @dataclass(frozen=True)
 class Difference:
-    """One difference, described.
+    """A difference with its description.
 
-    :param key: Kafka's, or Ignite's, by whose bytes differences are sorted; empty: none.
+    :param key: of the record or entry; its bytes give the order of differences. Empty for a difference without key.
     """
 
     kind: Kind
@@ -26,12 +26,12 @@ class Difference:
 
 @dataclass(kw_only=True)
 class Comparison:
-    """Number of entries, and of keys by kind of difference.
+    """Counts of entries, and of keys by kind of difference.
 
-    :param skipped: entries or records that cannot be converted, and that the error policy skips or sends as dead
-        letters; of a sink also keys whose records the cache refused, by the dead letters. They are not differences.
-    :param limit: maximum number of differences that are described.
-    :param keys: every key that differs, by kind, to repair it; None: they are only counted.
+    :param skipped: entries or records that cannot be converted, if the error policy skips them or sends them as dead
+        letters; for a sink also keys of records that the cache refused, by the dead letters. They are no differences.
+    :param limit: maximum number of described differences.
+    :param keys: keys that differ, by kind, for a repair; None: the keys are only counted.
     """
 
     entries: int = 0
@@ -45,13 +45,13 @@ class Comparison:
 
     @property
     def equal(self) -> bool:
-        """Whether every entry was found unchanged, and nothing else."""
+        """True if every entry has its record, and nothing else was read."""
         return not (self.missing or self.different or self.unexpected)
 
     @property
     def examples(self) -> list[str]:
         """The first differences by key, described."""
-        return [difference.text for difference in _first(self.noted, self.limit)]
+        return [difference.text for difference in _select_first(self.noted, self.limit)]
 
     @property
     def differences(self) -> str:
@@ -60,20 +60,20 @@ class Comparison:
         return "; ".join([", ".join(f"{name} {getattr(self, name)}" for name in counts), *self.examples])
 
     def note(self, kind: Kind, key: bytes, text: str) -> None:
-        """Count a difference or a skipped one, and keep its shortened text if it is among the first by key."""
+        """Count a difference or a skipped key, and keep its shortened text if it is among the first by key."""
         setattr(self, kind, getattr(self, kind) + 1)
         if self.keys is not None:
             self.keys.setdefault(kind, set()).add(key)
         self.noted.append(Difference(kind, key, text[:_EXAMPLE_CHARACTERS]))
         if len(self.noted) > 2 * self.limit:
-            self.noted = _first(self.noted, self.limit)
+            self.noted = _select_first(self.noted, self.limit)
 
     def add(self, other: Comparison) -> None:
         """Add the differences of other keys."""
         for name in ("missing", "different", "unexpected", "skipped"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
-        self.noted = _first([*self.noted, *other.noted], self.limit)
+        self.noted = _select_first([*self.noted, *other.noted], self.limit)
 
 
-def _first(differences: list[Difference], count: int) -> list[Difference]:
+def _select_first(differences: list[Difference], count: int) -> list[Difference]:
     return sorted(differences, key=lambda difference: (difference.kind == "skipped", difference.key))[:count]

@@ -1,4 +1,4 @@
-"""The comparison of a connector, from its settings: plans it, runs the job, checks that a repair is alone."""
+"""The comparison of a connector by its settings: plan, Spark job, and the check that a repair is alone."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ from ..source import planning as source_planning
 from ..state.configs import read_connector
 from ..state.offsets import read_slots
 from ..state.types import TypesTopic
-from .direction import Direction, Judged, Target
+from .direction import ComparedPair, Direction, Judged
 from .entry_comparison import Verified
 from .exchange import Exchange
-from .job import Progress, VerifyJob, most_judging
+from .job import Progress, VerifyJob, max_judging_tasks
 from .repair_claim import Idle, RepairClaim
-from .routing import Routes, absent_caches, routed_targets, sink_targets
+from .routing import Routes, add_routed_pairs, count_absent_caches, make_pairs
 from .sink import SinkDirection
 from .source import SourceDirection
 from .task import Open
-from .topic_batches import bounds_of
+from .topic_batches import topic_bounds
 
 _ANY = "(any)"
 _NO_SLOTS = 0
@@ -51,12 +51,12 @@ _NAMES = 5
 
 @dataclass(frozen=True)
 class VerifyOptions:
-    """How to compare.
+    """Options of a comparison.
 
-    :param percent: of the keys, that are compared, more than 0 and at most 100.
-    :param thorough: decode all entries by rows too, not one of 256; only JSON has such a decoder.
-    :param limit: maximum number of differences to describe, of each cache.
-    :param repair: send, or put, again what differs.
+    :param percent: share of the keys to compare, more than 0 and at most 100.
+    :param thorough: decode all entries by rows too, not only every 256th; only JSON has such a decoder.
+    :param limit: maximum number of described differences a cache.
+    :param repair: send records, or put entries, again where they differ.
     :param force: repair although the newest run's status record shows no end.
     """
 
@@ -76,11 +76,11 @@ class VerifyResult:
 
     @property
     def equal(self) -> bool:
-        """Whether no difference was found, or each was repaired."""
+        """True if nothing differs, or every difference was repaired."""
         return all(judged.equal for judged in self.caches)
 
     def to_dict(self) -> dict[str, object]:
-        """JSON-ready form."""
+        """Return the result as JSON-ready values."""
         return {
             "equal": self.equal,
             "sample_percent": self.sample,
@@ -123,9 +123,9 @@ def verify_connector(
 
     :param secrets_source: where executors get the secrets.
     :raises UnsupportedVersion: PySpark is older than 3.5, or the session is one of Spark Connect.
-    :raises NotStopped: a repair is wanted, and a run of the connector is active.
+    :raises NotStopped: a repair is requested, and a run of the connector is active.
     :raises Fenced: a run of the connector began during the repair.
-    :raises IgniteKafkaError: what ended the comparison.
+    :raises IgniteKafkaError: the error that ended the comparison.
     """
     require_session(spark)
     clients = kafka_clients(settings, secrets)
@@ -134,10 +134,12 @@ def verify_connector(
         claim = None
         if options.repair:
             idle = Idle.check(clients, settings, force=options.force)
-            claim = stack.enter_context(idle.claimed(most_judging(cores(spark))))
+            claim = stack.enter_context(idle.claim(max_judging_tasks(cores(spark))))
         cluster = stack.enter_context(ignite_cluster(settings, secrets))
-        context = _Given(spark, clients, cluster, secrets_source, options, progress, claim)
-        judged = _of_sink(settings, context) if isinstance(settings, SinkSettings) else _of_source(settings, context)
+        context = _Context(spark, clients, cluster, secrets_source, options, progress, claim)
+        judged = (
+            _verify_sink(settings, context) if isinstance(settings, SinkSettings) else _verify_source(settings, context)
+        )
     return VerifyResult(judged, options.percent)
 
 
@@ -152,15 +154,15 @@ def check_connector(settings: ConnectorSettings, secrets: Secrets, options: Veri
         if options.repair:
             Idle.check(clients, settings, force=options.force)
         if isinstance(settings, SinkSettings):
-            _sink_plan(settings, clients, cluster, options)
+            _make_sink_plan(settings, clients, cluster, options)
         else:
             assert isinstance(settings, SourceSettings)
-            _source_plan(settings, clients, cluster)
+            _make_source_plan(settings, clients, cluster)
 
 
 @dataclass(frozen=True)
-class _Given:
-    """The context of a comparison."""
+class _Context:
+    """Clients and options of a comparison."""
 
     spark: SparkSession
     clients: KafkaClients
@@ -170,15 +172,15 @@ class _Given:
     progress: Progress
     claim: RepairClaim | None
 
-    def size(self, targets: Sequence[Target]) -> int:
-        """Number of entries in the targets' caches."""
-        return sum(self.cluster.size(target.cache) for target in targets if target.partitions)
+    def count_entries(self, pairs: Sequence[ComparedPair]) -> int:
+        """Return the number of entries in the pairs' caches."""
+        return sum(self.cluster.size(pair.cache) for pair in pairs if pair.partitions)
 
 
-def _source_plan(
+def _make_source_plan(
     settings: SourceSettings, clients: KafkaClients, cluster: Cluster
 ) -> tuple[TransferPlan, Mapping[str, int]]:
-    """Return the plan, and partition counts of its existing topics.
+    """Make the plan, and count the partitions of its existing topics.
 
     :raises SettingsError: transforms give each record of a cache a topic.
     :raises TopicError: no topic exists, so nothing was copied yet.
@@ -188,42 +190,49 @@ def _source_plan(
     if several := [cache.name for cache in plan.caches if not cache.one_topic]:
         what = "a comparison is of a cache and its topic, and transforms give each record of these caches a topic"
         raise SettingsError(
-            what, "Leave the caches out with cache_blacklist.", setting="transforms", caches=_shown(several)
+            what, "Leave the caches out with cache_blacklist.", setting="transforms", caches=_shorten(several)
         )
     topic_names = {cache.topic for cache in plan.caches}
     counts = topics.counts(topic_names)
     if not counts:
         what = "no topic of the connector exists"
         raise TopicError(
-            what, "Run the connector first: its first run creates them.", topic=_shown(sorted(topic_names))
+            what, "Run the connector first: its first run creates them.", topic=_shorten(sorted(topic_names))
         )
     return source_planning.with_size_limits(plan, topics), counts
 
 
-def _of_source(settings: ConnectorSettings, context: _Given) -> list[Judged]:
+def _verify_source(settings: ConnectorSettings, context: _Context) -> list[Judged]:
     assert isinstance(settings, SourceSettings)
-    topics, (plan, counts) = Topics(context.clients), _source_plan(settings, context.clients, context.cluster)
+    topics = Topics(context.clients)
+    plan, counts = _make_source_plan(settings, context.clients, context.cluster)
     compared = [cache for cache in plan.caches if cache.topic in counts]
-    places = [(cache.topic, number) for cache in compared for number in range(counts[cache.topic])]
-    firsts = topics.offsets(places, OffsetSpec.earliest())
+    partitions = [(cache.topic, number) for cache in compared for number in range(counts[cache.topic])]
+    firsts = topics.offsets(partitions, OffsetSpec.earliest())
 
-    def latest(targets: Sequence[Target]) -> list[Target]:
+    def with_latest_ends(pairs: Sequence[ComparedPair]) -> list[ComparedPair]:
         # a record of an open transaction may never be committed
-        ends = topics.offsets(places, OffsetSpec.latest(), committed=True)
-        return [replace(target, ends=bounds_of(target.topic, firsts, ends)) for target in targets]
+        ends = topics.offsets(partitions, OffsetSpec.latest(), committed=True)
+        return [replace(pair, ends=topic_bounds(pair.topic, firsts, ends)) for pair in pairs]
 
-    targets = latest([Target(cache.name, cache.topic, (), cache.partitions) for cache in compared])
-    job = _job(
-        settings, context, targets, partial(_source, plan, context.secrets, context.options, context.claim), latest
+    pairs = with_latest_ends([ComparedPair(cache.name, cache.topic, (), cache.partitions) for cache in compared])
+    job = _make_job(
+        settings,
+        context,
+        pairs,
+        partial(_make_source_direction, plan, context.secrets, context.options, context.claim),
+        with_latest_ends,
     )
     never_sent = [
-        _never_sent(cache, context.cluster.size(cache.name)) for cache in plan.caches if cache.topic not in counts
+        _judge_absent_topic(cache, context.cluster.size(cache.name))
+        for cache in plan.caches
+        if cache.topic not in counts
     ]
-    return [*job.run(context.size(targets)), *never_sent]
+    return [*job.run(context.count_entries(pairs)), *never_sent]
 
 
-def _never_sent(cache: CachePlan, entries: int) -> Judged:
-    """The result of a cache whose topic does not exist."""
+def _judge_absent_topic(cache: CachePlan, entries: int) -> Judged:
+    """Return the result of a cache without a topic: all entries are missing."""
     result = Verified(cache.name, cache.topic, entries=entries)
     if entries:
         result.note(
@@ -235,22 +244,26 @@ def _never_sent(cache: CachePlan, entries: int) -> Judged:
     return Judged(result)
 
 
-def _source(
+def _make_source_direction(
     plan: TransferPlan, secrets: SecretsSource | None, options: VerifyOptions, claim: RepairClaim | None
 ) -> Direction:
     own_secrets = secrets.load() if secrets else Secrets()
     return SourceDirection(plan, own_secrets, options.percent, options.thorough, options.limit, claim)
 
 
-def _sink_plan(settings: SinkSettings, clients: KafkaClients, cluster: Cluster, options: VerifyOptions) -> SinkPlan:
-    """The plan; topics whose transforms may choose the cache of each record are marked as routed.
+def _make_sink_plan(
+    settings: SinkSettings, clients: KafkaClients, cluster: Cluster, options: VerifyOptions
+) -> SinkPlan:
+    """Make the plan, and mark topics as routed if their transforms may choose the cache of each record.
 
     :raises CacheNotFound: caches do not exist, and the options request no repair, which would create them.
     """
     plan = sink_planning.make_plan(settings, Topics(clients), _NO_SLOTS)
     plan = replace(
         plan,
-        topics=tuple(replace(topic, routed=topic.routed or _has_own(settings, topic.name)) for topic in plan.topics),
+        topics=tuple(
+            replace(topic, routed=topic.routed or _has_custom_function(settings, topic.name)) for topic in plan.topics
+        ),
     )
     caches = set(cluster.cache_names())
     missing = sorted(topic.cache for topic in plan.topics if not topic.routed and topic.cache not in caches)
@@ -260,55 +273,58 @@ def _sink_plan(settings: SinkSettings, clients: KafkaClients, cluster: Cluster, 
             "Run the connector, which creates them. If it has stored their records before: --repair creates and fills "
             "them."
         )
-        raise CacheNotFound(what, remedy, cache=_shown(missing))
+        raise CacheNotFound(what, remedy, cache=_shorten(missing))
     return plan
 
 
-def _has_own(settings: SinkSettings, topic: str) -> bool:
-    """Whether a transform is a custom function, which may set topics."""
+def _has_custom_function(settings: SinkSettings, topic: str) -> bool:
+    """Return whether a transform is a custom function, which may set topics."""
     return any(transform.is_own for transform in chain_of(settings.of(topic)))
 
 
-def _of_sink(settings: SinkSettings, context: _Given) -> list[Judged]:
+def _verify_sink(settings: SinkSettings, context: _Context) -> list[Judged]:
     clients = context.clients
     cluster = context.cluster
     topics = Topics(context.clients)
-    plan = _sink_plan(settings, clients, cluster, context.options)
+    plan = _make_sink_plan(settings, clients, cluster, context.options)
     if context.options.repair:
         _create_caches(plan, clients, cluster)
     firsts = topics.offsets(sink_planning.partitions_of(plan.topics), OffsetSpec.earliest())
 
-    def latest(targets: Sequence[Target]) -> list[Target]:
-        ends = _stored(plan, clients, topics)
-        return [replace(target, ends=bounds_of(target.topic, firsts, ends)) for target in targets]
+    def with_latest_ends(pairs: Sequence[ComparedPair]) -> list[ComparedPair]:
+        ends = _read_stored_ends(plan, clients, topics)
+        return [replace(pair, ends=topic_bounds(pair.topic, firsts, ends)) for pair in pairs]
 
-    targets = latest(sink_targets(plan.topics, {topic.cache: _partitions(cluster, topic) for topic in plan.topics}))
-    make = partial(_sink, plan, context.secrets, context.options, context.claim)
-    job = replace(
-        _job(settings, context, targets, partial(make, frozenset()), latest), first_counts=not settings.process_updates
+    pairs = with_latest_ends(
+        make_pairs(plan.topics, {topic.cache: _count_partitions(cluster, topic) for topic in plan.topics})
     )
-    routes = job.routes()
+    make = partial(_make_sink_direction, plan, context.secrets, context.options, context.claim)
+    job = replace(
+        _make_job(settings, context, pairs, partial(make, frozenset()), with_latest_ends),
+        first_counts=not settings.process_updates,
+    )
+    routes = job.find_routes()
     if context.options.repair:
         for number, counts in routes.items():
             for cache in counts:
-                routed_cache(cluster, cache, settings.of(targets[number].topic))
+                routed_cache(cluster, cache, settings.of(pairs[number].topic))
     existing = set(cluster.cache_names())
     routed = {cache for counts in routes.values() for cache in counts}
     partitions = {cache: cluster.cache(cache).partitions for cache in sorted(routed & existing)}
-    absent = absent_caches(routes, partitions)
-    targets = routed_targets(targets, routes, partitions)
-    results = replace(job, targets=targets, open=partial(make, frozenset(absent))).run(context.size(targets))
+    absent = count_absent_caches(routes, partitions)
+    pairs = add_routed_pairs(pairs, routes, partitions)
+    results = replace(job, pairs=pairs, open=partial(make, frozenset(absent))).run(context.count_entries(pairs))
     kept = [
         judged
-        for target, judged in zip(targets, results, strict=True)
-        if not target.routed or target.partitions or not judged.empty
+        for pair, judged in zip(pairs, results, strict=True)
+        if not pair.routed or pair.partitions or not judged.empty
     ]
-    return [*kept, *(_of_absent(cache, count, targets, routes) for cache, count in absent.items())]
+    return [*kept, *(_judge_absent_cache(cache, count, pairs, routes) for cache, count in absent.items())]
 
 
-def _of_absent(cache: str, count: int, targets: Sequence[Target], routes: Routes) -> Judged:
-    """The result of a cache that does not exist."""
-    topics = ", ".join(targets[number].topic for number, counts in sorted(routes.items()) if cache in counts)
+def _judge_absent_cache(cache: str, count: int, pairs: Sequence[ComparedPair], routes: Routes) -> Judged:
+    """Return the result of a cache that does not exist: all its records are missing."""
+    topics = ", ".join(pairs[number].topic for number, counts in sorted(routes.items()) if cache in counts)
     result = Verified(cache, topics, records=count)
     result.note(
         "missing",
@@ -326,11 +342,11 @@ def _create_caches(plan: SinkPlan, clients: KafkaClients, cluster: Cluster) -> N
     ensure_caches(plan, cluster, carried.cache)
 
 
-def _partitions(cluster: Cluster, topic: TopicPlan) -> int:
+def _count_partitions(cluster: Cluster, topic: TopicPlan) -> int:
     return 0 if topic.routed else cluster.cache(topic.cache).partitions
 
 
-def _sink(
+def _make_sink_direction(
     plan: SinkPlan,
     secrets: SecretsSource | None,
     options: VerifyOptions,
@@ -340,8 +356,8 @@ def _sink(
     return SinkDirection(plan, secrets.load() if secrets else Secrets(), options.limit, absent, claim)
 
 
-def _stored(plan: SinkPlan, clients: KafkaClients, topics: Topics) -> dict[TopicPartition, int]:
-    """The next offset of each partition: the records before it are stored."""
+def _read_stored_ends(plan: SinkPlan, clients: KafkaClients, topics: Topics) -> dict[TopicPartition, int]:
+    """Read the next offset of each partition; the records before it are stored."""
     settings = plan.settings
     copies = dict[TopicPartition, PartitionOffset]()
     control = read_connector(clients, topics, settings.internal_topic_prefix, settings.name)
@@ -354,23 +370,23 @@ def _stored(plan: SinkPlan, clients: KafkaClients, topics: Topics) -> dict[Topic
     return resolve_starts(planned, settings, topics, copies).offsets
 
 
-def _shown(names: Sequence[str]) -> str:
-    """The first names, and the number of further ones."""
+def _shorten(names: Sequence[str]) -> str:
+    """Join the first names, and the number of the others."""
     more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
     return ", ".join(names[:_NAMES]) + more
 
 
-def _job(
+def _make_job(
     settings: ConnectorSettings,
-    context: _Given,
-    targets: Sequence[Target],
+    context: _Context,
+    pairs: Sequence[ComparedPair],
     make: Open,
-    latest: Callable[[Sequence[Target]], Sequence[Target]],
+    latest: Callable[[Sequence[ComparedPair]], Sequence[ComparedPair]],
 ) -> VerifyJob:
     return VerifyJob(
         partial(Exchange, context.spark),
         cores(context.spark),
-        targets,
+        pairs,
         make,
         percent=context.options.percent,
         limit=context.options.limit,

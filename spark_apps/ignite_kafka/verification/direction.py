@@ -1,10 +1,11 @@
-"""What the comparison of one direction must know: how records and entries are read alike, and what a difference is."""
+"""A direction of a comparison: reads records and entries in one form, and judges differences."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -12,23 +13,29 @@ import pyarrow as pa
 
 from ..common.arrays import RowIndex
 from ..common.python_compat import Self
+from ..ignite.cluster import Cluster
+from ..kafka.clients import KafkaClients
+from ..plan.sink_plan import SinkPlan
+from ..plan.source_plan import TransferPlan
+from ..runtime.clients import ignite_cluster, kafka_clients
+from ..settings.secrets import Secrets
 from .entry_comparison import Verified
-from .fingerprints import PLACE_BITS, ROW, Rows
+from .fingerprints import OFFSET_BITS, ROW, Rows
 
 MOST_UNKNOWN = 1_000
 Columns = tuple[pa.BinaryArray, pa.BinaryArray]
 
 
 @dataclass(frozen=True)
-class Target:
+class ComparedPair:
     """A cache and its topic: the unit of the report.
 
-    :param ends: first offset and end of each of the topic's partitions; empty if the cache gets only records of other
-        targets' topics.
+    :param ends: first offset and end offset of each partition of the topic; empty if the cache gets only records of
+        other pairs' topics.
     :param partitions: number of the cache's partitions; 0 if the topic's records go to other caches, or the cache does
         not exist.
     :param routed: transforms choose the cache of each record.
-    :param first_place: number of the topic's first partition among the partitions of all topics.
+    :param first_partition: number of the topic's first partition among the partitions of all topics.
     """
 
     cache: str
@@ -36,40 +43,40 @@ class Target:
     ends: tuple[tuple[int, int], ...]
     partitions: int
     routed: bool = False
-    first_place: int = 0
+    first_partition: int = 0
 
     @property
     def span(self) -> int:
-        """Number of offsets: at least that of records."""
+        """Number of offsets of the topic: at least the number of records."""
         return sum(end - first for first, end in self.ends)
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Records or entries of a target.
+    """Records or entries of a pair.
 
     :param rows: N fingerprints.
-    :param columns: of some of the N rows what :meth:`Direction.judge` needs.
-    :param keys: the records' keys, where they are not among ``columns``.
-    :param cache: cache of the records; None for the target's cache.
-    :param bad: why entries or records could not be converted; they have no row.
+    :param take: takes some of the N rows of both columns that :meth:`Direction.judge` needs.
+    :param keys: N keys of the records, if the columns do not have them.
+    :param cache: cache of the records; None for the pair's cache.
+    :param bad: reasons of entries or records that could not be converted; they have no row.
     """
 
     rows: Rows
-    columns: Callable[[RowIndex], Columns]
+    take: Callable[[RowIndex], Columns]
     bad: Sequence[str] = ()
     keys: pa.BinaryArray | None = None
     cache: str | None = None
 
 
-def columns_of(first: pa.BinaryArray, second: pa.BinaryArray) -> Callable[[RowIndex], Columns]:
-    """The rows that are asked for, of two columns."""
+def make_taker(first: pa.BinaryArray, second: pa.BinaryArray) -> Callable[[RowIndex], Columns]:
+    """Return a function that takes rows of two columns."""
     return lambda at: (first.take(pa.array(at)), second.take(pa.array(at)))
 
 
 @dataclass
-class Found:
-    """Records or entries of suspects, with all their bytes."""
+class SuspectRows:
+    """Records or entries of suspects with all their bytes, in two columns."""
 
     rows: list[Rows] = field(default_factory=list)
     first: list[pa.BinaryArray] = field(default_factory=list)
@@ -82,38 +89,40 @@ class Found:
         self.second.append(columns[1])
 
     def last(self) -> list[tuple[bytes, bytes | None]]:
-        """Both columns of the last row of each key, by the order of rows."""
-        return [(key, values[-1]) for key, values in self.last_of_places().items()]
+        """Return both columns of the last row of each key, by the order of rows."""
+        return [(key, values[-1]) for key, values in self.last_by_partition().items()]
 
-    def last_of_places(self, *, first: bool = False) -> dict[bytes, list[bytes | None]]:
-        """By key, for each partition with the key, the second column of its last row, or of its first row with a value.
+    def last_by_partition(self, *, first: bool = False) -> dict[bytes, list[bytes | None]]:
+        """Return by key the second column of its last row in each partition.
 
-        The relevant value is the last in the list, or with `first` the first.
+        :param first: return instead the first row with a value of each partition. The value that counts is then the
+            first of the list, otherwise the last.
         """
         values_of: dict[bytes, dict[int, bytes | None]] = {}
         rows: Rows = np.concatenate([np.zeros(0, ROW), *self.rows])
-        pairs = self.pairs()
+        columns = self.zip_columns()
         for at in np.argsort(rows["order"], kind="stable").tolist():
-            (key, value), place = pairs[at], int(rows["order"][at]) >> PLACE_BITS
+            key, value = columns[at]
+            partition = int(rows["order"][at]) >> OFFSET_BITS
             if not first:
-                values_of.setdefault(key, {})[place] = value
+                values_of.setdefault(key, {})[partition] = value
             elif value is not None:
-                values_of.setdefault(key, {}).setdefault(place, value)
+                values_of.setdefault(key, {}).setdefault(partition, value)
         return {key: list(values.values()) for key, values in values_of.items()}
 
-    def pairs(self) -> list[tuple[bytes, bytes | None]]:
-        """Both columns, row by row."""
+    def zip_columns(self) -> list[tuple[bytes, bytes | None]]:
+        """Return both columns, row by row."""
         columns = ([item for part in parts for item in part.to_pylist()] for parts in (self.first, self.second))
         return list(zip(*columns, strict=True))
 
 
 @dataclass
 class Judged:
-    """Differences of the suspects of a bucket.
+    """Result of a compared pair, or its part of one bucket of suspects.
 
-    :param repaired: keys that were sent, put or removed.
-    :param unknown: fields (:func:`.entry_comparison.fields_of_key`) of at most :data:`MOST_UNKNOWN` unexpected keys
-        that are objects in JSON, and how many keys have them.
+    :param repaired: number of keys that were sent, put or removed.
+    :param unknown: number of keys by their fields (:func:`.entry_comparison.normalize_fields`), for at most
+        :data:`MOST_UNKNOWN` unexpected keys that are JSON objects.
     """
 
     result: Verified
@@ -122,12 +131,12 @@ class Judged:
 
     @property
     def empty(self) -> bool:
-        """True if there was nothing to compare or to skip."""
+        """True if nothing was compared or skipped."""
         return not (self.result.entries or self.result.records or self.result.skipped)
 
     @property
     def equal(self) -> bool:
-        """Whether nothing differs, or every difference was repaired."""
+        """True if nothing differs, or every difference was repaired."""
         return (
             self.result.equal or self.repaired == self.result.missing + self.result.different + self.result.unexpected
         )
@@ -142,21 +151,50 @@ class Direction(Protocol):
     def __exit__(self, *_: object) -> None:
         """Close its connections."""
 
-    def records(self, target: Target, partitions: Sequence[int]) -> Iterator[Batch]:
-        """Records of the topic's partitions, in the order of each."""
+    def read_records(self, pair: ComparedPair, partitions: Sequence[int]) -> Iterator[Batch]:
+        """Read records of the topic's partitions, in the order of each."""
 
-    def entries(self, target: Target, partitions: Sequence[int], *, again: bool) -> Iterator[Batch]:
-        """Entries of the cache's partitions.
+    def read_entries(self, pair: ComparedPair, partitions: Sequence[int], *, again: bool) -> Iterator[Batch]:
+        """Read entries of the cache's partitions.
 
-        :param again: to read the suspects; then :attr:`Batch.columns` can be called.
+        :param again: read the suspects; :attr:`Batch.take` can then be called.
         """
 
-    def judge(self, target: Target, topic: Found, cache: Found, *, repair: bool, complete: bool) -> Judged:
+    def judge(
+        self, pair: ComparedPair, topic: SuspectRows, cache: SuspectRows, *, repair: bool, complete: bool
+    ) -> Judged:
         """Compare the suspects in full, by their meaning.
 
         :param complete: whether every entry was converted; otherwise a key without an entry may belong to an
             unconverted one.
         """
 
-    def caches(self, target: Target, partitions: Sequence[int]) -> Iterator[Counter[str]]:
-        """Number of records for each cache."""
+    def count_caches(self, pair: ComparedPair, partitions: Sequence[int]) -> Iterator[Counter[str]]:
+        """Count the records for each cache."""
+
+
+class DirectionClients:
+    """Clients of a direction, made at their first use on an executor.
+
+    A subclass has the plan and the secrets.
+    """
+
+    plan: SinkPlan | TransferPlan
+    secrets: Secrets
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if "cluster" in self.__dict__:
+            self.cluster.close()
+
+    @cached_property
+    def cluster(self) -> Cluster:
+        """The connected cluster."""
+        return ignite_cluster(self.plan.settings, self.secrets)
+
+    @cached_property
+    def clients(self) -> KafkaClients:
+        """Clients of Kafka, and of the schema registries."""
+        return kafka_clients(self.plan.settings, self.secrets)

@@ -1,12 +1,11 @@
-"""Comparison of topics with caches in one process: every committed record with its entry.
+"""Comparison of the last records of keys with the entries of a cache, by their meaning.
 
-Keys are compared byte by byte with what the converter makes of the entries now. So are values, unless they are JSON:
-those are compared with rows that share no code with the converter, so that the comparison also finds errors of the
-codec; keys in JSON are compared in both ways. Values with schemas whose bytes differ are read and compared: since a
-record was written, its class may have got fields.
+Keys and values are compared byte by byte with those that the converter makes of the entries now. Values in JSON are
+compared with rows instead: the row decoder shares no code with the converter, so the comparison also finds errors of
+the codec. Keys in JSON are compared in both ways. Values with schemas whose bytes differ are read and compared, because
+a class may have got fields after a record was written.
 
-The last record of each key is held in memory. :mod:`~ignite_kafka.verification` compares at any size, and judges by
-this module what differs by its bytes.
+The last record of each key is in memory: the Spark job passes only the keys whose bytes differ.
 """
 
 from __future__ import annotations
@@ -16,8 +15,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from confluent_kafka import Message
-
 from ..common.redaction import in_message
 from ..convert import Converters
 from ..convert.rules.stage import policy_of_error
@@ -25,10 +22,7 @@ from ..convert.to_kafka.bad_entries import ENTRY_ERRORS
 from ..errors import IgniteKafkaError
 from ..ignite.binary import decode_rows, entry_cuts
 from ..ignite.cluster import Cluster
-from ..ignite.scan import scan_partitions
 from ..ignite.types.model import Page
-from ..kafka.clients import KafkaClients
-from ..kafka.topics import Topics, read_to_end
 from ..plan.source_plan import CachePlan, TransferPlan
 from ..settings.error_policies import STOP
 from ..settings.source import SourceSettings
@@ -43,10 +37,9 @@ class Verified(Comparison):
 
     Keys are compared by their bytes, as in Kafka's compaction.
 
-    :param repeated: records followed by another record of the same key; several snapshots into one topic cause them
-        too.
-    :param other_bytes: keys of the topic, counted in ``unexpected`` too, that equal a key of the cache but for their
-        bytes (another order of fields, or null for a field that the key lacks); version 0.1.0 wrote such keys.
+    :param repeated: records followed by another record of the same key, such as those of an earlier snapshot.
+    :param other_bytes: keys of the topic with the fields of a cache key but other bytes: another order of fields, or
+        null for an absent field. Counted in ``unexpected`` too; version 0.1.0 wrote such keys.
     """
 
     cache: str
@@ -54,47 +47,6 @@ class Verified(Comparison):
     records: int = 0
     repeated: int = 0
     other_bytes: int = 0
-
-
-def verify(
-    plan: TransferPlan, cluster: Cluster, clients: KafkaClients, done: Callable[[Verified], None] = lambda _: None
-) -> list[Verified]:
-    """Compare each cache of a plan with its topic; ``done`` is called with each result."""
-    results = []
-    topics = Topics(clients)
-    for cache in plan.caches:
-        info = cluster.cache(cache.name)
-        messages = read_to_end(clients, topics, cache.topic, list(range(topics.partitions(cache.topic))))
-        pages = scan_partitions(cluster, info, range(info.partitions), page_bytes=plan.settings.page_bytes)
-        result = compare(plan, cache, cluster, messages, pages)
-        results.append(result)
-        done(result)
-    return results
-
-
-def compare(
-    plan: TransferPlan,
-    cache: CachePlan,
-    cluster: Cluster,
-    messages: Iterable[Message],
-    pages: Iterable[Page],
-    decode: Callable[..., Iterable[tuple[Any, Any]]] = decode_rows,
-) -> Verified:
-    """Compare the records of a topic with the entries of its cache.
-
-    :param messages: all records, in the order of each partition; read before the pages.
-    :param pages: all entries.
-    :param decode: decodes keys and values of pages row by row.
-    """
-    result = Verified(cache.name, cache.topic)
-    last: dict[bytes, bytes | None] = {}
-    for message in messages:
-        key = message.key() or b""
-        result.records += 1
-        result.repeated += key in last
-        last[key] = message.value()
-    compare_last(result, plan, cache, cluster, last, pages, decode)
-    return result
 
 
 def compare_last(
@@ -108,17 +60,17 @@ def compare_last(
 ) -> None:
     """Compare the last records of keys with the entries to send; add differences to ``result``.
 
-    :param last: value of the last record of each key; what has an entry is removed.
+    :param last: value of the last record of each key; keys with an entry are removed from it.
     """
     info = cluster.cache(cache.name)
     reader = EntryReader(plan.settings, cache.topic, cluster, info, decode)
     selectors = EntrySelectors(plan.settings, Converters(plan.settings), cluster)
     seen = set[bytes]()
     sent = (selectors.select(info, cache.topic, [page]) for page in pages)
-    for batch in _batches(reader, sent, plan.settings):
+    for batch in _read_batches(reader, sent, plan.settings):
         if isinstance(batch, _Unread):
             result.entries += 1
-            result.note(batch.kind, b"", f"an entry cannot be {batch.what}: {batch.error}")
+            result.note(batch.kind, b"", f"an entry cannot be {batch.action}: {batch.error}")
         else:
             result.entries += len(batch)
             _compare(result, batch, last, seen, reader)
@@ -132,51 +84,50 @@ def _compare(
     seen: set[bytes],
     reader: EntryReader,
 ) -> None:
-    """Compare entries with the last records of their keys, and remove these from `last`."""
+    """Compare entries with the last records of their keys, and remove these records from `last`."""
     in_both: list[tuple[bytes, Any, bytes | None]] = []
     for key, expected in entries:
         if key not in last:
             text = (
-                f"two entries have the same Kafka key {shown_key(key)}"
+                f"two entries have the same Kafka key {format_key(key)}"
                 if key in seen
-                else f"no record of key {shown_key(key)}"
+                else f"no record of key {format_key(key)}"
             )
             result.note("missing", key, text)
         else:
             in_both.append((key, expected, last.pop(key)))
         seen.add(key)
-    same = reader.same_values([expected for _, expected, _ in in_both], [record for _, _, record in in_both])
-    for (key, expected, record), equal in zip(in_both, same, strict=True):
-        if not equal:
-            gives = in_message(repr(expected))
-            is_now = in_message(repr(record))
-            fields = "; ".join(reader.differing_fields(expected, record))
+    equal = reader.compare_values([expected for _, expected, _ in in_both], [record for _, _, record in in_both])
+    for (key, expected, record), is_equal in zip(in_both, equal, strict=True):
+        if not is_equal:
+            fields = "; ".join(reader.describe_differences(expected, record))
             details = f"{in_message(fields)}: " if fields else ""
-            result.note(
-                "different", key, f"key {shown_key(key)}: {details}the entry gives {gives}, the record is {is_now}"
-            )
+            values = f"the entry gives {in_message(repr(expected))}, the record is {in_message(repr(record))}"
+            result.note("different", key, f"key {format_key(key)}: {details}{values}")
 
 
 def _note_unexpected(result: Verified, left: Sequence[bytes], seen: set[bytes], reader: EntryReader) -> None:
-    """Count the topic's keys without an entry, and of these the keys equal to an entry's but for their bytes."""
-    key_of = {fields: key for key in seen if left and reader.json_keys and (fields := fields_of_key(key)) is not None}
+    """Count the topic's keys without an entry, and those among them with the fields of an entry's key."""
+    key_of = {
+        fields: key for key in seen if left and reader.json_keys and (fields := normalize_fields(key)) is not None
+    }
     for key in left:
-        same = key_of.get(fields_of_key(key) or "") if key_of else None
-        if same is not None:
+        own = key_of.get(normalize_fields(key) or "") if key_of else None
+        if own is not None:
             result.other_bytes += 1
-            other = f"key {shown_key(key)} is {shown_key(same)} in other bytes, which Kafka does not compact together"
+            other = f"key {format_key(key)} is {format_key(own)} in other bytes, which Kafka does not compact together"
             result.note("unexpected", key, f"{other}: send the cache to a new topic")
         else:
-            result.note("unexpected", key, f"a record of key {shown_key(key)} that the cache does not have")
+            result.note("unexpected", key, f"a record of key {format_key(key)} that the cache does not have")
 
 
-def shown_key(key: bytes) -> str:
-    """A key as text of messages."""
+def format_key(key: bytes) -> str:
+    """Return a key as text for messages."""
     return in_message(repr(key.decode(errors="backslashreplace")))
 
 
-def fields_of_key(key: bytes) -> str | None:
-    """A text that is equal for JSON objects with equal fields, ignoring order and nulls; None for other keys."""
+def normalize_fields(key: bytes) -> str | None:
+    """Return a text that is equal for JSON objects with equal fields, ignoring order and nulls; None for other keys."""
     if not key.startswith(b"{"):
         return None
     try:
@@ -192,32 +143,32 @@ def fields_of_key(key: bytes) -> str | None:
 
 @dataclass(frozen=True)
 class _Unread:
-    """An entry that is not compared.
+    """An entry that cannot be compared.
 
-    Either the copy skips it, or only the row decoder cannot read it, which is a difference.
+    The copy skips it, or only the row decoder cannot read it; the latter is a difference.
     """
 
     error: IgniteKafkaError
     kind: Kind = "skipped"
 
     @property
-    def what(self) -> str:
+    def action(self) -> str:
         return "converted to a record" if self.kind == "skipped" else "read by rows"
 
 
-def _batches(
+def _read_batches(
     reader: EntryReader, sent: Iterable[Selection], settings: SourceSettings
 ) -> Iterator[list[tuple[bytes, Any]] | _Unread]:
-    """Keys and values of the entries that are sent.
+    """Read keys and values of the entries to send, or the error of an unreadable entry.
 
-    The error of an entry that cannot be, unless the error policy is to stop.
+    An error is raised if the error policy is to stop.
     """
     for selection in sent:
         yield from (_Unread(bad.error) for bad in selection.bad)
-        yield from _of_pages(reader, selection.pages, settings)
+        yield from _read_pages(reader, selection.pages, settings)
 
 
-def _of_pages(
+def _read_pages(
     reader: EntryReader, pages: Iterable[Page], settings: SourceSettings
 ) -> Iterator[list[tuple[bytes, Any]] | _Unread]:
     for page in pages:
@@ -234,4 +185,4 @@ def _of_pages(
                 except ENTRY_ERRORS as error:
                     if policy_of_error(settings, error) == STOP:
                         raise
-                    yield _Unread(error, "missing" if reader.converts(single) else "skipped")
+                    yield _Unread(error, "missing" if reader.can_convert(single) else "skipped")

@@ -1,7 +1,4 @@
-"""What the records of a cache's entries should be, for :mod:`.verify`.
-
-Bytes, and for JSON the values of a decoder of its own.
-"""
+"""Expected records of a cache's entries: bytes, or for JSON the values of a second decoder."""
 
 from __future__ import annotations
 
@@ -29,21 +26,21 @@ from ..ignite.types.model import CacheInfo, Page
 from ..settings.converters import JSON
 from ..settings.source import EAGER, LAZY, SourceSettings
 from ..sql import SelectedField, parse_columns
-from .value_reader import ValueReader, of_first_value, of_older_class
+from .value_reader import ValueReader, drop_missing_fields, drop_newer_fields
 
 
 class Form(Enum):
-    """What the bytes of one side of records are compared with."""
+    """The expected form of one side of records."""
 
-    BYTES = "what the converter writes"
+    BYTES = "bytes of the converter"
     JSON = "rows as JSON"
-    PAYLOAD = "rows as JSON, in the payload of a schema"
+    PAYLOAD = "rows as JSON, as the payload beside a schema"
 
 
 class EntryReader:
     """Keys and expected values of the entries of one cache.
 
-    :param settings: those of the connector.
+    :param settings: the connector's settings.
     :param decode: decodes keys and values of pages row by row.
     """
 
@@ -62,12 +59,14 @@ class EntryReader:
         self._cluster = cluster
         self._info = info
         self._decode = decode
-        self._key_form, self._value_form = (_form(settings, side) for side in ("key", "value"))
+        self._key_form, self._value_form = (_choose_form(settings, side) for side in ("key", "value"))
         self._selected = parse_columns(settings.select) if settings.select else None
         self._scales_of = SelectedFields(self._selected).of_cache(info) if self._selected else info
         self._values = functools.cache(lambda: ValueReader(settings, topic))
         eager = settings.field_nullability_policy == EAGER
-        self._present = of_first_value if not settings.is_schema_dynamic else of_older_class if eager else _as_it_is
+        self._restrict = (
+            drop_missing_fields if not settings.is_schema_dynamic else drop_newer_fields if eager else _keep_value
+        )
 
     @property
     def cache(self) -> str:
@@ -76,24 +75,24 @@ class EntryReader:
 
     @property
     def by_rows(self) -> bool:
-        """Whether keys or values are compared with rows, which share no code with the converter."""
+        """True if keys or values are compared with rows, which share no code with the converter."""
         return self._key_form is not Form.BYTES or self._value_form is not Form.BYTES
 
     @property
     def json_keys(self) -> bool:
-        """Whether keys are JSON texts without schemas."""
+        """True if keys are JSON texts without schemas."""
         return self._key_form is Form.JSON
 
     def entries(self, page: Page) -> list[tuple[bytes, Any]]:
-        """Key of the record, and what :meth:`same_values` compares its value with, of each entry of a page.
+        """Return the record's key and expected value of each entry of a page, for :meth:`compare_values`.
 
-        Entries that transforms drop have none.
+        Entries that transforms drop are left out.
 
-        :raises DecodeError: an entry is broken, or the columns make another key of it than the rows.
+        :raises DecodeError: an entry is broken, or columns and rows make different keys of it.
         :raises TransformFailed: a transform throws an exception for an entry.
         """
         by_rows = self._value_form is not Form.BYTES
-        to_convert = _without_values(page, self.cache) if by_rows and not self._settings.record_key else page
+        to_convert = _null_values(page, self.cache) if by_rows and not self._settings.record_key else page
         records = self._converter.convert([to_convert], self._info, self._cluster, topic=self._topic, in_order=True)
         for _, error in records.refused:
             raise error
@@ -101,11 +100,11 @@ class EntryReader:
         if not by_rows and self._key_form is Form.BYTES:
             return list(zip(keys, records.values.to_pylist(), strict=True))
         rows = [
-            (self._row(key, "key"), self._row(value, "value"))
+            (self._to_json(key, "key"), self._to_json(value, "value"))
             for key, value in self._decode([page], self._info, self._cluster)
         ]
         for text, (key, _) in zip(keys, rows, strict=True):
-            if self._key_form is not Form.BYTES and not _same(key, text, self._key_form):
+            if self._key_form is not Form.BYTES and not _is_equal(key, text, self._key_form):
                 shown = in_message(repr(text.decode(errors="backslashreplace")))
                 what = f"the columns make the key {shown} of an entry, the rows {in_message(repr(key))}"
                 remedy = "This is a bug: report it with the type of the key."
@@ -113,8 +112,8 @@ class EntryReader:
         values = [value for _, value in rows] if by_rows else records.values.to_pylist()
         return list(zip(keys, values, strict=True))
 
-    def converts(self, page: Page) -> bool:
-        """Whether the converter can make records of these entries, which the row decoder possibly cannot read."""
+    def can_convert(self, page: Page) -> bool:
+        """Return whether the converter can make records of entries, even if the row decoder cannot read them."""
         try:
             return not self._converter.convert(
                 [page], self._info, self._cluster, topic=self._topic, in_order=True
@@ -122,31 +121,30 @@ class EntryReader:
         except ENTRY_ERRORS:
             return False
 
-    def same_values(self, expected: Sequence[Any], records: Sequence[bytes | None]) -> list[bool]:
-        """Whether each record has the expected value.
+    def compare_values(self, expected: Sequence[Any], records: Sequence[bytes | None]) -> list[bool]:
+        """Return for each of N records whether it has the expected value.
 
-        Fields that its class got after the record was written may be null.
+        Fields added to the class after the record was written may be null.
 
-        :param expected: as :meth:`entries` gives them.
+        :param expected: N values of :meth:`entries`.
         """
         if self._value_form is not Form.BYTES:
             return [
-                _same(value, record, self._value_form, self._present)
+                _is_equal(value, record, self._value_form, self._restrict)
                 for value, record in zip(expected, records, strict=True)
             ]
-        same = [value == record for value, record in zip(expected, records, strict=True)]
-        other = [row for row, equal in enumerate(same) if not equal]
-        if other:
+        equal = [value == record for value, record in zip(expected, records, strict=True)]
+        others = [row for row, is_equal in enumerate(equal) if not is_equal]
+        if others:
             reader = self._values()
-            both = zip(
-                reader.read([expected[row] for row in other]), reader.read([records[row] for row in other]), strict=True
-            )
-            for row, (entry, record) in zip(other, both, strict=True):
-                same[row] = None not in (entry, record) and repr(self._present(entry, record)) == repr(record)
-        return same
+            entry_values = reader.read([expected[row] for row in others])
+            record_values = reader.read([records[row] for row in others])
+            for row, entry, record in zip(others, entry_values, record_values, strict=True):
+                equal[row] = None not in (entry, record) and repr(self._restrict(entry, record)) == repr(record)
+        return equal
 
-    def differing_fields(self, expected: Any, written: bytes | None) -> list[str]:
-        """The fields of an object that differ, each with both values; empty where a side is no object.
+    def describe_differences(self, expected: Any, written: bytes | None) -> list[str]:
+        """Return a text for each differing field of an object; empty if the entry or the record is no object.
 
         :param expected: a value of :meth:`entries`.
         """
@@ -164,13 +162,13 @@ class EntryReader:
         names = dict.fromkeys([*entry, *record])
         absent = object()
         return [
-            f"{name} is {_shown(entry, name)} in the entry, {_shown(record, name)} in the record"
+            f"{name} is {_format_field(entry, name)} in the entry, {_format_field(record, name)} in the record"
             for name in names
             if not same_json(*(values := (entry.get(name, absent), record.get(name, absent))))
             and repr(values[0]) != repr(values[1])
         ]
 
-    def _row(self, value: Any, side: str) -> Any:
+    def _to_json(self, value: Any, side: str) -> Any:
         is_key = side == "key"
         if (self._key_form if is_key else self._value_form) is Form.BYTES:
             return None
@@ -184,47 +182,49 @@ class EntryReader:
             self._settings.enum_policy,
         )
         if self._selected is not None and isinstance(value, Document) and not is_key:
-            value = _with_fields(value, self._selected)
+            value = _keep_fields(value, self._selected)
         lazy = self._settings.field_nullability_policy == LAZY
         return json_value(value, *forms, scales, is_key=is_key, omit_nulls=lazy and not is_key)
 
 
-def _with_fields(value: Document, selected: Sequence[SelectedField]) -> Document:
-    """An object with only the given fields; names are compared without case."""
+def _keep_fields(value: Document, selected: Sequence[SelectedField]) -> Document:
+    """Return an object with only the selected fields; names are compared without case."""
     by_name = {name.lower(): (name, item) for name, item in value.fields.items()}
     present = [(field, *by_name[field.name.lower()]) for field in selected if field.name.lower() in by_name]
     fields = {field.renamed(name): item for field, name, item in present}
     return replace(value, fields=fields, own=len(fields))
 
 
-def _shown(fields: dict[str, Any], name: str) -> str:
+def _format_field(fields: dict[str, Any], name: str) -> str:
     return repr(fields[name]) if name in fields else "absent"
 
 
-def _form(settings: SourceSettings, side: str) -> Form:
-    # of which the decoder of rows does not know, as of transforms
-    made_of_fields = side == "key" and settings.record_key
-    if getattr(settings, f"{side}_converter") != JSON or made_of_fields or settings.transforms:
+def _choose_form(settings: SourceSettings, side: str) -> Form:
+    # the row decoder knows neither keys made of fields nor transforms
+    is_made_of_fields = side == "key" and settings.record_key
+    if getattr(settings, f"{side}_converter") != JSON or is_made_of_fields or settings.transforms:
         return Form.BYTES
     return Form.PAYLOAD if settings.converter_properties(side)["schemas.enable"] == "true" else Form.JSON
 
 
-def _without_values(page: Page, cache: str) -> Page:
-    """The entries with null for their values."""
+def _null_values(page: Page, cache: str) -> Page:
+    """Replace the values of entries by null."""
     cuts = entry_cuts(page, cache)
     null = bytes([codes.NULL])
     data = b"".join(bytes(page.data[start:end]) + null for start, end in zip(cuts[:-1:2], cuts[1::2], strict=True))
     return Page(page.partition, page.rows, memoryview(data), True)
 
 
-def _as_it_is(expected: Any, _record: Any) -> Any:
+def _keep_value(expected: Any, _record: Any) -> Any:
     return expected
 
 
-def _same(expected: Any, record: bytes | None, form: Form, present: Callable[[Any, Any], Any] = _as_it_is) -> bool:
-    """Whether a record's bytes have the value.
+def _is_equal(
+    expected: Any, record: bytes | None, form: Form, restrict: Callable[[Any, Any], Any] = _keep_value
+) -> bool:
+    """Return whether a record's bytes have the expected value.
 
-    :param present: gives the part of the expected value that a record found may have.
+    :param restrict: removes from the expected value, given it and the record's value, fields that may be absent.
     """
     if record is None:
         return expected is None
@@ -236,7 +236,7 @@ def _same(expected: Any, record: bytes | None, form: Form, present: Callable[[An
         if not isinstance(value, dict) or value.keys() != {"schema", "payload"}:
             return False
         value = value["payload"]
-    return same_json(present(expected, value), value)
+    return same_json(restrict(expected, value), value)
 
 
 def _has_decimal(value: Any) -> bool:

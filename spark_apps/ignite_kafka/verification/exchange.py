@@ -1,9 +1,9 @@
 """A Spark job in two stages.
 
-Tasks read shares of topics and caches, Spark brings together what belongs to one bucket, tasks reduce it.
+1. Tasks read shares of topics and caches, and yield blocks.
+2. Spark brings the blocks of a bucket together, and tasks reduce each bucket.
 
-Blocks of numpy and Arrow columns cross the JVM, not rows: a block costs as much as a row would. Spark's shuffle keeps
-them on disk.
+Blocks are numpy and Arrow columns, because a block costs the JVM as much as a row. Spark's shuffle keeps them on disk.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _GROUP = "ignite-kafka verify"
 
 @dataclass(frozen=True)
 class _Failed:
-    """An error of a share: it travels in place of results, because Spark reports exceptions as text."""
+    """An error of a share, in place of its results: Spark would report an exception as text."""
 
     error: IgniteKafkaError
 
@@ -49,10 +49,10 @@ class Buckets(Protocol):
     """Results of the buckets of an exchange."""
 
     def collect(self, summary: Callable[[Any], Any]) -> list[Any]:
-        """Summary of each bucket's result."""
+        """Return a summary of each bucket's result."""
 
-    def of(self, buckets: Sequence[int]) -> list[Any]:
-        """Results of these buckets, after :meth:`collect`."""
+    def fetch(self, buckets: Sequence[int]) -> list[Any]:
+        """Return the results of some buckets, after :meth:`collect`."""
 
     def close(self) -> None:
         """Free the results."""
@@ -61,14 +61,14 @@ class Buckets(Protocol):
 MakeExchange = Callable[
     [Sequence[Any], Callable[[Any], Iterator[Block]], Callable[[Iterator[Any]], Any], int, OnTasks], Buckets
 ]
-"""Makes an exchange of shares, a reader, a reducer and a number of buckets: see :class:`Exchange`."""
+"""Factory of an exchange, by shares, reader, reducer, number of buckets and progress: see :class:`Exchange`."""
 
 
 class Exchange(Generic[S, R]):
     """Results of buckets, kept on the disks of the executors until :meth:`close`.
 
-    :param read: yields the blocks of a share, on an executor.
-    :param reduce: result of a bucket, given its blocks in any order, on an executor.
+    :param read: yields the blocks of a share; runs on an executor.
+    :param reduce: returns the result of a bucket from its blocks in any order; runs on an executor.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class Exchange(Generic[S, R]):
         self._on_tasks = on_tasks
         self._all = len(shares) + buckets
 
-        def blocks(items: Iterable[S]) -> Iterator[Block]:
+        def read_blocks(items: Iterable[S]) -> Iterator[Block]:
             for share in items:
                 try:
                     yield from read(share)
@@ -93,21 +93,21 @@ class Exchange(Generic[S, R]):
                 except IgniteKafkaError as error:
                     yield 0, _Failed(error)
 
-        def results(items: Iterable[Block]) -> Iterator[R | _Failed]:
-            yield _reduced(map(operator.itemgetter(1), items), reduce)
+        def reduce_blocks(items: Iterable[Block]) -> Iterator[R | _Failed]:
+            yield _reduce_bucket(map(operator.itemgetter(1), items), reduce)
 
         with disk_errors(local_folder(self._context), SPARK_REMEDY):  # Spark's Python side writes the shares to a file
-            read_from = self._context.parallelize(shares, len(shares))
-        shuffled: RDD[Block] = read_from.mapPartitions(blocks).partitionBy(buckets, lambda bucket: bucket)
-        self._results: RDD[Any] = shuffled.mapPartitions(results).persist(StorageLevel.DISK_ONLY)
+            distributed = self._context.parallelize(shares, len(shares))
+        shuffled: RDD[Block] = distributed.mapPartitions(read_blocks).partitionBy(buckets, lambda bucket: bucket)
+        self._results: RDD[Any] = shuffled.mapPartitions(reduce_blocks).persist(StorageLevel.DISK_ONLY)
 
     def collect(self, summary: Callable[[R], Any]) -> list[Any]:
-        """Summary of each bucket's result, made on the executors.
+        """Return a summary of each bucket's result, made on the executors.
 
-        :raises IgniteKafkaError: the error of a share or of a bucket, a final one first.
+        :raises IgniteKafkaError: the error of a share or of a bucket; final errors come first.
         :raises TaskFailed, LocalDiskFull: a task ended without results.
         """
-        results = self._followed(
+        results = self._run_followed(
             lambda: self._results.map(
                 lambda result: result if isinstance(result, _Failed) else summary(result)
             ).collect()
@@ -117,9 +117,9 @@ class Exchange(Generic[S, R]):
             raise max(errors, key=lambda error: error.final)
         return results
 
-    def of(self, buckets: Sequence[int]) -> list[R]:
-        """Results of these buckets, after :meth:`collect`; the same errors."""
-        with self._named_failures():
+    def fetch(self, buckets: Sequence[int]) -> list[R]:
+        """Return the results of some buckets, after :meth:`collect`; raises the same errors."""
+        with self._translate_failures():
             results: list[R] = list(self._context.runJob(self._results, list, list(buckets)))
         return results
 
@@ -127,43 +127,43 @@ class Exchange(Generic[S, R]):
         """Free the disks."""
         self._results.unpersist()
 
-    def _followed(self, job: Callable[[], list[Any]]) -> list[Any]:
-        """Result of a job that runs in another thread, while the ended tasks are counted in this one."""
+    def _run_followed(self, job: Callable[[], list[Any]]) -> list[Any]:
+        """Run a job in another thread, count its ended tasks in this one, and return its result."""
 
         def run() -> list[Any]:
             self._context.setJobGroup(_GROUP, "compare topics with caches", interruptOnCancel=True)
             return job()
 
-        with self._named_failures(), ThreadPoolExecutor(1, "verify") as thread:
+        with self._translate_failures(), ThreadPoolExecutor(1, "verify") as thread:
             running = thread.submit(run)
             try:
                 while not wait([running], _POLL_S).done:
-                    self._on_tasks(self._ended(), self._all)
+                    self._on_tasks(self._count_ended_tasks(), self._all)
             except BaseException:  # Ctrl-C: the tasks end, too
                 self._context.cancelJobGroup(_GROUP)
                 raise
             return running.result()
 
     @contextmanager
-    def _named_failures(self) -> Iterator[None]:
+    def _translate_failures(self) -> Iterator[None]:
         try:
             yield
         except (Py4JJavaError, PySparkException) as cause:
             log.error("a Spark job of the comparison failed", exc_info=cause)
             raise task_failed(str(cause), local_folder(self._context), _AGAIN) from cause
 
-    def _ended(self) -> int:
+    def _count_ended_tasks(self) -> int:
         tracker = self._context.statusTracker()
         jobs = filter(None, map(tracker.getJobInfo, tracker.getActiveJobsIds()))
         stages = filter(None, (tracker.getStageInfo(stage) for job in jobs for stage in job.stageIds))
         return sum(stage.numCompletedTasks for stage in stages)
 
 
-def _reduced(parts: Iterator[Any], reduce: Callable[[Iterator[Any]], R]) -> R | _Failed:
-    """The result of a bucket, or an error of a share, a final one first."""
+def _reduce_bucket(parts: Iterator[Any], reduce: Callable[[Iterator[Any]], R]) -> R | _Failed:
+    """Return the result of a bucket, or an error of a share; final errors come first."""
     failed: list[_Failed] = []
 
-    def sound() -> Iterator[Any]:
+    def take_parts() -> Iterator[Any]:
         for part in parts:
             if isinstance(part, _Failed):
                 failed.append(part)
@@ -171,9 +171,9 @@ def _reduced(parts: Iterator[Any], reduce: Callable[[Iterator[Any]], R]) -> R | 
                 yield part
 
     try:
-        result = reduce(sound())
+        result = reduce(take_parts())
     except CallsStuck:
-        raise  # as above
+        raise  # ends this Python worker, as above
     except IgniteKafkaError as error:
         return _Failed(error)
     return max(failed, key=lambda failure: failure.error.final) if failed else result

@@ -1,9 +1,9 @@
-"""The comparison of all targets of a connector as Spark jobs.
+"""The comparison of all pairs of a connector as Spark jobs.
 
-1. Fingerprints of records and entries meet by key, which counts them and finds the suspects: keys whose bytes differ.
-2. Suspects are read again, with all their bytes, and judged by their meaning; with a repair, what differs is sent or
-   put again. As many at once as the driver holds fingerprints of; without suspects there is no second job.
-3. Keys of a topic that the cache does not have are looked for among the cache's under other bytes.
+1. Join the fingerprints of records and entries by key: count them, and find the suspects, keys with differing bytes.
+2. Read the suspects again, with all their bytes, and judge them by their meaning; a repair sends or puts again what
+   differs. The driver holds the fingerprints of a limited number of suspects, so there is a job for each such group.
+3. Search the cache's keys for unexpected keys of the topic under other bytes.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ import numpy as np
 
 from ..state.configs import MOST_PRODUCERS
 from .comparison import Difference
-from .direction import MOST_UNKNOWN, Found, Judged, Target
-from .entry_comparison import Verified, fields_of_key, shown_key
+from .direction import MOST_UNKNOWN, ComparedPair, Judged, SuspectRows
+from .entry_comparison import Verified, format_key, normalize_fields
 from .exchange import Block, MakeExchange
-from .fingerprints import ROW, Joined, Rows, join, last_of_keys, probe, sampled, within
+from .fingerprints import ROW, JoinResult, Rows, find_keys, find_last_of_keys, join, probe, select_sample
 from .routing import Routes, find_routes
-from .task import Open, Share, Task, shares_of
+from .task import Open, Share, Task, distribute
 
 _BUCKET_ROWS = 500_000
 _BLOCK_ROWS = 200_000
-_ROUND_SUSPECTS = 1_000_000
+_GROUP_SUSPECTS = 1_000_000
 _JUDGED_BUCKET = 20_000
 _SKEWED = 4
 _FEW = 100
@@ -36,111 +36,119 @@ _MOST_UNKNOWN = 100 * MOST_UNKNOWN
 _NONE = np.zeros(0, np.int64)
 
 Progress = Callable[[str, int, int], None]
-"""Called with what is done, and the numbers of ended tasks and of all tasks."""
+"""Called with the name of the step, and the numbers of ended tasks and of all tasks."""
 
 
-def most_judging(cores: int) -> int:
-    """Most tasks of a job that judges, and repairs, suspects.
+def max_judging_tasks(cores: int) -> int:
+    """Return the maximum number of tasks of a job that judges, and repairs, suspects.
 
-    Of one round, twice, because it ends with a whole bucket.
+    Twice the number for a group of suspects, because a group ends with a whole bucket.
     """
-    return min(MOST_PRODUCERS, max(cores, 2 * _ROUND_SUSPECTS // _JUDGED_BUCKET))
+    return min(MOST_PRODUCERS, max(cores, 2 * _GROUP_SUSPECTS // _JUDGED_BUCKET))
 
 
 @dataclass(frozen=True)
 class VerifyJob:
-    """A comparison.
+    """A comparison of pairs.
 
     :param exchange: makes an exchange of blocks: :class:`~.exchange.Exchange`.
-    :param cores: of Spark, by which the tasks are numbered.
+    :param cores: number of Spark's cores, for the number of tasks.
     :param open: makes the direction on an executor.
-    :param percent: of the keys, that are compared.
-    :param first_counts: whether the first record of a key counts, not the last one.
-    :param limit: maximum number of differences to describe, of each target.
-    :param latest: gives the targets with their topics' ends of now: what differs at the first look counts only if it
-        differs still.
+    :param percent: share of the keys to compare.
+    :param first_counts: the first record of a key counts, not the last record.
+    :param limit: maximum number of described differences a pair.
+    :param latest: returns the pairs with the current ends of their topics: a suspect of step 1 counts as different only
+        if it still differs in step 2.
     """
 
     exchange: MakeExchange
     cores: int
-    targets: Sequence[Target]
+    pairs: Sequence[ComparedPair]
     open: Open
     percent: float = 100
     first_counts: bool = False
     limit: int = 5
     repair: bool = False
-    latest: Callable[[Sequence[Target]], Sequence[Target]] = lambda targets: targets
+    latest: Callable[[Sequence[ComparedPair]], Sequence[ComparedPair]] = lambda pairs: pairs
     log_values: bool = True
     progress: Progress = lambda _what, _done, _all: None
     buckets: int | None = None
     """Number of buckets; None: by the number of records and entries."""
-    round_suspects: int = _ROUND_SUSPECTS
+    group_suspects: int = _GROUP_SUSPECTS
+    """Maximum number of suspects that are judged at once; a group has at least one bucket."""
 
     def run(self, entries: int = 0) -> list[Judged]:
-        """Compare, and repair if wanted; one result a target.
+        """Compare, and repair if requested; return one result a pair.
 
-        :param entries: number of all caches' entries, if known, by which memory is planned.
-        :raises IgniteKafkaError: what ended a task.
+        1. Join fingerprints.
+        2. Judge the suspects, group by group.
+        3. Search for unexpected keys under other bytes.
+
+        :param entries: number of entries of all caches, for the number of buckets; 0: unknown.
+        :raises IgniteKafkaError: the error that ended a task.
         """
-        results = [Judged(Verified(target.cache, target.topic, limit=self.limit)) for target in self.targets]
-        rows = sum(target.span for target in self.targets) + entries
+        results = [Judged(Verified(pair.cache, pair.topic, limit=self.limit)) for pair in self.pairs]
+        rows = sum(pair.span for pair in self.pairs) + entries
         buckets = self.buckets or max(self.cores, -(-rows // _BUCKET_ROWS))
-        task = self._task()
-        shares = shares_of(self.targets, self.cores)
+        task = self._make_task()
+        shares = distribute(self.pairs, self.cores)
         unknown = defaultdict[int, Counter[str]](Counter)
-        read = partial(_fingerprint_blocks, task, buckets)
-        reduce = partial(_joined, task)
+        read = partial(_read_fingerprints, task, buckets)
+        reduce = partial(_join_bucket, task)
+        # 1. fingerprints
         with closing(self.exchange(shares, read, reduce, buckets, partial(self.progress, "comparing"))) as compare:
-            joined_buckets = compare.collect(_counts)
+            joined_buckets = compare.collect(_drop_suspects)
             for joined in joined_buckets:
                 joined.add_to(results)
             task = replace(task, incomplete=frozenset(number for joined in joined_buckets for number, _ in joined.bad))
-            for group in _rounds([joined.suspects for joined in joined_buckets], self.round_suspects):
-                again = replace(task, targets=tuple(self.latest(self.targets)), suspects=_suspects(compare.of(group)))
+            # 2. suspects
+            for group in _group_buckets([joined.suspects for joined in joined_buckets], self.group_suspects):
+                again = replace(
+                    task, pairs=tuple(self.latest(self.pairs)), suspects=_merge_suspects(compare.fetch(group))
+                )
                 for number, judged in self._judge(shares, again):
                     results[number].result.add(judged.result)
                     results[number].repaired += judged.repaired
                     if len(unknown[number]) < _MOST_UNKNOWN:
                         unknown[number] += judged.unknown
+        # 3. other bytes
         if any(unknown.values()):
-            self._look_for_other_bytes(shares, replace(task, unknown=dict(unknown)), results)
+            self._count_other_bytes(shares, replace(task, unknown=dict(unknown)), results)
         return results
 
-    def routes(self) -> Routes:
-        """The caches of routed topics' records, found by reading these topics.
+    def find_routes(self) -> Routes:
+        """Read routed topics to find the caches of their records.
 
         :raises IgniteKafkaError: the error that ended a task.
         """
         return find_routes(
-            self.exchange, self._task(), self.cores, partial(self.progress, "looking for the caches of records")
+            self.exchange, self._make_task(), self.cores, partial(self.progress, "looking for the caches of records")
         )
 
-    def _task(self) -> Task:
-        return Task(
-            tuple(self.targets), self.open, self.percent, self.first_counts, self.limit, self.log_values, probe()
-        )
+    def _make_task(self) -> Task:
+        return Task(tuple(self.pairs), self.open, self.percent, self.first_counts, self.limit, self.log_values, probe())
 
     def _judge(self, shares: Sequence[Share], task: Task) -> Iterator[tuple[int, Judged]]:
-        """Read the suspects in full and judge them: numbers of targets, and the differences of a bucket."""
+        """Read the suspects in full and judge them; yield the number of a pair and its result in a bucket."""
         count = sum(map(len, task.suspects.values()))
-        buckets = min(most_judging(self.cores), self.buckets or max(self.cores, -(-count // _JUDGED_BUCKET)))
-        read = partial(_full_blocks, task, buckets)
-        reduce = partial(_judged, task, self.repair)
+        buckets = min(max_judging_tasks(self.cores), self.buckets or max(self.cores, -(-count // _JUDGED_BUCKET)))
+        read = partial(_read_suspects, task, buckets)
+        reduce = partial(_judge_bucket, task, self.repair)
         follow = partial(self.progress, "repairing" if self.repair else "judging")
         with closing(self.exchange(shares, read, reduce, buckets, follow)) as judge:
             for judged_of in judge.collect(lambda item: item):
                 yield from judged_of.items()
 
-    def _look_for_other_bytes(self, shares: Sequence[Share], task: Task, results: Sequence[Judged]) -> None:
-        """Count the unexpected keys in JSON that a cache has in other bytes."""
+    def _count_other_bytes(self, shares: Sequence[Share], task: Task, results: Sequence[Judged]) -> None:
+        """Count unexpected JSON keys with the fields of a cache key but other bytes."""
         caches = [share for share in shares if not share.topic]
         follow = partial(self.progress, "looking for other keys")
-        with closing(self.exchange(caches, partial(_other_keys, task), _merged, 1, follow)) as look:
+        with closing(self.exchange(caches, partial(_find_other_keys, task), _merge, 1, follow)) as look:
             (keys_of,) = look.collect(lambda item: item)
         for number, keys in keys_of.items():
             result = results[number].result
             result.other_bytes = sum(task.unknown[number][fields] for fields in keys)
-            result.noted = [_in_other_bytes(item, keys) for item in result.noted]
+            result.noted = [_describe_other_bytes(item, keys) for item in result.noted]
 
 
 @dataclass(frozen=True)
@@ -154,16 +162,16 @@ class _Bad:
 
 @dataclass(frozen=True)
 class _Repeated:
-    """Records that are not compared, because another record of their key is."""
+    """Records that are only counted, because another record of their key is compared."""
 
     count: int
 
 
 @dataclass
 class _Bucket:
-    """Counts of a bucket by the number of the target."""
+    """Joined fingerprints of a bucket, and its counts, by the number of the pair."""
 
-    joined: dict[int, Joined] = field(default_factory=dict)
+    joined: dict[int, JoinResult] = field(default_factory=dict)
     bad: list[tuple[int, _Bad]] = field(default_factory=list)
     repeated: Counter[int] = field(default_factory=Counter)
     suspects: int = 0
@@ -194,30 +202,30 @@ def _add_bad(result: Verified, bad: _Bad) -> None:
         result.entries += bad.count
 
 
-def _fingerprint_blocks(task: Task, buckets: int, share: Share) -> Iterator[Block]:
-    """Fingerprints of a share by buckets of keys."""
+def _read_fingerprints(task: Task, buckets: int, share: Share) -> Iterator[Block]:
+    """Yield fingerprints of a share by buckets of keys."""
     with task.begin() as direction:
         held = defaultdict[int, list[Rows]](list)
         count = 0
-        for number, batch in task.batches(direction, share):
+        for number, batch in task.read_batches(direction, share):
             if batch.bad:
                 yield 0, (number, _Bad(share.topic, tuple(batch.bad[: task.limit]), len(batch.bad)))
-            held[number].append(batch.rows[sampled(batch.rows, task.percent)])
+            held[number].append(batch.rows[select_sample(batch.rows, task.percent)])
             count += len(held[number][-1])
-            if count >= _BLOCK_ROWS:  # of all targets: a share may have very many
-                yield from _blocks_of(task, held, share.topic, buckets)
+            if count >= _BLOCK_ROWS:  # of all pairs: a share may have very many
+                yield from _split_blocks(task, held, share.topic, buckets)
                 held.clear()
                 count = 0
-        yield from _blocks_of(task, held, share.topic, buckets)
+        yield from _split_blocks(task, held, share.topic, buckets)
 
 
-def _blocks_of(task: Task, held: Mapping[int, Sequence[Rows]], topic: bool, buckets: int) -> Iterator[Block]:
+def _split_blocks(task: Task, held: Mapping[int, Sequence[Rows]], topic: bool, buckets: int) -> Iterator[Block]:
     for number, rows in held.items():
-        yield from _by_bucket(task, number, topic, np.concatenate(rows), buckets)
+        yield from _group_by_bucket(task, number, topic, np.concatenate(rows), buckets)
 
 
-def _by_bucket(task: Task, number: int, topic: bool, rows: Rows, buckets: int) -> Iterator[Block]:
-    """Yield blocks of fingerprints; in overfull buckets, records surely not the last of their key are only counted."""
+def _group_by_bucket(task: Task, number: int, topic: bool, rows: Rows, buckets: int) -> Iterator[Block]:
+    """Yield blocks of fingerprints; overfull buckets get only the records that may be the last of their key."""
     most = _SKEWED * len(rows) // buckets + _FEW
     bucket = (rows["low"] % np.uint64(buckets)).astype(np.int64)
     order = np.argsort(bucket, kind="stable")
@@ -226,13 +234,13 @@ def _by_bucket(task: Task, number: int, topic: bool, rows: Rows, buckets: int) -
         if len(part):
             of_bucket = rows[part]
             if topic and len(part) > most:
-                of_bucket = of_bucket[last_of_keys(of_bucket, first=task.first_counts)]
+                of_bucket = of_bucket[find_last_of_keys(of_bucket, first=task.first_counts)]
                 yield int(bucket[part[0]]), (number, _Repeated(len(part) - len(of_bucket)))
             yield int(bucket[part[0]]), (number, (topic, of_bucket.tobytes()))
 
 
-def _joined(task: Task, blocks: Iterator[tuple[int, Any]]) -> _Bucket:
-    """The join of each target's fingerprints in a bucket."""
+def _join_bucket(task: Task, blocks: Iterator[tuple[int, Any]]) -> _Bucket:
+    """Join each pair's fingerprints in a bucket."""
     parts: dict[int, tuple[list[bytes], list[bytes]]] = {}
     bucket_result = _Bucket()
     for number, block in blocks:
@@ -249,16 +257,18 @@ def _joined(task: Task, blocks: Iterator[tuple[int, Any]]) -> _Bucket:
     return bucket_result
 
 
-def _counts(bucket: _Bucket) -> _Bucket:
-    """The bucket without its suspects, which stay on the executors."""
+def _drop_suspects(bucket: _Bucket) -> _Bucket:
+    """Return the bucket without its suspects, which stay on the executors."""
     counts = {number: replace(joined, suspects=joined.suspects[:0]) for number, joined in bucket.joined.items()}
     return replace(bucket, joined=counts)
 
 
-def _rounds(suspects: Sequence[int], most: int) -> Iterator[list[int]]:
-    """Numbers of buckets whose suspects are together at most `most`, or of one bucket.
+def _group_buckets(suspects: Sequence[int], most: int) -> Iterator[list[int]]:
+    """Yield groups of buckets, by their numbers, with at most `most` suspects together, or with one bucket.
 
-    Those without any are left out.
+    Buckets without suspects are left out.
+
+    :param suspects: number of suspects of each bucket.
     """
     group: list[int] = []
     held = 0
@@ -274,7 +284,7 @@ def _rounds(suspects: Sequence[int], most: int) -> Iterator[list[int]]:
         yield group
 
 
-def _suspects(buckets: Iterable[_Bucket]) -> dict[int, Rows]:
+def _merge_suspects(buckets: Iterable[_Bucket]) -> dict[int, Rows]:
     rows_of: dict[int, list[Rows]] = defaultdict(list)
     for bucket in buckets:
         for number, joined in bucket.joined.items():
@@ -286,63 +296,65 @@ def _suspects(buckets: Iterable[_Bucket]) -> dict[int, Rows]:
     }
 
 
-def _full_blocks(task: Task, buckets: int, share: Share) -> Iterator[Block]:
-    """Suspects of a share with all their bytes, by buckets of keys."""
-    own = task.of_suspects(share)
+def _read_suspects(task: Task, buckets: int, share: Share) -> Iterator[Block]:
+    """Yield suspects of a share with all their bytes, by buckets of keys."""
+    own = task.select_suspects(share)
     if not own.partitions:
         return
     with task.begin() as direction:
-        for number, batch in task.batches(direction, own, again=True):
-            at = within(batch.rows, task.suspects[number]) if number in task.suspects else _NONE
-            if share.topic:  # a key may have many records; only one of each batch can be the compared one
-                at = at[last_of_keys(batch.rows[at], first=task.first_counts)]
+        for number, batch in task.read_batches(direction, own, again=True):
+            at = find_keys(batch.rows, task.suspects[number]) if number in task.suspects else _NONE
+            if share.topic:  # a key may have many records; at most one of each batch is compared
+                at = at[find_last_of_keys(batch.rows[at], first=task.first_counts)]
             bucket = (batch.rows["low"][at] % np.uint64(buckets)).astype(np.int64)
             for bucket_number in np.unique(bucket).tolist():
                 chosen = at[bucket == bucket_number]
-                yield bucket_number, (number, (share.topic, batch.rows[chosen], batch.columns(chosen)))
+                yield bucket_number, (number, (share.topic, batch.rows[chosen], batch.take(chosen)))
 
 
-def _judged(task: Task, repair: bool, blocks: Iterator[tuple[int, Any]]) -> dict[int, Judged]:
-    """The differences of each target's suspects in a bucket."""
-    parts: dict[int, tuple[Found, Found]] = {}
+def _judge_bucket(task: Task, repair: bool, blocks: Iterator[tuple[int, Any]]) -> dict[int, Judged]:
+    """Judge each pair's suspects in a bucket."""
+    parts: dict[int, tuple[SuspectRows, SuspectRows]] = {}
     for number, (topic, rows, columns) in blocks:
-        parts.setdefault(number, (Found(), Found()))[topic].add(rows, columns)
+        parts.setdefault(number, (SuspectRows(), SuspectRows()))[topic].add(rows, columns)
     if not parts:
         return {}
     with task.begin() as direction:
         return {
             number: direction.judge(
-                task.targets[number], topic, cache, repair=repair, complete=number not in task.incomplete
+                task.pairs[number], topic, cache, repair=repair, complete=number not in task.incomplete
             )
             for number, (cache, topic) in parts.items()
         }
 
 
-def _other_keys(task: Task, share: Share) -> Iterator[Block]:
-    """Keys of caches that have the fields of unexpected ones."""
+def _find_other_keys(task: Task, share: Share) -> Iterator[Block]:
+    """Yield cache keys that equal an unexpected topic key in their fields but not in their bytes."""
     with task.begin() as direction:
-        for number, batch in task.batches(direction, share, again=True):
+        for number, batch in task.read_batches(direction, share, again=True):
             unknown = task.unknown.get(number)
             keys = batch.keys.to_pylist() if unknown and batch.keys is not None else []
             key_of = {
-                fields: key for key in keys if (fields := fields_of_key(key)) is not None and fields in (unknown or ())
+                fields: key
+                for key in keys
+                if (fields := normalize_fields(key)) is not None and fields in (unknown or ())
             }
             if key_of:
                 yield 0, (number, key_of)
 
 
-def _merged(blocks: Iterator[tuple[int, dict[str, bytes]]]) -> dict[int, dict[str, bytes]]:
+def _merge(blocks: Iterator[tuple[int, dict[str, bytes]]]) -> dict[int, dict[str, bytes]]:
     merged: dict[int, dict[str, bytes]] = defaultdict(dict)
     for number, keys in blocks:
         merged[number].update(keys)
     return dict(merged)
 
 
-def _in_other_bytes(difference: Difference, keys: Mapping[str, bytes]) -> Difference:
-    same = keys.get(fields_of_key(difference.key) or "")
-    if difference.kind != "unexpected" or same is None:
+def _describe_other_bytes(difference: Difference, keys: Mapping[str, bytes]) -> Difference:
+    own = keys.get(normalize_fields(difference.key) or "")
+    if difference.kind != "unexpected" or own is None:
         return difference
     other = (
-        f"key {shown_key(difference.key)} is {shown_key(same)} in other bytes, which Kafka does not compact together"
+        f"key {format_key(difference.key)} is {format_key(own)} in other bytes, which Kafka does not compact together"
     )
     return replace(difference, text=f"{other}: send the cache to a new topic")

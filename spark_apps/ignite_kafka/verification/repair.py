@@ -1,4 +1,4 @@
-"""Sends records again, and puts and removes entries again, where a comparison found differences."""
+"""The repair of differences: records are sent again, entries are put and removed again."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from .repair_claim import RepairClaim
 
 @dataclass
 class _Controls:
-    """Queues the records of types that :func:`~ignite_kafka.state.types.write_uses` finds necessary."""
+    """A queue for the records of types that :func:`~ignite_kafka.state.types.write_uses` sends."""
 
     producer: TransactionalProducer
     types_sent: dict[int, BinaryType] = field(default_factory=dict)
@@ -39,10 +39,10 @@ class _Controls:
         self.producer.produce(topic, key, value, 0, FORMAT_HEADERS)
 
 
-def records_to_send(records: Sequence[Records], result: Verified, *, tombstones: bool = True) -> list[Records]:
+def select_records(records: Sequence[Records], result: Verified, *, tombstones: bool = True) -> list[Records]:
     """Return records of missing or different keys and, with `tombstones`, tombstones of keys without an entry.
 
-    A key that several entries have is left out: each of its records would replace that of another entry.
+    A key of several entries is left out: each of its records would replace that of another entry.
     """
     keys_of = result.keys or {}
     times = Counter(key for part in records for key in part.keys.to_pylist())
@@ -82,7 +82,7 @@ def send_again(
             claim.check(clients)  # a run that begins from now on fences the producer
             _send(producer, types_topic(plan.settings.internal_topic_prefix), cache.topic, records, cluster)
         except ProducerFenced as cause:
-            raise claim.superseded(topic=cache.topic) from cause
+            raise claim.superseded_error(topic=cache.topic) from cause
         finally:
             producer.abort_open(BRIEF_S)
     return sum(map(len, records))
@@ -91,7 +91,7 @@ def send_again(
 def _send(
     producer: TransactionalProducer, types: str, topic: str, records: Sequence[Records], cluster: Cluster
 ) -> None:
-    """Send records, and the types that their readers need, in one transaction."""
+    """Send records, and the types needed by their readers, in one transaction."""
     producer.begin()
     controls = _Controls(producer)
     for part in records:
@@ -108,10 +108,9 @@ def store_again(
     put: Mapping[bytes, bytes],
     remove: Sequence[bytes],
 ) -> int:
-    """Put and remove entries, in Ignite's binary format; their number.
+    """Put and remove entries, in Ignite's binary format, and return their number.
 
-    Ignite knows no fencing: a run that begins after the check may put newer values before these, which then replace
-    them.
+    Ignite has no fencing: if a run begins after the check and puts newer values first, these entries replace them.
 
     :raises Fenced: a run or another repair of the connector has begun; nothing was put.
     :raises IgniteUnreachable, WriteFailed, EntriesRefused, OutcomeUnknown: as a sink would.

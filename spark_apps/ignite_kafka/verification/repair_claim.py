@@ -1,9 +1,8 @@
-"""The right to repair: no run of the connector is active, and one that begins ends the repair before it sends anything.
+"""The claim of a repair: it needs a connector without an active run, and a new run ends it before sending anything.
 
-A repair records itself with the transactional ids of its producers. A run that begins publishes its generation, then
-fences these ids. So a producer that was made before is fenced, and one that is made later sees the generation: what a
-task of the repair sends late, after it was suspended, say, never follows a newer record of the run
-(docs/operations.md).
+A repair records itself with the transactional ids of its producers. A new run publishes its generation, then fences
+these ids: an older producer is fenced, and a later one sees the generation. So a late record of the repair, such as
+that of a suspended task, never follows a newer record of the run (docs/operations.md).
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from ..state.internal_names import repair_transactional_id
 
 @dataclass(frozen=True)
 class RepairClaim:
-    """The claim of a repair, which its tasks check before they write."""
+    """The claim of a repair; its tasks check it before they write."""
 
     connector: str
     prefix: str
@@ -36,24 +35,24 @@ class RepairClaim:
 
     @property
     def transactional_id(self) -> str:
-        """That of this Spark task's producer."""
+        """Transactional id of this Spark task's producer."""
         context = TaskContext.get()
         number = context.partitionId() if context else 0
         assert number < self.record.producers
         return repair_transactional_id(self.connector, number)
 
     def check(self, clients: KafkaClients) -> None:
-        """Read whether the repair goes on.
+        """Check that the repair may continue.
 
         :raises Fenced: a run or another repair has begun.
         """
         state = read_connector(clients, Topics(clients), self.prefix, self.connector)
         # the generation, too: a run publishes it before it fences the producers, and removes the record after that
         if state.repair != self.record or state.generation > self.record.generation:
-            raise self.superseded()
+            raise self.superseded_error()
 
-    def superseded(self, **where: Any) -> Fenced:
-        """The error of a repair that a run or another repair has ended."""
+    def superseded_error(self, **where: Any) -> Fenced:
+        """Return the error of a repair ended by a run or another repair."""
         return Fenced(
             "a run or another repair of the connector began during the repair, which ends",
             "Stop the run, or wait for the end of the other repair; then verify with --repair again.",
@@ -68,7 +67,7 @@ class Idle:
 
     A run could write newer values before the repair's older ones.
 
-    :param generation: of the newest run; 0: there was none.
+    :param generation: generation of the newest run; 0: no run has begun yet.
     """
 
     clients: KafkaClients
@@ -77,7 +76,7 @@ class Idle:
 
     @staticmethod
     def check(clients: KafkaClients, settings: ConnectorSettings, *, force: bool) -> Idle:
-        """Look for an active run.
+        """Check that no run is active.
 
         :param force: proceed although the newest run's status record shows no end.
         :raises NotStopped: the newest run has not ended.
@@ -95,14 +94,14 @@ class Idle:
         return Idle(clients, settings, newest.connector.generation if newest.connector else 0)
 
     @contextmanager
-    def claimed(self, producers: int) -> Iterator[RepairClaim]:
+    def claim(self, producers: int) -> Iterator[RepairClaim]:
         """Claim the connector for a repair.
 
         If the repair fails or its driver dies, its record stays: the next run fences its producers.
 
         :param producers: number of producers that may send.
-        :raises Fenced: a run or another repair began meanwhile: what a sink's repair put may be older than what the run
-            has put.
+        :raises Fenced: a run or another repair began meanwhile; entries put by a sink's repair may be older than those
+            put by the run.
         """
         settings = self.settings
         prefix = self.settings.internal_topic_prefix
@@ -113,4 +112,4 @@ class Idle:
                 yield claim
                 control.end_repair()
             except Fenced as cause:
-                raise claim.superseded() from cause
+                raise claim.superseded_error() from cause

@@ -1,4 +1,4 @@
-"""Finds the caches of topics whose records are routed one by one, by reading the topics through the transforms."""
+"""The caches of topics whose records are routed one by one, found by reading the topics through the transforms."""
 
 from __future__ import annotations
 
@@ -10,58 +10,58 @@ from functools import partial
 from itertools import accumulate
 
 from ..plan.sink_plan import TopicPlan
-from .direction import Target
+from .direction import ComparedPair
 from .exchange import Block, MakeExchange, OnTasks
-from .task import Share, Task, shares_of
+from .task import Share, Task, distribute
 
 Routes = Mapping[int, Counter[str]]
-"""Number of records for each cache, by the number of the target that reads the topic."""
+"""Number of records for each cache, by the number of the pair that reads the topic."""
 
 
 def find_routes(exchange: MakeExchange, task: Task, cores: int, follow: OnTasks) -> Routes:
-    """Read the routed topics of a task's targets to find the caches of their records.
+    """Read the routed topics of a task's pairs to find the caches of their records.
 
     :raises IgniteKafkaError: the error that ended a task.
     """
-    routed = [replace(target, ends=target.ends if target.routed else (), partitions=0) for target in task.targets]
-    shares = shares_of(routed, cores)
+    routed = [replace(pair, ends=pair.ends if pair.routed else (), partitions=0) for pair in task.pairs]
+    shares = distribute(routed, cores)
     if not shares:
         return {}
-    with closing(exchange(shares, partial(_routes_of, task), _merged, 1, follow)) as read:
+    with closing(exchange(shares, partial(_count_caches, task), _merge, 1, follow)) as read:
         (routes,) = read.collect(lambda item: item)
     return dict(routes)
 
 
-def _routes_of(task: Task, share: Share) -> Iterator[Block]:
+def _count_caches(task: Task, share: Share) -> Iterator[Block]:
     with task.begin() as direction:
         for number, partitions in share.partitions.items():
             counts = Counter[str]()
-            for part in direction.caches(task.targets[number], partitions):
+            for part in direction.count_caches(task.pairs[number], partitions):
                 counts.update(part)
             yield 0, (number, counts)
 
 
-def _merged(blocks: Iterator[tuple[int, Counter[str]]]) -> dict[int, Counter[str]]:
+def _merge(blocks: Iterator[tuple[int, Counter[str]]]) -> dict[int, Counter[str]]:
     merged: dict[int, Counter[str]] = defaultdict(Counter)
     for number, counts in blocks:
         merged[number].update(counts)
     return dict(merged)
 
 
-def sink_targets(topics: Sequence[TopicPlan], partitions: Mapping[str, int]) -> list[Target]:
-    """A target for each topic, without the topic's bounds.
+def make_pairs(topics: Sequence[TopicPlan], partitions: Mapping[str, int]) -> list[ComparedPair]:
+    """Make a pair for each topic, without the topic's bounds.
 
     :param partitions: number of partitions of each topic's cache.
     """
-    places = [0, *accumulate(topic.partitions for topic in topics)]
+    firsts = [0, *accumulate(topic.partitions for topic in topics)]
     return [
-        Target(topic.cache, topic.name, (), partitions[topic.cache], topic.routed, place)
-        for topic, place in zip(topics, places[:-1], strict=True)
+        ComparedPair(topic.cache, topic.name, (), partitions[topic.cache], topic.routed, first)
+        for topic, first in zip(topics, firsts[:-1], strict=True)
     ]
 
 
-def absent_caches(routes: Routes, partitions: Mapping[str, int]) -> dict[str, int]:
-    """Number of records for each cache that the cluster does not have.
+def count_absent_caches(routes: Routes, partitions: Mapping[str, int]) -> dict[str, int]:
+    """Count the records for each cache that the cluster does not have.
 
     :param partitions: number of partitions of each cache of the cluster.
     """
@@ -71,23 +71,23 @@ def absent_caches(routes: Routes, partitions: Mapping[str, int]) -> dict[str, in
     return dict(sorted(absent.items()))
 
 
-def routed_targets(targets: Sequence[Target], routes: Routes, partitions: Mapping[str, int]) -> list[Target]:
-    """The targets, and a target without topic partitions for each further cache of the records.
+def add_routed_pairs(
+    pairs: Sequence[ComparedPair], routes: Routes, partitions: Mapping[str, int]
+) -> list[ComparedPair]:
+    """Return the pairs, and a pair without topic partitions for each further cache of the records.
 
     :param partitions: number of partitions of each cache of the cluster.
     """
     topics: dict[str, list[str]] = defaultdict(list)
     for number, counts in sorted(routes.items()):
         for cache in counts:
-            topics[cache].append(targets[number].topic)
-    own = {target.cache for target in targets}
+            topics[cache].append(pairs[number].topic)
+    own = {pair.cache for pair in pairs}
     routed = [
-        replace(
-            target, partitions=partitions[target.cache] if target.cache in topics and target.cache in partitions else 0
-        )
-        if target.routed
-        else target
-        for target in targets
+        replace(pair, partitions=partitions[pair.cache] if pair.cache in topics and pair.cache in partitions else 0)
+        if pair.routed
+        else pair
+        for pair in pairs
     ]
     further = sorted(cache for cache in topics if cache in partitions and cache not in own)
-    return [*routed, *(Target(cache, ", ".join(topics[cache]), (), partitions[cache]) for cache in further)]
+    return [*routed, *(ComparedPair(cache, ", ".join(topics[cache]), (), partitions[cache]) for cache in further)]

@@ -1,4 +1,4 @@
-"""Common code of a comparison's tasks: the targets, process preparation, and the batches of a task's share."""
+"""The tasks of a comparison: their shares, the preparation of their process, and the batches of a share."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from functools import cached_property
 from ..common.redaction import hidden_values, hide_values, set_log_values
 from ..runtime.memory import return_free_memory, tune_allocation
 from ..settings.topic_names import reserve, reserved
-from .direction import Batch, Direction, Target
+from .direction import Batch, ComparedPair, Direction
 from .fingerprints import Rows, check_probe
 
 _SHARES_A_CORE = 2
@@ -21,13 +21,13 @@ Open = Callable[[], Direction]
 
 @dataclass(frozen=True)
 class Share:
-    """Partitions that one task reads, of topics or of caches, by the number of the target."""
+    """Partitions of topics or of caches that one task reads, by the number of the pair."""
 
     topic: bool
     partitions: Mapping[int, Sequence[int]]
 
 
-def shares_of(targets: Sequence[Target], cores: int) -> list[Share]:
+def distribute(pairs: Sequence[ComparedPair], cores: int) -> list[Share]:
     """Distribute the partitions of topics and caches over tasks.
 
     Topics first, because they must be read before the caches.
@@ -36,8 +36,8 @@ def shares_of(targets: Sequence[Target], cores: int) -> list[Share]:
     shares = []
     for topic in (True, False):
         parts: list[dict[int, list[int]]] = [defaultdict(list) for _ in range(count)]
-        for number, target in enumerate(targets):
-            for partition in range(len(target.ends) if topic else target.partitions):
+        for number, pair in enumerate(pairs):
+            for partition in range(len(pair.ends) if topic else pair.partitions):
                 parts[(partition + number) % count].setdefault(number, []).append(partition)
         shares += [Share(topic, dict(part)) for part in parts if part]
     return shares
@@ -45,16 +45,16 @@ def shares_of(targets: Sequence[Target], cores: int) -> list[Share]:
 
 @dataclass(frozen=True)
 class Task:
-    """Data that every task has.
+    """Data of every task.
 
-    :param suspects: sorted fingerprints of the keys to read in full, by the number of their target.
-    :param unknown: fields of unexpected JSON keys with the number of keys, by the number of their target.
-    :param incomplete: numbers of the targets with entries or records that could not be converted.
+    :param suspects: sorted fingerprints of the keys to read in full, by the number of their pair.
+    :param unknown: fields of unexpected JSON keys with the number of keys, by the number of their pair.
+    :param incomplete: numbers of the pairs with entries or records that could not be converted.
     :param hidden: values that messages hide.
-    :param prefixes: of internal topics of others.
+    :param prefixes: prefixes of internal topics of other connectors.
     """
 
-    targets: Sequence[Target]
+    pairs: Sequence[ComparedPair]
     open: Open
     percent: float
     first_counts: bool
@@ -77,33 +77,33 @@ class Task:
         check_probe(self.probe)
         return self.open()
 
-    def batches(self, direction: Direction, share: Share, *, again: bool = False) -> Iterator[tuple[int, Batch]]:
-        """The batches of a share, each with the number of its target.
+    def read_batches(self, direction: Direction, share: Share, *, again: bool = False) -> Iterator[tuple[int, Batch]]:
+        """Read the batches of a share, each with the number of its pair.
 
-        Records of caches without a target are ignored.
+        Records of caches without a pair are ignored.
         """
         for number, partitions in share.partitions.items():
-            target = self.targets[number]
-            read = (
-                direction.records(target, partitions)
+            pair = self.pairs[number]
+            batches = (
+                direction.read_records(pair, partitions)
                 if share.topic
-                else direction.entries(target, partitions, again=again)
+                else direction.read_entries(pair, partitions, again=again)
             )
-            for batch in read:
-                goes_to = number if batch.cache is None else self._numbers.get(batch.cache)
-                if goes_to is not None:
-                    yield goes_to, batch
+            for batch in batches:
+                own = number if batch.cache is None else self._number_of_cache.get(batch.cache)
+                if own is not None:
+                    yield own, batch
 
-    def of_suspects(self, share: Share) -> Share:
-        """The part of a share that may have suspects."""
+    def select_suspects(self, share: Share) -> Share:
+        """Return the part of a share that may have suspects."""
         parts = {
             number: partitions
             for number, partitions in share.partitions.items()
-            if number in self.suspects or (share.topic and self.targets[number].routed)
+            if number in self.suspects or (share.topic and self.pairs[number].routed)
         }
         return Share(share.topic, parts)
 
     @cached_property
-    def _numbers(self) -> Mapping[str, int]:
-        """Number of the target of each cache."""
-        return {target.cache: number for number, target in enumerate(self.targets)}
+    def _number_of_cache(self) -> Mapping[str, int]:
+        """Numbers of pairs by their caches."""
+        return {pair.cache: number for number, pair in enumerate(self.pairs)}

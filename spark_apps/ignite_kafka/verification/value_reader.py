@@ -1,6 +1,6 @@
-"""Values of records as their readers see them, where bytes differ from the entry's.
+"""Values of records as their readers see them, for records and entries with different bytes.
 
-A class that got a field has another schema, with another id in a registry; records of before keep the older one.
+A class with a new field has another schema, with another id in a registry; older records keep the older id.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from ..settings.source import SourceSettings
 
 
 class ValueReader:
-    """Reads values of converters with schemas.
+    """A reader of values of converters with schemas.
 
-    :param topic: of the records.
+    :param topic: topic of the records.
     """
 
     def __init__(self, settings: SourceSettings, topic: str) -> None:
@@ -30,13 +30,13 @@ class ValueReader:
         self._deserializer = deserializer("value", rules) if name in (AVRO, JSON_SCHEMA, JSON) else None
 
     def read(self, values: Sequence[bytes | None]) -> list[Any]:
-        """Name of the schema and value of each record; None for what cannot be read."""
+        """Return the schema's name and the value of each of N records; None for an unreadable value."""
         results: list[Any] = [None] * len(values)
         if self._deserializer is None:
             return results
         rows = [row for row, value in enumerate(values) if value is not None]
-        read = self._deserializer.deserialize(pa.array([values[row] for row in rows], pa.binary()), self._topic)
-        for part in read.parts:
+        deserialized = self._deserializer.deserialize(pa.array([values[row] for row in rows], pa.binary()), self._topic)
+        for part in deserialized.parts:
             schema = part.column.schema
             values_of_part = part.column.data.to_pylist() if schema is None else python_values(part.column.data, schema)
             for row, value in zip(part.rows.tolist(), values_of_part, strict=True):
@@ -44,26 +44,29 @@ class ValueReader:
         return results
 
 
-def of_older_class(expected: Any, record: Any) -> Any:
-    """Return the expected value without null fields added to its class later."""
-    return _restricted(expected, record, nulls_only=True)
+def drop_newer_fields(expected: Any, record: Any) -> Any:
+    """Return the expected value without null fields that the record does not have.
 
-
-def of_first_value(expected: Any, record: Any) -> Any:
-    """The expected value without fields of objects that were not found.
-
-    Those that the first value of its type did not have.
+    A class may have got them after the record was written.
     """
-    return _restricted(expected, record, nulls_only=False)
+    return _restrict(expected, record, nulls_only=True)
 
 
-def _restricted(expected: Any, record: Any, *, nulls_only: bool) -> Any:
+def drop_missing_fields(expected: Any, record: Any) -> Any:
+    """Return the expected value without fields of objects that the record does not have.
+
+    The first value of their type did not have them, and the schema stayed.
+    """
+    return _restrict(expected, record, nulls_only=False)
+
+
+def _restrict(expected: Any, record: Any, *, nulls_only: bool) -> Any:
     if isinstance(expected, dict) and isinstance(record, dict):
         kept = {name: item for name, item in expected.items() if name in record or (nulls_only and item is not None)}
-        return {name: _restricted(item, record.get(name), nulls_only=nulls_only) for name, item in kept.items()}
+        return {name: _restrict(item, record.get(name), nulls_only=nulls_only) for name, item in kept.items()}
     if isinstance(expected, (list, tuple)) and isinstance(record, (list, tuple)) and len(expected) == len(record):
         return type(expected)(
-            _restricted(item, item_of_record, nulls_only=nulls_only)
+            _restrict(item, item_of_record, nulls_only=nulls_only)
             for item, item_of_record in zip(expected, record, strict=True)
         )
     return expected

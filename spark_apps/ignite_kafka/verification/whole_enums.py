@@ -1,9 +1,9 @@
-"""Whole keys and values in the form returned by nodes, where it differs from the written one.
+"""Whole keys and values whose form a node changes.
 
-A node makes Java's objects of a whole value that is no binary object, and writes them again: a constant of an enum,
-code 28 as Java and a sink write it, becomes a BinaryEnumObject of code 38, and an array of enums or objects an
-Object[]. So do the elements of arrays, collections and maps. The value is equal, and a key finds its entry by either
-form.
+A node makes Java objects of a whole value that is no binary object, and writes them again. A constant of an enum has
+code 28 as Java and a sink write it, and code 38 (BinaryEnumObject) as a node returns it; an array of enums or objects
+becomes an Object[]. The same holds for elements of arrays, collections and maps. The values are equal, and a key finds
+its entry in either form.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from ..ignite.binary.value_end import NESTING, end_of, end_of_head
 from ..ignite.types import type_codes as codes
 
-_GIVEN_BACK, _WRITTEN = (pa.scalar(bytes([code]), pa.binary()) for code in (codes.BINARY_ENUM, codes.ENUM))
+_RETURNED, _WRITTEN = (pa.scalar(bytes([code]), pa.binary()) for code in (codes.BINARY_ENUM, codes.ENUM))
 _NOTHING = pa.scalar(b"", pa.binary())
 _MOST_BYTES = (1 << 31) - 1
 _CONTAINERS = pa.array(
@@ -26,21 +26,21 @@ _CHANGED = (codes.BINARY_ENUM, *codes.TYPED_ARRAYS)
 _OBJECTS = struct.pack("<Bi", codes.OBJECT_ARRAY, -1)
 
 
-def with_one_code(data: pa.BinaryArray) -> pa.BinaryArray:
-    """Return N keys or values in Ignite's binary format, in the form nodes return; nulls stay."""
-    given_back = pc.starts_with(data, _GIVEN_BACK.as_py())
-    if pc.any(given_back).as_py():
+def unify_codes(data: pa.BinaryArray) -> pa.BinaryArray:
+    """Return N keys or values, in Ignite's binary format, in one of the two forms; nulls stay."""
+    is_returned = pc.starts_with(data, _RETURNED.as_py())
+    if pc.any(is_returned).as_py():
         written = pc.binary_join_element_wise(_WRITTEN, pc.binary_slice(data, 1, _MOST_BYTES), _NOTHING)
-        data = pc.if_else(given_back, written, data)
+        data = pc.if_else(is_returned, written, data)
     containers = pc.is_in(pc.binary_slice(data, 0, 1), _CONTAINERS)
     if not pc.any(containers).as_py():
         return data
     return pc.replace_with_mask(
-        data, containers, pa.array(map(_of_container, data.filter(containers).to_pylist()), pa.binary())
+        data, containers, pa.array(map(_unify_container, data.filter(containers).to_pylist()), pa.binary())
     )
 
 
-def _of_container(value: bytes) -> bytes:
+def _unify_container(value: bytes) -> bytes:
     if not any(code in value for code in _CHANGED):
         return value
     data = memoryview(value)

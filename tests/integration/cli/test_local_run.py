@@ -12,7 +12,8 @@ import pytest
 from tests.support.waiting import DEADLINE_S
 
 _SHOW = (
-    "import sys; from ignite_kafka.cli.local_run import _session; print('master', _session('c', sys.argv[1] or None).sparkContext.master)"
+    "import sys; from ignite_kafka.cli.local_run import _create_session as create; "
+    "print('master', create('c', sys.argv[1] or None).sparkContext.master)"
 )
 
 

@@ -25,9 +25,9 @@ from ignite_kafka.sink.run import run_sink
 from ignite_kafka.source.planning import make_plan
 from ignite_kafka.source.snapshot.run import run_snapshot
 from ignite_kafka.state import status
-from ignite_kafka.verification.entry_comparison import verify
 from tests.support import PARTITIONS
 from tests.support.oracle import read_committed
+from tools.compare_topics import verify
 from tools.servers import IgniteCluster, KafkaBroker
 
 ROWS = 300

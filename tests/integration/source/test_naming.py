@@ -30,8 +30,8 @@ from ignite_kafka.sink.run import run_sink
 from ignite_kafka.source.planning import make_plan
 from ignite_kafka.state import status
 from ignite_kafka.state.status import RunStatus
-from ignite_kafka.verification.entry_comparison import verify
 from tests.support.waiting import DEADLINE_S, wait_until
+from tools.compare_topics import verify
 from tools.servers import IgniteCluster, KafkaBroker
 
 

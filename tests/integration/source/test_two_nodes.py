@@ -27,10 +27,10 @@ from ignite_kafka.settings.secrets import Secrets
 from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.source.planning import make_plan
 from ignite_kafka.source.snapshot.run import run_snapshot
-from ignite_kafka.verification.entry_comparison import verify
 from tests.integration.ignite.nodes import OneNodeCluster
 from tests.support.converters import converter
 from tests.support.servers import small_caches
+from tools.compare_topics import verify
 from tools.servers import IgniteCluster, Jars, KafkaBroker
 
 CACHES, KEYS = ("small-orders-0", "small-orders-1"), 100

@@ -30,7 +30,7 @@ def test_blocks_of_a_bucket_meet(spark: SparkSession) -> None:
     try:
         expected = [(80, sum(range(bucket, 400, BUCKETS))) for bucket in range(BUCKETS)]
         assert exchange.collect(lambda one: one[0]) == [80] * BUCKETS
-        assert exchange.of([3, 1]) == [expected[3], expected[1]]
+        assert exchange.fetch([3, 1]) == [expected[3], expected[1]]
     finally:
         exchange.close()
     assert all(0 <= done <= count == 4 + BUCKETS for done, count in seen)

@@ -16,7 +16,7 @@ from ignite_kafka.settings.secrets import Secrets
 from ignite_kafka.state.configs import read_connector
 from ignite_kafka.state.types import write_uses
 from ignite_kafka.verification import repair
-from ignite_kafka.verification.connector import _source_plan
+from ignite_kafka.verification.connector import _make_source_plan
 from ignite_kafka.verification.repair import send_again
 from ignite_kafka.verification.repair_claim import Idle
 from tests.integration.verification.test_connector import last_records
@@ -33,9 +33,9 @@ def repaired_beside(world: World, monkeypatch: pytest.MonkeyPatch, late: Callabl
         write_uses(*given)
 
     monkeypatch.setattr(repair, "write_uses", suspended)
-    with ignite_cluster(world.settings, Secrets()) as cluster, Idle.check(world.clients, world.settings, force=False).claimed(3) as claim:
+    with ignite_cluster(world.settings, Secrets()) as cluster, Idle.check(world.clients, world.settings, force=False).claim(3) as claim:
         early()
-        plan, _ = _source_plan(world.settings, world.clients, cluster)
+        plan, _ = _make_source_plan(world.settings, world.clients, cluster)
         (cache,) = (one for one in plan.caches if one.name == f"{world.stem}-names")
         send_again(plan, claim, world.clients, cluster, cache, [STALE])
 
@@ -66,7 +66,7 @@ def test_a_repair_that_is_alone_sends_and_leaves_nothing_behind(fresh: World, mo
 
 def test_a_repair_that_died_is_fenced_by_the_next_run(fresh: World) -> None:
     fresh.run()
-    with pytest.raises(KeyboardInterrupt), Idle.check(fresh.clients, fresh.settings, force=False).claimed(3) as claim:
+    with pytest.raises(KeyboardInterrupt), Idle.check(fresh.clients, fresh.settings, force=False).claim(3) as claim:
         raise KeyboardInterrupt
     claim.check(fresh.clients)  # it still has the claim, because nobody has taken it
     fresh.run()

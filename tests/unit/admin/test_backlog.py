@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ignite_kafka.admin.backlog import UnitBacklog, _units, _units_to_resend
+from ignite_kafka.admin.backlog import UnitBacklog, _list_units, _select_units
 from ignite_kafka.errors import SettingsError
 from ignite_kafka.ignite import protocol
 from ignite_kafka.ignite.backlog_units import UNIT, UnitStates
@@ -16,10 +16,10 @@ KNOWN: dict[str, Any] = {"caches": ["trades", "gone"], "incarnation.trades": 7, 
 
 
 def test_units_of_a_resend() -> None:
-    units = _units_to_resend("c", KNOWN, "trades", None)
+    units = _select_units("c", KNOWN, "trades", None)
     assert units.dtype == UNIT
     assert units.tolist() == [(protocol.cache_id("trades"), partition, 7) for partition in range(4)]
-    assert _units_to_resend("c", KNOWN, "trades", 3).tolist() == [(protocol.cache_id("trades"), 3, 7)]
+    assert _select_units("c", KNOWN, "trades", 3).tolist() == [(protocol.cache_id("trades"), 3, 7)]
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def test_units_of_a_resend() -> None:
 )
 def test_what_cannot_be_sent_again(cache: str, partition: int | None, told: str) -> None:
     with pytest.raises(SettingsError) as refused:
-        _units_to_resend("c", KNOWN, cache, partition)
+        _select_units("c", KNOWN, cache, partition)
     assert refused.value.remedy == told
     assert f"cache {cache}" in str(refused.value)
 
@@ -43,7 +43,7 @@ def test_units_are_named_and_sorted() -> None:
     number = np.array([10, -1, 3])
     marks = np.array([16, 8, 3], np.int32)
     states = UnitStates(np.array(rows, UNIT), number, number + 5, number * 2, number * 100, number, marks)
-    assert _units(states, {protocol.cache_id("trades"): "trades"}) == (
+    assert _list_units(states, {protocol.cache_id("trades"): "trades"}) == (
         UnitBacklog("cache id 5", 0, 3, -2, -100, -1, 4, ("gone",)),
         UnitBacklog("trades", 1, 7, 6, 300, 3, 8, ("given up", "missed")),
         UnitBacklog("trades", 2, 7, 20, 1_000, 10, 15, ("asked",)),

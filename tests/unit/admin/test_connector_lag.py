@@ -40,7 +40,7 @@ def records(monkeypatch: pytest.MonkeyPatch) -> Any:
             "read_run": lambda *_: run,
             "read_progress": lambda *_: dict(enumerate(tasks)),
             "partition_lags": lambda topics, connector, names: behind,
-            "topics_read": lambda *_: ["t"],
+            "list_topics": lambda *_: ["t"],
         }.items():
             monkeypatch.setattr(connector_lag, name, value)
         monkeypatch.setattr("ignite_kafka.admin.backlog.status_of", lambda cluster, connector: view)
@@ -61,7 +61,7 @@ def test_a_connector_that_was_never_started_or_wrote_no_status(records: Any) -> 
     assert lag(no_cluster) == ConnectorLag("c", NEVER_STARTED)
     records(SNAPSHOT, None)
     assert lag(no_cluster) == ConnectorLag("c", UNKNOWN)
-    assert not lag(no_cluster).known
+    assert not lag(no_cluster).is_known
 
 
 def test_a_sink_has_its_partitions_that_are_behind(records: Any) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ignite_kafka.admin import recorded_settings as recorded
-from ignite_kafka.admin.recorded_settings import connected_by, settings_of_newest_run
+from ignite_kafka.admin.recorded_settings import settings_of_newest_run, with_connections
 from ignite_kafka.errors import SettingsError
 from ignite_kafka.settings.connector import ConnectorSettings
 from ignite_kafka.settings.secrets import Secrets
@@ -30,7 +30,7 @@ SINK = SinkSettings(name="nightly", topics=("t",), cache_prefix="copy-", **ELSEW
 
 @pytest.mark.parametrize("settings", [SOURCE, SINK])
 def test_what_is_copied_is_the_record_s_and_where_from_is_given(settings: ConnectorSettings) -> None:
-    found = connected_by(GIVEN, ConnectorRecord(settings=settings.to_dict()))
+    found = with_connections(GIVEN, ConnectorRecord(settings=settings.to_dict()))
     assert type(found) is type(settings)
     connections = {name for name in settings.definitions() if SETTINGS[name] == ADDRESS}
     assert ELSEWHERE.keys() <= connections
@@ -40,18 +40,18 @@ def test_what_is_copied_is_the_record_s_and_where_from_is_given(settings: Connec
 
 
 def test_settings_of_a_newer_version_are_left_out() -> None:
-    assert connected_by(GIVEN, ConnectorRecord(settings={**SOURCE.to_dict(), "of_a_newer_version": 1})).name == "nightly"
+    assert with_connections(GIVEN, ConnectorRecord(settings={**SOURCE.to_dict(), "of_a_newer_version": 1})).name == "nightly"
 
 
 def test_the_error_of_a_recorded_value_says_where_it_is() -> None:
     with pytest.raises(SettingsError, match=r"slots is wrong: .*set in the connector's record"):
-        connected_by(GIVEN, ConnectorRecord(settings={**SOURCE.to_dict(), "slots": 0}))
+        with_connections(GIVEN, ConnectorRecord(settings={**SOURCE.to_dict(), "slots": 0}))
 
 
 def test_a_name_that_was_never_started_is_an_error_with_the_nearest_one(monkeypatch: pytest.MonkeyPatch) -> None:
     states = {"nightly": ConnectorState(ConnectorRecord(settings=SOURCE.to_dict()))}
     monkeypatch.setattr(recorded, "read_connector", lambda _clients, _topics, _prefix, name: states.get(name, ConnectorState()))
-    monkeypatch.setattr(recorded, "known_connectors", lambda *_: list(states))
+    monkeypatch.setattr(recorded, "list_connectors", lambda *_: list(states))
     plain: dict[str, Any] = {
         "internal_topic_prefix": "copies",
         "ignite_addresses": ("127.0.0.1:10800",),

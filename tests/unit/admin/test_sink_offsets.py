@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from confluent_kafka.admin import OffsetSpec
 
-from ignite_kafka.admin.sink_offsets import Moved, parse_position
+from ignite_kafka.admin.sink_offsets import MovedOffsets, parse_position
 from ignite_kafka.cli.render import moved_offsets
 from ignite_kafka.errors import SettingsError
 
@@ -43,7 +43,7 @@ def test_anything_else_is_refused(text: str) -> None:
 
 
 def test_what_was_set() -> None:
-    moved = Moved({("b", 1): (5, 0), ("a", 0): (-1, 3)})
+    moved = MovedOffsets({("b", 1): (5, 0), ("a", 0): (-1, 3)})
     assert moved_offsets(moved) == "topic a, partition 0: next offset was none, is 3\ntopic b, partition 1: next offset was 5, is 0"
     assert moved.to_dict() == {
         "offsets": [
@@ -51,7 +51,7 @@ def test_what_was_set() -> None:
             {"partition": {"kafka_topic": "b", "kafka_partition": 1}, "before": 5, "after": 0},
         ]
     }
-    assert moved_offsets(Moved({})) == "there is no topic to read"
-    assert moved_offsets(Moved({("t", number): (0, 1) for number in range(52)})).endswith(
+    assert moved_offsets(MovedOffsets({})) == "there is no topic to read"
+    assert moved_offsets(MovedOffsets({("t", number): (0, 1) for number in range(52)})).endswith(
         "partition 49: next offset was 0, is 1\n... and 2 partitions more"
     )

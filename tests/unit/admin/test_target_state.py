@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ignite_kafka.admin.target_state import NewestRun, TargetStateChange, unknown_connector
+from ignite_kafka.admin.target_state import NewestRun, TargetStateChange, unknown_connector_error
 from ignite_kafka.cli import render
 from ignite_kafka.errors import CacheDestroyed
 from ignite_kafka.settings.source import SourceSettings
@@ -75,7 +75,7 @@ def test_what_was_asked_and_found(target: str, before: str, after: str | None, d
 
 
 def test_an_unknown_name_lists_the_known_ones() -> None:
-    text = str(unknown_connector(SourceSettings(name="nihgtly"), ["hourly", "nightly"]))
+    text = str(unknown_connector_error(SourceSettings(name="nihgtly"), ["hourly", "nightly"]))
     assert "connector nihgtly" in text
     assert "Did you mean nightly? Known are hourly, nightly;" in text
-    assert "None is known there" in str(unknown_connector(SourceSettings(name="a"), []))
+    assert "None is known there" in str(unknown_connector_error(SourceSettings(name="a"), []))

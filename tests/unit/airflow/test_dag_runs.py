@@ -22,7 +22,7 @@ from fastapi.testclient import TestClient
 
 from airflow_provider_ignite_kafka.operators.spark_copy import SparkCopyOperator
 from ignite_kafka.admin import backlog
-from ignite_kafka.admin.backlog import Cleaned
+from ignite_kafka.admin.backlog import CleanupResult
 from ignite_kafka.errors import BacklogUnavailable, IgniteKafkaError, SettingsError
 from ignite_kafka.settings.connector import ConnectorSettings
 from ignite_kafka.settings.source import SourceSettings
@@ -57,9 +57,9 @@ def cleanups(monkeypatch: pytest.MonkeyPatch) -> Cleanups:
     """Connector and force of each cleanup."""
     calls: Cleanups = []
 
-    def cleanup(settings: SourceSettings, _secrets: object, *, force: bool) -> Cleaned:
+    def cleanup(settings: SourceSettings, _secrets: object, *, force: bool) -> CleanupResult:
         calls.append((settings.name, force))
-        return Cleaned(settings.name, None, None)
+        return CleanupResult(settings.name, None, None)
 
     monkeypatch.setattr(backlog, "cleanup", cleanup)
     return calls
@@ -111,7 +111,7 @@ def test_stream_that_fails_is_torn_down_and_reported(
 def test_teardown_that_fails_does_not_fail_the_run_of_a_stream_that_ended_well(
     dags: Path, bench: Bench, copied: list[ConnectorSettings], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def cleanup(*_: Any, **__: Any) -> Cleaned:
+    def cleanup(*_: Any, **__: Any) -> CleanupResult:
         raise BacklogUnavailable("no node answers")
 
     monkeypatch.setattr(backlog, "cleanup", cleanup)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ignite_kafka.admin.backlog import BacklogView, CacheCapture, Cleaned, Resend, UnitBacklog
+from ignite_kafka.admin.backlog import BacklogView, CacheCapture, CleanupResult, Resend, UnitBacklog
 from ignite_kafka.cli import render
 
 
@@ -16,8 +16,8 @@ def test_a_backlog_as_text() -> None:
 
 
 def test_what_was_done_as_text() -> None:
-    assert render.cleaned(Cleaned("c", "s-c", "b-c")) == "connector c: removed service s-c and cache b-c"
-    assert render.cleaned(Cleaned("c", "s-c", None)) == "connector c: removed service s-c"
-    assert render.cleaned(Cleaned("c", None, None)) == "connector c: there was no backlog"
+    assert render.cleaned(CleanupResult("c", "s-c", "b-c")) == "connector c: removed service s-c and cache b-c"
+    assert render.cleaned(CleanupResult("c", "s-c", None)) == "connector c: removed service s-c"
+    assert render.cleaned(CleanupResult("c", None, None)) == "connector c: there was no backlog"
     assert render.resend(Resend("c", "trades", (3,))).startswith("cache trades: partition 3 will be sent again by connector c")
     assert render.resend(Resend("c", "trades", tuple(range(4)))).startswith("cache trades: 4 partitions will be sent again")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ignite_kafka.cli.replicate import Part, run_together, settings_of_both
+from ignite_kafka.cli.replicate import Part, load_settings_of_both, run_together
 from ignite_kafka.errors import SettingsError
 
 SOURCE = "name=a\ncache_whitelist=x\nrun_mode={mode}\ninternal_topic_prefix=in-a\n"
@@ -32,9 +32,9 @@ def files(tmp_path: Path, source: str = "once", sink: str = "once", more: str = 
 
 
 def test_the_sink_reads_the_types_topic_of_the_source(tmp_path: Path) -> None:
-    assert settings_of_both(*files(tmp_path))[1].types_topic == "in-a-types"
-    assert settings_of_both(*files(tmp_path, more="types_topic=own\n"))[1].types_topic == "own"
-    assert settings_of_both(*files(tmp_path, more="internal_topic_prefix=in-a\n"))[1].carried_types_topic == "in-a-types"
+    assert load_settings_of_both(*files(tmp_path))[1].types_topic == "in-a-types"
+    assert load_settings_of_both(*files(tmp_path, more="types_topic=own\n"))[1].types_topic == "own"
+    assert load_settings_of_both(*files(tmp_path, more="internal_topic_prefix=in-a\n"))[1].carried_types_topic == "in-a-types"
 
 
 @pytest.mark.parametrize(
@@ -47,13 +47,13 @@ def test_the_sink_reads_the_types_topic_of_the_source(tmp_path: Path) -> None:
 )
 def test_settings_that_do_not_fit_are_refused(tmp_path: Path, sink: str, more: str, what: str) -> None:
     with pytest.raises(SettingsError, match=what):
-        settings_of_both(*files(tmp_path, sink=sink, more=more))
+        load_settings_of_both(*files(tmp_path, sink=sink, more=more))
 
 
 def test_each_file_is_of_its_direction(tmp_path: Path) -> None:
     source, sink = files(tmp_path)
     with pytest.raises(SettingsError, match="the other direction"):
-        settings_of_both(sink, source)
+        load_settings_of_both(sink, source)
 
 
 BOTH = """bootstrap_servers=broker:9092
@@ -77,7 +77,7 @@ AS_JSON = {
 @pytest.mark.parametrize(("name", "text"), [("both.properties", BOTH), ("both.json", json.dumps(AS_JSON))])
 def test_one_file_has_the_settings_of_both(tmp_path: Path, name: str, text: str) -> None:
     (tmp_path / name).write_text(text)
-    source, sink = settings_of_both(tmp_path / name)
+    source, sink = load_settings_of_both(tmp_path / name)
     assert (source.name, source.ignite_addresses, source.cache_whitelist, source.tasks_max) == ("a", ("a1:10800",), ("x",), 3)
     assert (sink.name, sink.ignite_addresses, sink.topics, sink.tasks_max) == ("b", ("b1:10800",), ("ignite-x",), 1)
     for one in (source, sink):
@@ -95,7 +95,7 @@ def test_one_file_has_the_settings_of_both(tmp_path: Path, name: str, text: str)
 def test_one_file_that_is_not_of_both_is_refused(tmp_path: Path, old: str, new: str, message: str) -> None:
     (tmp_path / "both.properties").write_text(BOTH.replace(old, new))
     with pytest.raises(SettingsError, match=message):
-        settings_of_both(tmp_path / "both.properties")
+        load_settings_of_both(tmp_path / "both.properties")
 
 
 def part(name: str, program: str) -> Part:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from ignite_kafka.admin import recorded_settings
-from ignite_kafka.admin.recorded_settings import connected_by
+from ignite_kafka.admin.recorded_settings import with_connections
 from ignite_kafka.cli import local_run, main, sink_views
 from ignite_kafka.cli.verify import DIFFERS
 from ignite_kafka.errors import Fenced, IgniteKafkaError, KafkaUnavailable, OutcomeUnknown, SettingsError, TopicError
@@ -101,7 +101,7 @@ def recorded(monkeypatch: pytest.MonkeyPatch) -> list[ConnectorSettings]:
 
     def found(given: ConnectorSettings, _secrets: Secrets) -> ConnectorSettings:
         asked.append(given)
-        return connected_by(given, ConnectorRecord(settings=SinkSettings(name="c", topics=("t",)).to_dict()))
+        return with_connections(given, ConnectorRecord(settings=SinkSettings(name="c", topics=("t",)).to_dict()))
 
     monkeypatch.setattr(recorded_settings, "settings_of_newest_run", found)
     return asked

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from ignite_kafka.datasources.backlog_batches import BacklogBatchPlanner, Batch
 from ignite_kafka.datasources.backlog_offset import Offset
-from ignite_kafka.datasources.backlog_target import BacklogTarget
 from ignite_kafka.datasources.partition_reader import PartitionReader
+from ignite_kafka.datasources.streamed_cache import StreamedCache
 from ignite_kafka.errors import ChangesLost
 from ignite_kafka.ignite.backlog_changes import EXPIRED, REMOVED
 from ignite_kafka.ignite.backlog_units import ASKED, GIVEN_UP, UnitStates
@@ -46,10 +46,10 @@ class Client(BacklogClient):
         return self._simulator.unit_states()
 
 
-class Target(BacklogTarget):
+class Target(StreamedCache):
     """The simulator's cache, which is always captured."""
 
-    def captured(self, cluster: Cluster) -> tuple[BacklogTarget, Captured]:
+    def start_capture(self, cluster: Cluster) -> tuple[StreamedCache, Captured]:
         return self, Captured(1, {self.cache.name: self.cache.incarnation})
 
     def client(self, cluster: Cluster) -> BacklogClient:
@@ -83,7 +83,7 @@ class Query:
         :param amid: after the end of a batch is logged, and before the batch is read.
         """
         start = self.offset
-        end = self.planner.latest(start) if amid else start
+        end = self.planner.plan_next(start) if amid else start
         self._open()
         if end is not start:
             self._read(start, Offset.from_dict(json.loads(json.dumps(end.to_dict()))))
@@ -91,11 +91,11 @@ class Query:
     def batch(self) -> bool:
         """Run one batch, if there is one."""
         start = self.offset
-        end = self.planner.latest(start)
+        end = self.planner.plan_next(start)
         if end is start:
             return False
         self._read(start, end)
-        self.planner.done(end)
+        self.planner.acknowledge(end)
         return True
 
     def _read(self, start: Offset, end: Offset) -> None:
@@ -178,7 +178,7 @@ def test_a_batch_that_was_done_is_not_repeated_after_a_restart(simulator: Simula
     query = Query(simulator)
     simulator.put_through(1)
     start = query.offset
-    end = query.planner.latest(start)
+    end = query.planner.plan_next(start)
     query._read(start, end)
     query._open()  # Spark has logged that the batch is done, and the query ends before it is acknowledged
     query.settle()
@@ -200,7 +200,7 @@ def test_a_load_continues_after_a_restart(simulator: Simulator) -> None:
     for key in range(2 * PARTITIONS):
         simulator.put(key)
     simulator.mark_all(ASKED)
-    query.planner.latest(query.offset)
+    query.planner.plan_next(query.offset)
     simulator.units[1].marks = 0  # a part of the clearing was done before the query ended
     simulator.units[3].marks = 0
     query.restart(amid=True)

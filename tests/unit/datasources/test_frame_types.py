@@ -11,8 +11,8 @@ import pytest
 
 from ignite_kafka.common.python_compat import UTC
 from ignite_kafka.convert.to_ignite import Entries
-from ignite_kafka.datasources.frame_arrays import conformed
-from ignite_kafka.datasources.frame_types import Part, entry_parts, layouts
+from ignite_kafka.datasources.frame_arrays import conform
+from ignite_kafka.datasources.frame_types import Part, list_layouts, make_parts
 from ignite_kafka.errors import EncodeError, IgniteKafkaError, SettingsError, UnsupportedType
 from ignite_kafka.ignite.binary import encoded
 from ignite_kafka.ignite.types.model import CacheInfo, QueryEntity, QueryField
@@ -29,7 +29,7 @@ ALL = {
 
 def parts(schema: dict[str, pa.DataType], cache: CacheInfo, keys: str = "_key", **named: str) -> tuple[Part, Part]:
     types = GrowingTypes()
-    return entry_parts(pa.schema(list(schema.items())), cache, types, keys.split(","), named.get("key_type"), named.get("value_type"))
+    return make_parts(pa.schema(list(schema.items())), cache, types, keys.split(","), named.get("key_type"), named.get("value_type"))
 
 
 def value_field(name: str, kind: pa.DataType, cache: CacheInfo) -> pa.Field:
@@ -97,7 +97,7 @@ def test_columns_alone_give_the_types_of_an_undeclared_cache() -> None:
         {"day": pa.date32(), "n": pa.int32(), "where": inner, "m": pa.map_(pa.string(), pa.int64())}, CacheInfo("c", 1), "day,n"
     )
     assert [type_name_of(field) for field in (key.field, value.field)] == ["c.Key", "c.Value"]
-    assert [layout.type_name for layout in layouts(value.field)] == ["c.Value.where.lines", "c.Value.where", "c.Value"]
+    assert [layout.type_name for layout in list_layouts(value.field)] == ["c.Value.where.lines", "c.Value.where", "c.Value"]
     assert mark_of(value.field.type[0].type[1]) == "collection"
 
 
@@ -110,10 +110,10 @@ def test_known_binary_types_apply_without_a_query_entity() -> None:
     types, cache = GrowingTypes(), CacheInfo("c", 1)
 
     def of(*keys: str, **columns: pa.DataType) -> tuple[Part, Part]:
-        return entry_parts(pa.schema(list(columns.items())), cache, types, keys, None, None)
+        return make_parts(pa.schema(list(columns.items())), cache, types, keys, None, None)
 
     for part in of("a", "b", a=LONG, b=LONG, v=pa.int32(), code=pa.string()):
-        for layout in layouts(part.field):
+        for layout in list_layouts(part.field):
             types.register(layout.metadata)
     key, value = of("a", "b", more=pa.bool_(), V=pa.int16(), b=LONG, a=LONG)
     assert [one.name for one in key.field.type] == ["a", "b"]  # as it was first: in another order it would be another key
@@ -193,12 +193,12 @@ def test_rows_survive_encoding_and_decoding() -> None:
     rows = [dict(zip(kinds, row, strict=True)) for row in (nothing, full, nothing, empty, full)]
     batch = pa.RecordBatch.from_pylist(rows, pa.schema(list(kinds.items()))).slice(1, 3)  # begins elsewhere in its buffers
     types = GrowingTypes()
-    key, value = entry_parts(batch.schema, CacheInfo("c", 1), types, ("_key",), None, None)
-    for layout in layouts(value.field):
+    key, value = make_parts(batch.schema, CacheInfo("c", 1), types, ("_key",), None, None)
+    for layout in list_layouts(value.field):
         types.register(layout.metadata)
     struct = pa.StructArray.from_arrays([batch.column(name) for name in value.columns], value.columns)
-    keys = encoded(conformed(batch.column("_key"), key.field), key.field)
-    entries = Entries(np.arange(3), keys, encoded(conformed(struct, value.field), value.field))
+    keys = encoded(conform(batch.column("_key"), key.field), key.field)
+    entries = Entries(np.arange(3), keys, encoded(conform(struct, value.field), value.field))
     made = decoded(entries, types)
     assert [key for key, _ in made] == [1, 2, 3]
     one, two, three = (value.fields for _, value in made)
@@ -213,19 +213,19 @@ def test_rows_survive_encoding_and_decoding() -> None:
 @pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin"])
 def test_instants_are_the_same_in_every_zone(zone: str) -> None:
     array = pa.array([0, None, 86_400_000_001], pa.timestamp("us", zone))
-    assert conformed(array, pa.field("at", UTC_US)) == array.cast(UTC_US)
+    assert conform(array, pa.field("at", UTC_US)) == array.cast(UTC_US)
 
 
 def test_a_decimal_that_the_declared_scale_leaves_no_digits_for_is_refused() -> None:
     field = pa.field("price", pa.decimal128(38, 12))
-    assert conformed(pa.array([Decimal("1.5")], pa.decimal128(38, 1)), field).to_pylist() == [Decimal("1.5")]
+    assert conform(pa.array([Decimal("1.5")], pa.decimal128(38, 1)), field).to_pylist() == [Decimal("1.5")]
     with pytest.raises(EncodeError, match=r"more than 26 digits before the point.* in field price"):
-        conformed(pa.array([Decimal("45592147986558795081908112040000000")], pa.decimal128(38, 0)), field)
+        conform(pa.array([Decimal("45592147986558795081908112040000000")], pa.decimal128(38, 0)), field)
 
 
 def test_an_instant_with_microseconds_is_refused_for_a_date() -> None:
     field = value_field("made", UTC_US, cache_of(ALL))
-    whole = conformed(pa.array([1_000], UTC_US), field)
+    whole = conform(pa.array([1_000], UTC_US), field)
     assert whole.cast(pa.int64()).to_pylist() == [1]
     with pytest.raises(EncodeError, match=r"would lose data.* in field made"):
-        conformed(pa.array([1_001], UTC_US), field)
+        conform(pa.array([1_001], UTC_US), field)

@@ -13,7 +13,7 @@ from pyspark.sql.datasource import DataSourceReader, EqualTo, Filter
 from pyspark.sql.types import StructType
 
 from ignite_kafka.datasources import ignite, ignite_backlog
-from ignite_kafka.datasources.ignite import IgniteReader, Partitions, ReadOptions, columns
+from ignite_kafka.datasources.ignite import IgniteReader, Partitions, ReadOptions, choose_columns
 from ignite_kafka.errors import SettingsError
 from ignite_kafka.ignite.binary.entry_table import entries_schema, is_own
 from ignite_kafka.ignite.types.model import CacheInfo, QueryEntity
@@ -31,13 +31,13 @@ def reader(schema: pa.Schema = OWN, **options: str) -> IgniteReader:
 
 
 def test_a_cache_without_columns_gets_the_given_ones() -> None:
-    schema = columns(lambda: entries_schema(EMPTY, Types(), []), GIVEN)
+    schema = choose_columns(lambda: entries_schema(EMPTY, Types(), []), GIVEN)
     assert schema == pa.schema([pa.field("_key", pa.int64()), pa.field("_value", pa.string())])
 
 
 def test_the_caches_own_columns_are_used_unless_others_are_given() -> None:
-    assert columns(lambda: OWN, GIVEN) is OWN
-    assert columns(lambda: OWN, StructType().add("_key", "string")).names == ["_key"]
+    assert choose_columns(lambda: OWN, GIVEN) is OWN
+    assert choose_columns(lambda: OWN, StructType().add("_key", "string")).names == ["_key"]
 
 
 def test_a_condition_on_the_key_is_pushed_down() -> None:

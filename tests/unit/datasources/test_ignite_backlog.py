@@ -16,15 +16,15 @@ from ignite_kafka.datasources.backlog_rows import (
     LOADED,
     ChangeRows,
     concat_rows,
-    loaded_rows,
-    rows_of,
+    make_loaded_rows,
+    split_rows,
     to_change_batch,
     with_change_columns,
     without_change_columns,
 )
-from ignite_kafka.datasources.backlog_target import BacklogTarget
 from ignite_kafka.datasources.ignite_backlog import BacklogOptions
-from ignite_kafka.datasources.partition_reader import digest_of, first_changes, up_to
+from ignite_kafka.datasources.partition_reader import compute_digest, cut_above, take_first
+from ignite_kafka.datasources.streamed_cache import StreamedCache
 from ignite_kafka.errors import ChangesLost, SettingsError, UnsupportedType
 from ignite_kafka.ignite.backlog_changes import CREATED, EXPIRED, REMOVED, UPDATED, Changes
 from ignite_kafka.ignite.backlog_units import ASKED, GIVEN_UP, MISSED
@@ -119,7 +119,7 @@ def test_an_offset_of_another_source_is_refused(data: dict[str, object]) -> None
     ],
 )
 def test_first_changes_of_an_answer(size: int, counts: list[int], more: list[bool]) -> None:
-    first = first_changes(changes(ROWS), size)
+    first = take_first(changes(ROWS), size)
     rows = sum(counts)
     assert first.count.tolist() == counts
     assert first.more.tolist() == more
@@ -129,7 +129,7 @@ def test_first_changes_of_an_answer(size: int, counts: list[int], more: list[boo
 
 
 def test_changes_above_an_end_stay_in_the_backlog() -> None:
-    batch = up_to(batch_of(changes(ROWS)), np.array([4, 0, 3, 7]))
+    batch = cut_above(batch_of(changes(ROWS)), np.array([4, 0, 3, 7]))
     assert batch.changes.number[batch.classified.new].tolist() == [4, 1, 3]
     assert batch.changes.number[batch.done].tolist() == [4, 1, 3]
     assert batch.changes.number[batch.classified.lookup].tolist() == [-1]
@@ -138,9 +138,9 @@ def test_changes_above_an_end_stay_in_the_backlog() -> None:
 def test_a_digest_depends_on_numbers_and_contents() -> None:
     read = changes(ROWS)
     rows = np.array([0, 1])
-    assert digest_of(read, rows) != digest_of(read, rows[:1])
-    assert digest_of(read, rows) != digest_of(replace(read, hash=read.hash + 1), rows)
-    assert digest_of(read, rows) == digest_of(changes(ROWS[:2]), rows)
+    assert compute_digest(read, rows) != compute_digest(read, rows[:1])
+    assert compute_digest(read, rows) != compute_digest(replace(read, hash=read.hash + 1), rows)
+    assert compute_digest(read, rows) == compute_digest(changes(ROWS[:2]), rows)
 
 
 def table(rows: ChangeRows) -> list[dict[str, object]]:
@@ -149,7 +149,7 @@ def table(rows: ChangeRows) -> list[dict[str, object]]:
 
 
 def test_rows_keep_their_order_whatever_their_types() -> None:
-    (piece,) = rows_of(batch_of(changes(ROWS)), 5_000, 8)
+    (piece,) = split_rows(batch_of(changes(ROWS)), 5_000, 8)
     rows = table(piece)
     assert [(row["_change"], row["_number"], row["_partition"], row["_key"], row["_value"]) for row in rows] == [
         ("created", 4, 0, 1, "a"),
@@ -164,23 +164,23 @@ def test_rows_keep_their_order_whatever_their_types() -> None:
 def test_looked_up_states_follow_changes_and_have_no_number() -> None:
     batch = batch_of(changes(ROWS))
     batch.states = {(2, key_of(3)): None, (0, key_of(1)): value_of("z"), (3, key_of(6)): None}
-    (piece,) = rows_of(batch, 5_000, 8)
+    (piece,) = split_rows(batch, 5_000, 8)
     rows = [(row["_change"], row["_number"], row["_partition"], row["_key"], row["_value"]) for row in table(piece)]
     assert rows[5:] == [("expired", None, 2, 3, None), ("updated", None, 0, 1, "z"), ("removed", None, 3, 6, None)]
 
 
 def test_large_batches_are_cut_between_units() -> None:
     rows: list[Row] = [(unit, number, UPDATED, number, "x" * 1_000) for unit in range(4) for number in range(300)]
-    pieces = rows_of(batch_of(changes(rows)), 0, 8)
+    pieces = split_rows(batch_of(changes(rows)), 0, 8)
     assert len(pieces) == 4
     assert [set(piece.partition.tolist()) for piece in pieces] == [{0}, {1}, {2}, {3}]
     assert sum(map(len, pieces)) == len(rows)
-    assert len(rows_of(batch_of(changes(rows)), 0, 1)) == 1
+    assert len(split_rows(batch_of(changes(rows)), 0, 1)) == 1
 
 
 def test_pieces_are_decoded_together() -> None:
     page = Page(1, 2, memoryview(key_of(1) + value_of("a") + key_of(2) + value_of("b")), True)
-    pieces = [loaded_rows([page], 2_000), loaded_rows([], 2_000), loaded_rows([replace(page, partition=3)] * 2, 2_000)]
+    pieces = [make_loaded_rows([page], 2_000), make_loaded_rows([], 2_000), make_loaded_rows([replace(page, partition=3)] * 2, 2_000)]
     (whole,) = concat_rows(pieces, 100)
     assert whole.partition.tolist() == [1, 1, 3, 3, 3, 3]
     assert set(whole.kind.tolist()) == {LOADED}
@@ -195,8 +195,8 @@ def test_change_columns_are_reserved_names() -> None:
         with_change_columns(pa.schema([pa.field("_Number", pa.int64())]), "trades")
 
 
-def target(*, reload: bool) -> BacklogTarget:
-    return BacklogTarget(CachePlan("trades", 5, "", 4, 0, "9", load=False), SourceSettings(name="mine"), reload, 8)
+def target(*, reload: bool) -> StreamedCache:
+    return StreamedCache(CachePlan("trades", 5, "", 4, 0, "9", load=False), SourceSettings(name="mine"), reload, 8)
 
 
 def test_lost_changes_are_named() -> None:

@@ -14,8 +14,8 @@ import pytest
 from ignite_kafka.common.python_compat import UTC
 from ignite_kafka.datasources.frame_schemas import schema_of
 from ignite_kafka.datasources.kafka_tx import WriteOptions
-from ignite_kafka.datasources.kafka_tx_read import KafkaTxReader, ReadOptions, default_schema
-from ignite_kafka.datasources.typed_columns import ColumnReader, ColumnWriter, SideConverterOptions, converter_options
+from ignite_kafka.datasources.kafka_tx_read import KafkaTxReader, ReadOptions, make_default_schema
+from ignite_kafka.datasources.typed_columns import ColumnReader, ColumnWriter, SideConverterOptions, parse_converter_options
 from ignite_kafka.errors import DecodeError, SettingsError, UnsupportedType
 from ignite_kafka.settings.converters import parse_properties
 
@@ -146,15 +146,15 @@ READ = {"bootstrap.servers": "a:1", "topic": "t", "allow_insecure_connections": 
 )
 def test_wrong_options_name_themselves(options: dict[str, str], message: str) -> None:
     with pytest.raises(SettingsError, match=message):
-        default_schema(ReadOptions.of(READ | options))
+        make_default_schema(ReadOptions.of(READ | options))
 
 
 def test_converters_of_one_type_need_no_schema() -> None:
-    found = default_schema(
+    found = make_default_schema(
         ReadOptions.of(READ | {"key.converter": "org.apache.kafka.connect.converters.LongConverter", "value.converter": "string"})
     )
     assert (found.field("key").type, found.field("value").type) == (pa.int64(), pa.string())
-    assert default_schema(ReadOptions.of(READ)).field("value").type == pa.binary()
+    assert make_default_schema(ReadOptions.of(READ)).field("value").type == pa.binary()
     with pytest.raises(SettingsError, match="no column price"):
         KafkaTxReader(ReadOptions.of(READ), pa.schema([pa.field("price", pa.string())]))
     with pytest.raises(SettingsError, match="column value is binary, not string"):
@@ -164,7 +164,7 @@ def test_converters_of_one_type_need_no_schema() -> None:
 def test_a_write_reads_its_converters() -> None:
     options = WriteOptions.of(READ | {"name": "w", "value.converter": "json", "value.converter.decimal.format": "NUMERIC"})
     assert options.converters["value"].properties["decimal.format"] == "NUMERIC"
-    assert converter_options({"key.converter": None, "value.converter": None}, {}, reading=False) == {}
+    assert parse_converter_options({"key.converter": None, "value.converter": None}, {}, reading=False) == {}
 
 
 def test_both_forms_of_json_in_one_topic() -> None:

@@ -67,9 +67,9 @@ def test_a_continued_write_knows_its_topic_id() -> None:
     write_ids.begin(recorded.control, STATE, "d", named=True, topic_id="7f")
     begun = recorded.calls[0][0]
     assert begun == SnapshotRecord("d", {"topic_id": "7f"})
-    assert write_ids.topic_id(ConnectorState(snapshot=begun), "d") == "7f"
-    assert write_ids.topic_id(ConnectorState(snapshot=begun), "e") == ""
-    assert write_ids.topic_id(STATE, "c") == ""
+    assert write_ids.find_topic_id(ConnectorState(snapshot=begun), "d") == "7f"
+    assert write_ids.find_topic_id(ConnectorState(snapshot=begun), "e") == ""
+    assert write_ids.find_topic_id(STATE, "c") == ""
 
 
 def test_the_end_is_recorded_by_the_newest_write_alone() -> None:

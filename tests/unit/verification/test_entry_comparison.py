@@ -20,11 +20,12 @@ from ignite_kafka.java.hash_code import java_hash
 from ignite_kafka.plan.source_plan import CachePlan, TransferPlan
 from ignite_kafka.registry import registries
 from ignite_kafka.settings.source import SourceSettings
-from ignite_kafka.verification.entry_comparison import Verified, compare
+from ignite_kafka.verification.entry_comparison import Verified
 from ignite_kafka.verification.entry_reader import EntryReader
 from tests.support.bad_entries import OF_UNKNOWN_TYPE, long
 from tests.support.ignite_bytes import CACHE, Types, binary, decimal, enum, number, page, string
 from tests.support.registry import memory_registry
+from tools.compare_topics import compare
 
 DECIMALS = [
     Decimal(text) for text in ("1E+5", "-1E+5", "1.50", "1.5", "5", "-0.25", "0.00", "12345678901234567890.123456789", "0E+3", "2.00")

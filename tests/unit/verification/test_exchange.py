@@ -48,7 +48,7 @@ def exchange(text: str = "", write: Callable[[], None] = lambda: None) -> Exchan
     return Exchange(cast(Any, SimpleNamespace(sparkContext=context)), [1], lambda _: iter(()), lambda _: None, 1)
 
 
-@pytest.mark.parametrize("ask", [lambda made: made.collect(lambda one: one), lambda made: made.of([0])])
+@pytest.mark.parametrize("ask", [lambda made: made.collect(lambda one: one), lambda made: made.fetch([0])])
 def test_a_full_disk_and_a_crashed_worker_are_named(ask: Callable[[Any], Any]) -> None:
     with pytest.raises(LocalDiskFull, match="the file system of /spark has no space left") as full:
         ask(exchange(JAVA.format("No space left on device")))

@@ -12,7 +12,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ignite_kafka.errors import IgniteKafkaError
-from ignite_kafka.verification.fingerprints import Rows, check_probe, fingerprints, join, last_of_keys, order_of, probe, sampled, within
+from ignite_kafka.verification.fingerprints import (
+    Rows,
+    check_probe,
+    find_keys,
+    find_last_of_keys,
+    fingerprint,
+    join,
+    probe,
+    record_order,
+    select_sample,
+)
 
 KEYS = st.sampled_from([b"", b"1", b"2", b"a longer key than twelve bytes"])
 VALUES = st.sampled_from([b"", b"x", b"y"])
@@ -21,7 +31,7 @@ Record = tuple[bytes, bytes | None]
 
 def rows(pairs: Sequence[Record]) -> Rows:
     keys, values = (pa.array([pair[side] for pair in pairs], pa.binary()) for side in (0, 1))
-    return fingerprints(keys, values, np.arange(len(pairs), dtype=np.int64))
+    return fingerprint(keys, values, np.arange(len(pairs), dtype=np.int64))
 
 
 def hashes_of(keys: Sequence[bytes]) -> set[tuple[int, int]]:
@@ -52,28 +62,28 @@ def test_the_join_finds_what_dictionaries_find(topic: list[Record], cache: list[
 @given(st.lists(st.tuples(KEYS, st.none() | VALUES, st.integers(0, 2))), st.booleans())
 def test_the_records_that_may_count_are_one_of_each_key_and_place(topic: list[tuple[bytes, bytes | None, int]], first: bool) -> None:
     made = rows([(key, value) for key, value, _ in topic])
-    made["order"] = [order_of(place, np.array([at]))[0] for at, (_, _, place) in enumerate(topic)]
+    made["order"] = [record_order(place, np.array([at]))[0] for at, (_, _, place) in enumerate(topic)]
     counting = [(key, place, at) for at, (key, value, place) in enumerate(topic) if not first or value is not None]
     expected = {(key, place): at for key, place, at in (counting[::-1] if first else counting)}
     for at, (key, _, place) in reversed(list(enumerate(topic))):
         if (key, place) not in {(key, place) for key, place, _ in counting}:  # only tombstones: the first is kept
             expected[key, place] = at
-    found = last_of_keys(made, first=first)
+    found = find_last_of_keys(made, first=first)
     assert found.tolist() == sorted(expected.values())
     assert len(join(made[found], made[:0], first=first).suspects) == len(join(made, made[:0], first=first).suspects)
 
 
 def test_an_entry_that_is_to_be_judged_is_a_suspect_and_counts_once() -> None:
     entry = rows([(b"1", b"x")])
-    second = fingerprints(pa.array([b"1"], pa.binary()), pa.array([b"x"], pa.binary()), np.array([-1]))
+    second = fingerprint(pa.array([b"1"], pa.binary()), pa.array([b"x"], pa.binary()), np.array([-1]))
     assert len(join(entry, entry).suspects) == 0
     found = join(entry, np.concatenate([entry, second]))
     assert (found.entries, len(found.suspects)) == (1, 1)
 
 
 def test_a_null_key_is_an_empty_one_and_a_tombstone_is_no_empty_value() -> None:
-    null = fingerprints(pa.array([None], pa.binary()), pa.array([None], pa.binary()))
-    empty = fingerprints(pa.array([b""], pa.binary()), pa.array([b""], pa.binary()))
+    null = fingerprint(pa.array([None], pa.binary()), pa.array([None], pa.binary()))
+    empty = fingerprint(pa.array([b""], pa.binary()), pa.array([b""], pa.binary()))
     assert null["high"] == empty["high"]
     assert null["value"] != empty["value"]
 
@@ -81,23 +91,23 @@ def test_a_null_key_is_an_empty_one_and_a_tombstone_is_no_empty_value() -> None:
 def test_a_sample_has_the_same_keys_on_both_sides() -> None:
     many = rows([(b"%d" % number, b"x") for number in range(20_000)])
     changed = rows([(b"%d" % number, b"y") for number in range(20_000)])
-    chosen = sampled(many, 5)
+    chosen = select_sample(many, 5)
     assert 0.04 < chosen.mean() < 0.06
-    assert (chosen == sampled(changed, 5)).all()
-    assert sampled(many, 100).all()
-    assert not (chosen & ~sampled(many, 10)).any(), "a larger sample has the keys of a smaller one"
+    assert (chosen == select_sample(changed, 5)).all()
+    assert select_sample(many, 100).all()
+    assert not (chosen & ~select_sample(many, 10)).any(), "a larger sample has the keys of a smaller one"
 
 
 def test_rows_within_a_set_of_keys() -> None:
     many = rows([(b"%d" % number, b"x") for number in range(100)])
     keys = np.sort(many[[3, 50, 99]], order=["high", "low"])
-    assert within(many, keys).tolist() == [3, 50, 99]
-    assert within(many, keys[:0]).tolist() == []
+    assert find_keys(many, keys).tolist() == [3, 50, 99]
+    assert find_keys(many, keys[:0]).tolist() == []
 
 
 def test_the_order_of_records_is_that_of_offsets() -> None:
-    assert order_of(0, np.array([5, 6])).tolist() == [5, 6]
-    assert order_of(1, np.array([0])) > order_of(0, np.array([1 << 43]))
+    assert record_order(0, np.array([5, 6])).tolist() == [5, 6]
+    assert record_order(1, np.array([0])) > record_order(0, np.array([1 << 43]))
 
 
 def test_processes_that_hash_otherwise_are_told() -> None:

@@ -71,10 +71,10 @@ def cases(draw: Any) -> Compared:
 
 @settings(max_examples=examples(60), suppress_health_check=list(HealthCheck))
 @given(cases(), st.integers(1, 4), st.integers(1, 5), st.booleans())
-def test_the_job_finds_what_the_comparison_row_by_row_finds(case: Compared, buckets: int, round_suspects: int, thorough: bool) -> None:
+def test_the_job_finds_what_the_comparison_row_by_row_finds(case: Compared, buckets: int, group_suspects: int, thorough: bool) -> None:
     expected = case.row_by_row()
     with pytest.MonkeyPatch.context() as patched:
-        found = case.job(patched, buckets=buckets, round_suspects=round_suspects, thorough=thorough, limit=100).result
+        found = case.job(patched, buckets=buckets, group_suspects=group_suspects, thorough=thorough, limit=100).result
     assert {name: getattr(found, name) for name in COUNTS} == {name: getattr(expected, name) for name in COUNTS}
     expected.limit = 100
     kinds = {(one.kind, one.key) for one in found.noted}
@@ -90,9 +90,9 @@ def test_entries_of_a_key_with_very_many_records_are_found_in_small_buckets(monk
         sizes.append(len(topic))
         return join(topic, cache, **more)
 
-    def judge_and_note(self: Any, target: Any, topic: Any, *given: Any, **more: Any) -> Any:
-        sizes.append(len(topic.pairs()))
-        return judge(self, target, topic, *given, **more)
+    def judge_and_note(self: Any, pair: Any, topic: Any, *given: Any, **more: Any) -> Any:
+        sizes.append(len(topic.zip_columns()))
+        return judge(self, pair, topic, *given, **more)
 
     judge = source.SourceDirection.judge
     monkeypatch.setattr(job, "join", join_and_note)
@@ -342,8 +342,8 @@ def test_fingerprints_of_many_caches_are_held_up_to_a_block(monkeypatch: pytest.
             begun.append(cache)
             yield cache, Batch(np.zeros(30, ROW), lambda at: (pa.nulls(len(at), pa.binary()), pa.nulls(len(at), pa.binary())))
 
-    task: Any = SimpleNamespace(begin=nullcontext, batches=batches, percent=100)
-    blocks = job._fingerprint_blocks(task, 1, Share(False, {}))
+    task: Any = SimpleNamespace(begin=nullcontext, read_batches=batches, percent=100)
+    blocks = job._read_fingerprints(task, 1, Share(False, {}))
     first = next(blocks)
     assert begun == [0, 1, 2, 3]
     assert [number for _, (number, _) in (first, *blocks)] == list(range(10))

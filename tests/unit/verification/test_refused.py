@@ -9,7 +9,7 @@ from ignite_kafka.errors import RecordRefused
 from ignite_kafka.kafka.headers import Header, headers_of, pairs
 from ignite_kafka.kafka.records import Consumed
 from ignite_kafka.sink.dead_letters import record_headers
-from ignite_kafka.verification.refused import records_of
+from ignite_kafka.verification.refused import restore_records
 
 
 def context(offset: int, *, connector: str = "c", topic: str = "t", stage: str = "TASK_PUT") -> list[Header]:
@@ -29,7 +29,7 @@ def letters(*headers: list[Header]) -> Consumed:
 
 def test_records_have_their_place_key_value_time_and_headers() -> None:
     own: list[Header] = [("trace", b"a"), ("trace", None), ("__connect.errors.topic", b"of another connector")]
-    found = {one.partition: one for one in records_of(letters(context(4), [*own, *context(7)], context(6)), "c", ["t"])}
+    found = {one.partition: one for one in restore_records(letters(context(4), [*own, *context(7)], context(6)), "c", ["t"])}
     assert (found[0].topic, found[0].offsets.tolist(), found[0].keys.to_pylist()) == ("t", [4, 6], [b"k0", b"k2"])
     assert found[1].values.to_pylist() == [b"v1"]
     assert found[1].times_ms is not None
@@ -40,19 +40,20 @@ def test_records_have_their_place_key_value_time_and_headers() -> None:
 def test_other_connectors_topics_and_stages_are_left_out() -> None:
     others = [context(1, connector="d"), context(1, topic="u"), context(1, stage="VALUE_CONVERTER"), []]
     others.append([(name.removeprefix("__connect.errors."), value) for name, value in context(1)])
-    assert list(records_of(letters(*others), "c", ["t"])) == []
-    ((found),) = records_of(letters(*others, context(5)), "c", ["t"])
+    assert list(restore_records(letters(*others), "c", ["t"])) == []
+    ((found),) = restore_records(letters(*others, context(5)), "c", ["t"])
     assert found.keys.to_pylist() == [b"k5"]
 
 
 def test_a_letter_of_a_letter_names_the_last_failure() -> None:
     twice = [*context(1, connector="d", topic="u"), *context(8)]
-    ((found),) = records_of(letters(twice), "c", ["t", "u"])
+    ((found),) = restore_records(letters(twice), "c", ["t", "u"])
     assert (found.topic, found.offsets.tolist()) == ("t", [8])
-    assert list(records_of(letters(twice), "d", ["t", "u"])) == []
+    assert list(restore_records(letters(twice), "d", ["t", "u"])) == []
 
 
 def test_no_letters_give_no_records() -> None:
     assert (
-        list(records_of(Consumed("dead", 0, pa.array([], pa.binary()), pa.array([], pa.binary()), np.zeros(0, np.int64)), "c", ["t"])) == []
+        list(restore_records(Consumed("dead", 0, pa.array([], pa.binary()), pa.array([], pa.binary()), np.zeros(0, np.int64)), "c", ["t"]))
+        == []
     )

@@ -11,7 +11,7 @@ import pytest
 from ignite_kafka.kafka.records import Records
 from ignite_kafka.verification import repair
 from ignite_kafka.verification.entry_comparison import Verified
-from ignite_kafka.verification.repair import records_to_send, store_again
+from ignite_kafka.verification.repair import select_records, store_again
 
 
 def records(*pairs: tuple[bytes, bytes]) -> Records:
@@ -28,19 +28,19 @@ def test_missing_and_different_records_are_sent_and_tombstones_of_unexpected_key
     for kind, key in (("missing", b"1"), ("different", b"2"), ("unexpected", b"9"), ("missing", b"twice")):
         result.note(cast(Any, kind), key, "text")
     batches = [records((b"1", b"a"), (b"3", b"c"), (b"twice", b"x")), records((b"2", b"b"), (b"twice", b"y"))]
-    assert sent(records_to_send(batches, result)) == [(b"1", b"a"), (b"2", b"b"), (b"9", None)]
+    assert sent(select_records(batches, result)) == [(b"1", b"a"), (b"2", b"b"), (b"9", None)]
 
 
 def test_tombstones_are_left_out_where_they_are_not_wanted() -> None:
     result = Verified("c", "t", keys={})
     result.note("missing", b"1", "text")
     result.note("unexpected", b"9", "text")
-    assert sent(records_to_send([records((b"1", b"a"))], result, tombstones=False)) == [(b"1", b"a")]
+    assert sent(select_records([records((b"1", b"a"))], result, tombstones=False)) == [(b"1", b"a")]
 
 
 def test_nothing_is_sent_where_nothing_differs() -> None:
-    assert records_to_send([records((b"1", b"a"))], Verified("c", "t", keys={})) == []
-    assert records_to_send([], Verified("c", "t")) == []
+    assert select_records([records((b"1", b"a"))], Verified("c", "t", keys={})) == []
+    assert select_records([], Verified("c", "t")) == []
 
 
 def test_entries_are_put_and_removed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

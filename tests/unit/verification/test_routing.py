@@ -9,9 +9,9 @@ from typing import Any, cast
 
 from ignite_kafka.common.python_compat import Self
 from ignite_kafka.plan.sink_plan import TopicPlan
-from ignite_kafka.verification.direction import Target
+from ignite_kafka.verification.direction import ComparedPair
 from ignite_kafka.verification.fingerprints import probe
-from ignite_kafka.verification.routing import absent_caches, find_routes, routed_targets, sink_targets
+from ignite_kafka.verification.routing import add_routed_pairs, count_absent_caches, find_routes, make_pairs
 from ignite_kafka.verification.task import Task
 from tests.support.local_exchange import LocalExchange
 
@@ -20,22 +20,22 @@ ROUTES = {1: Counter({"x": 4, "gone": 2}), 2: Counter({"x": 1, "a": 1, "c": 5, "
 PARTITIONS = {"x": 8, "c": 4, "a": 16}
 
 
-def targets() -> list[Target]:
-    return sink_targets(TOPICS, {"a": 16, "b": 0, "c": 0})
+def pairs() -> list[ComparedPair]:
+    return make_pairs(TOPICS, {"a": 16, "b": 0, "c": 0})
 
 
 def test_partitions_of_all_topics_have_places_of_their_own() -> None:
-    assert [(one.topic, one.routed, one.first_place) for one in targets()] == [("a", False, 0), ("b", True, 3), ("c", True, 5)]
+    assert [(one.topic, one.routed, one.first_partition) for one in pairs()] == [("a", False, 0), ("b", True, 3), ("c", True, 5)]
 
 
 def test_caches_that_records_go_to_become_targets() -> None:
-    found = {one.cache: (one.topic, one.partitions) for one in routed_targets(targets(), ROUTES, PARTITIONS)}
+    found = {one.cache: (one.topic, one.partitions) for one in add_routed_pairs(pairs(), ROUTES, PARTITIONS)}
     assert found == {"a": ("a", 16), "b": ("b", 0), "c": ("c", 4), "x": ("b, c", 8)}
-    assert routed_targets(targets()[:1], {}, {}) == targets()[:1]
+    assert add_routed_pairs(pairs()[:1], {}, {}) == pairs()[:1]
 
 
 def test_records_of_caches_that_do_not_exist_are_counted() -> None:
-    assert absent_caches(ROUTES, PARTITIONS) == {"gone": 3}
+    assert count_absent_caches(ROUTES, PARTITIONS) == {"gone": 3}
 
 
 class Direction:
@@ -45,14 +45,14 @@ class Direction:
     def __exit__(self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None) -> None:
         """Do nothing, because nothing is open."""
 
-    def caches(self, target: Target, partitions: Sequence[int]) -> Iterator[Counter[str]]:
-        assert target.routed
+    def count_caches(self, pair: ComparedPair, partitions: Sequence[int]) -> Iterator[Counter[str]]:
+        assert pair.routed
         for partition in partitions:
-            yield Counter({"x": 1, f"{target.topic}-{partition}": 2})
+            yield Counter({"x": 1, f"{pair.topic}-{partition}": 2})
 
 
 def test_routed_topics_are_read_partition_by_partition() -> None:
-    bounded = [Target(one.cache, one.topic, ((0, 9), (0, 9)), 7, one.routed) for one in targets()[:2]]
+    bounded = [ComparedPair(one.cache, one.topic, ((0, 9), (0, 9)), 7, one.routed) for one in pairs()[:2]]
     task = Task(bounded, lambda: cast(Any, Direction()), 100, False, 5, True, probe())
     assert find_routes(LocalExchange, task, 2, lambda *_: None) == {1: Counter({"x": 2, "b-0": 2, "b-1": 2})}
     unrouted = Task(bounded[:1], lambda: cast(Any, Direction()), 100, False, 5, True, probe())

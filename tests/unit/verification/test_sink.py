@@ -21,7 +21,7 @@ from ignite_kafka.settings.secrets import Secrets
 from ignite_kafka.settings.sink import SinkSettings
 from ignite_kafka.sink.store import Store
 from ignite_kafka.verification import sink
-from ignite_kafka.verification.direction import Judged, Target
+from ignite_kafka.verification.direction import ComparedPair, Judged
 from ignite_kafka.verification.job import VerifyJob
 from ignite_kafka.verification.sink import SinkDirection
 from tests.support.bad_entries import long
@@ -70,11 +70,11 @@ class Case:
         direction = InMemory(self.types, plan, Secrets(), limit=50, claim=cast(Any, "a claim"))
         monkeypatch.setattr(sink, "Store", lambda *_: self)
         monkeypatch.setattr(sink, "scan_partitions", lambda *_: iter([page(list(self.entries.items()), 0)]))
-        monkeypatch.setattr(sink, "topic_batches", lambda _clients, _target, numbers, **columns: self._consumed(numbers, **columns))
+        monkeypatch.setattr(sink, "topic_batches", lambda _clients, _pair, numbers, **columns: self._consumed(numbers, **columns))
         monkeypatch.setattr(sink, "store_again", self._store_again)
-        target = Target("tested", "t", tuple((0, len(part)) for part in self.records), 1)
+        pair = ComparedPair("tested", "t", tuple((0, len(part)) for part in self.records), 1)
         first = not plan.settings.process_updates
-        job = VerifyJob(LocalExchange, 2, [target], lambda: direction, first_counts=first, buckets=2, limit=50, **more)
+        job = VerifyJob(LocalExchange, 2, [pair], lambda: direction, first_counts=first, buckets=2, limit=50, **more)
         (judged,) = job.run()
         return judged
 

@@ -8,9 +8,9 @@ from typing import Any, cast
 import pytest
 
 from ignite_kafka.verification import topic_batches
-from ignite_kafka.verification.direction import Target
+from ignite_kafka.verification.direction import ComparedPair
 
-TARGET = Target("c", "t", ((0, 2), (3, 3), (1, 4)), 1)
+TARGET = ComparedPair("c", "t", ((0, 2), (3, 3), (1, 4)), 1)
 
 
 class Reader:

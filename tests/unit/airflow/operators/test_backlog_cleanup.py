@@ -11,7 +11,7 @@ from airflow.sdk import DAG
 
 from airflow_provider_ignite_kafka.operators.backlog_cleanup import BacklogCleanupOperator
 from ignite_kafka.admin import backlog as backlog_control
-from ignite_kafka.admin.backlog import Cleaned
+from ignite_kafka.admin.backlog import CleanupResult
 from ignite_kafka.errors import BacklogUnavailable, IgniteKafkaError, NotStopped
 from ignite_kafka.ignite.endpoint import IgniteCredentials
 from ignite_kafka.settings.secrets import Secrets, dump
@@ -25,9 +25,9 @@ def asked(connect: Any, monkeypatch: pytest.MonkeyPatch) -> list[tuple[SourceSet
     connect("kafka_default", conn_type="kafka", extra={"bootstrap.servers": "broker:9092", "sasl.password": "kafka-sesame"})
     calls: list[tuple[SourceSettings, Secrets, bool]] = []
 
-    def cleanup(settings: SourceSettings, secrets: Secrets, *, force: bool) -> Cleaned:
+    def cleanup(settings: SourceSettings, secrets: Secrets, *, force: bool) -> CleanupResult:
         calls.append((settings, secrets, force))
-        return Cleaned(settings.name, "the service", None)
+        return CleanupResult(settings.name, "the service", None)
 
     monkeypatch.setattr(backlog_control, "cleanup", cleanup)
     return calls
@@ -82,7 +82,7 @@ def test_bad_arguments_fail_before_anything_is_removed_and_without_a_retry(
 def test_what_no_retry_cures_is_not_tried_again(
     asked: list[tuple[SourceSettings, Secrets, bool]], monkeypatch: pytest.MonkeyPatch, error: IgniteKafkaError, kind: type[Exception]
 ) -> None:
-    def refuse(*_: Any, **__: Any) -> Cleaned:
+    def refuse(*_: Any, **__: Any) -> CleanupResult:
         raise error
 
     monkeypatch.setattr(backlog_control, "cleanup", refuse)

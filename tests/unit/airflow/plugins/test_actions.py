@@ -12,8 +12,8 @@ from airflow_provider_ignite_kafka.plugins.actions import ACTIONS, perform
 from airflow_provider_ignite_kafka.plugins.monitored import MonitoredCluster
 from ignite_kafka.admin import backlog, offsets, sink_offsets
 from ignite_kafka.admin.backlog import Resend
-from ignite_kafka.admin.offsets import Reset
-from ignite_kafka.admin.sink_offsets import Moved
+from ignite_kafka.admin.offsets import ResetOffsets
+from ignite_kafka.admin.sink_offsets import MovedOffsets
 from ignite_kafka.admin.target_state import NewestRun, TargetStateChange
 from ignite_kafka.errors import NotStopped, SettingsError
 from ignite_kafka.settings.connector import ConnectorSettings
@@ -49,13 +49,13 @@ def done(monkeypatch: pytest.MonkeyPatch) -> Done:
         found.append((*about(settings, secrets), cache, partition))
         return Resend(settings.name, cache, (0, 1) if partition is None else (partition,))
 
-    def reset(settings: ConnectorSettings, secrets: Secrets, cache: str | None, partition: int | None) -> Reset:
+    def reset(settings: ConnectorSettings, secrets: Secrets, cache: str | None, partition: int | None) -> ResetOffsets:
         found.append((*about(settings, secrets), cache, partition))
-        return Reset({cache or "every": 8})
+        return ResetOffsets({cache or "every": 8})
 
-    def move(settings: ConnectorSettings, secrets: Secrets, to: str, topic: str | None, partition: int | None) -> Moved:
+    def move(settings: ConnectorSettings, secrets: Secrets, to: str, topic: str | None, partition: int | None) -> MovedOffsets:
         found.append((*about(settings, secrets), to, topic, partition))
-        return Moved({(topic or "every", partition or 0): (-1, 7)})
+        return MovedOffsets({(topic or "every", partition or 0): (-1, 7)})
 
     monkeypatch.setattr(sink_offsets, "move", move)
     monkeypatch.setattr(actions, "request_target_state", target)

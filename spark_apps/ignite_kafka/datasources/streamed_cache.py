@@ -28,7 +28,7 @@ _WHY = {
 
 
 @dataclass(frozen=True)
-class BacklogTarget:
+class StreamedCache:
     """A cache and the connector whose backlog is read.
 
     :param settings: the connector's name, and the settings of its capture and its reads.
@@ -41,7 +41,7 @@ class BacklogTarget:
     reload: bool
     pieces: int
 
-    def captured(self, cluster: Cluster) -> tuple[BacklogTarget, Captured]:
+    def start_capture(self, cluster: Cluster) -> tuple[StreamedCache, Captured]:
         """Start the capture of the cache; later changes are captured.
 
         :raises BacklogMissing: no node has the service.
@@ -80,9 +80,9 @@ class BacklogTarget:
         if not lost or self.reload:
             return
         why = " or ".join(text for bit, text in _WHY.items() if any(marked & bit for marked in lost.values()))
-        raise self.lost(why, sorted(lost))
+        raise self.loss_error(why, sorted(lost))
 
-    def lost(self, why: str, partitions: Sequence[int]) -> ChangesLost:
+    def loss_error(self, why: str, partitions: Sequence[int]) -> ChangesLost:
         """The error of lost changes of some partitions."""
         more = len(partitions) - _SHOWN_PARTITIONS
         shown = ", ".join(map(str, partitions[:_SHOWN_PARTITIONS])) + (f" and {more} more" if more > 0 else "")

@@ -1,4 +1,4 @@
-"""Settings and secrets of a command: from the files named in its arguments, and from arguments overriding them."""
+"""Settings and secrets of a command: from the files in its arguments, overridden by other arguments."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ _CONVERSION: Mapping[Callable[[ConnectorSettings], None], Sequence[str]] = {
     check_conditions: ("where", "overrides"),
     check_transforms: (*CONFIGS, *CONFIGS.values(), "overrides"),
 }
-"""Checks of the conversion, and the settings whose errors make them pointless."""
+"""Checks of the conversion, and the settings they need without errors."""
 _ADDRESSES = {"--kafka": "bootstrap_servers", "--ignite": "ignite_addresses"}
 
 
 def add_name_instead_of_file(added: argparse.ArgumentParser) -> None:
-    """Add the arguments of a command with FILE or with the name of a connector."""
+    """Add the arguments of a command that takes the name of a connector instead of FILE."""
     added.add_argument(
         "--name", metavar="NAME",
         help="instead of FILE: the connector's name. Its newest run gives the settings; --kafka and --ignite the "
@@ -49,47 +49,47 @@ def add_name_instead_of_file(added: argparse.ArgumentParser) -> None:
 
 
 def settings_of(arguments: argparse.Namespace, *, conversion: bool = False) -> ConnectorSettings:
-    """Settings of the file, overridden by the command line; emits event 15000 if they are invalid.
+    """Load the settings of the file, overridden by the command line; emit event 15000 if they are invalid.
 
-    :param conversion: check transforms and conditions, too; all errors come at once.
+    :param conversion: check transforms and conditions, too, and raise all errors at once.
     """
-    return _checked(
-        lambda: _with_conversion(arguments) if conversion else _loaded(arguments, arguments.file).settings()
+    return _report_errors(
+        lambda: _load_with_conversion(arguments) if conversion else _load_values(arguments, arguments.file).settings()
     )
 
 
-def _with_conversion(arguments: argparse.Namespace) -> ConnectorSettings:
-    loaded = _loaded(arguments, arguments.file)
+def _load_with_conversion(arguments: argparse.Namespace) -> ConnectorSettings:
+    loaded = _load_values(arguments, arguments.file)
     findings = Findings()
     with findings.check():
         settings = loaded.settings()
-    findings.errors += conversion_errors(loaded, findings.errors)
+    findings.errors += find_conversion_errors(loaded, findings.errors)
     findings.raise_all()
     return settings
 
 
 def settings_by_file_or_name(arguments: argparse.Namespace) -> ConnectorSettings:
-    """Return settings of the file (:func:`settings_of`), or those recorded by the named connector's newest run.
+    """Load the settings of the file (:func:`settings_of`), or those recorded by the named connector's newest run.
 
     :raises SettingsError: neither or both are given, or an address is missing for the name.
     """
-    return _checked(lambda: _recorded(arguments) if arguments.file is None else _of_file(arguments))
+    return _report_errors(lambda: _load_recorded(arguments) if arguments.file is None else _load_file(arguments))
 
 
-def _of_file(arguments: argparse.Namespace) -> ConnectorSettings:
+def _load_file(arguments: argparse.Namespace) -> ConnectorSettings:
     for option in ("name", "settings", "internal_topic_prefix"):
         if getattr(arguments, option) is not None:
             what = f"--{option.replace('_', '-')} is given beside a settings file"
             raise SettingsError(what, "Give the settings file alone, or --name without it.", file=arguments.file)
-    return _loaded(arguments, arguments.file).settings()
+    return _load_values(arguments, arguments.file).settings()
 
 
-def _recorded(arguments: argparse.Namespace) -> ConnectorSettings:
+def _load_recorded(arguments: argparse.Namespace) -> ConnectorSettings:
     if arguments.name is None:
         raise SettingsError(
             "neither a settings file nor --name is given", "Give FILE, or --name NAME with --kafka and --ignite."
         )
-    loaded = _loaded(arguments, arguments.settings)
+    loaded = _load_values(arguments, arguments.settings)
     missing = [option for option, name in _ADDRESSES.items() if name not in loaded.values]
     if missing:
         what = f"the addresses of the clusters are not known by the connector's name: {' and '.join(missing)} missing"
@@ -99,7 +99,7 @@ def _recorded(arguments: argparse.Namespace) -> ConnectorSettings:
     return settings_of_newest_run(loaded.settings(), secrets_of(arguments))
 
 
-def _checked(read: Callable[[], ConnectorSettings]) -> ConnectorSettings:
+def _report_errors(read: Callable[[], ConnectorSettings]) -> ConnectorSettings:
     try:
         settings = read()
         set_log_values(settings.log_values)
@@ -109,21 +109,21 @@ def _checked(read: Callable[[], ConnectorSettings]) -> ConnectorSettings:
         raise
 
 
-def of_source(settings: ConnectorSettings) -> SourceSettings:
-    """The settings, which must be of a source.
+def require_source(settings: ConnectorSettings) -> SourceSettings:
+    """Return the settings if they are those of a source.
 
-    :raises NotAvailableYet: they are of a sink.
+    :raises NotAvailableYet: the settings are those of a sink.
     """
     if isinstance(settings, SourceSettings):
         return settings
     raise NotAvailableYet("this command is not available yet for Kafka to Ignite", connector=settings.name)
 
 
-def _loaded(arguments: argparse.Namespace, file: str | None) -> LoadedSettings:
+def _load_values(arguments: argparse.Namespace, file: str | None) -> LoadedSettings:
     loaded = properties.load(file, allowed_providers(arguments)) if file else properties.LoadedSettings({}, {})
     overriding = {
         "name": getattr(arguments, "name", None),
-        **given_nodes(arguments),
+        **read_ignite_arguments(arguments),
         "bootstrap_servers": arguments.kafka,
         "internal_topic_prefix": getattr(arguments, "internal_topic_prefix", None),
     }
@@ -132,11 +132,10 @@ def _loaded(arguments: argparse.Namespace, file: str | None) -> LoadedSettings:
     return loaded.with_values({name: value for name, value in overriding.items() if value is not None}, _COMMAND_LINE)
 
 
-def given_nodes(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the settings of Ignite's addresses that arguments give; None: not given.
+def read_ignite_arguments(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the settings of Ignite's addresses by ``--ignite`` and ``--ignite-address-map``; None without the option.
 
-    Who names the nodes by ``--ignite`` decides where the login goes: an address map of the file would send it
-    elsewhere.
+    With ``--ignite`` the file's address map is not used: it would send the login to other addresses.
     """
     nodes = getattr(arguments, "ignite", None)
     pairs = getattr(arguments, "ignite_address_map", None)
@@ -144,20 +143,20 @@ def given_nodes(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def secrets_of(arguments: argparse.Namespace) -> Secrets:
-    """The secrets file's content; without one, none."""
+    """Load the secrets file of the arguments; without a file there are no secrets."""
     path = arguments.secrets or getattr(arguments, "mounted_secrets", None)
     return secrets.load(Path(path), permissions_of(arguments)) if path else Secrets()
 
 
 def permissions_of(arguments: argparse.Namespace) -> Permissions:
-    """What the command's arguments allow beyond settings and secrets file."""
+    """Return the permissions of the command's arguments, beyond settings and secrets file."""
     return Permissions(tuple(arguments.allow_kafka_option), arguments.allow_insecure_connections)
 
 
-def conversion_errors(loaded: LoadedSettings, before: Iterable[IgniteKafkaError]) -> list[IgniteKafkaError]:
-    """Errors of transforms and conditions of settings that may be wrong.
+def find_conversion_errors(loaded: LoadedSettings, before: Iterable[IgniteKafkaError]) -> list[IgniteKafkaError]:
+    """Return errors of transforms and conditions, for settings that may be invalid otherwise.
 
-    :param before: errors found already. Those of transforms or conditions leave nothing more to say about them.
+    :param before: earlier errors. A check is skipped if the settings it needs have one.
     """
     wrong = {str(error.where.get("setting")).partition(".")[0] for error in before}
     settings = loaded.direction.unchecked(loaded.values, loaded.origin)
