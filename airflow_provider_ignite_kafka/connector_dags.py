@@ -21,7 +21,7 @@ from airflow_provider_ignite_kafka.airflow_api import literal
 from airflow_provider_ignite_kafka.operators.ignite_to_kafka import IgniteToKafkaOperator
 from airflow_provider_ignite_kafka.operators.kafka_to_ignite import KafkaToIgniteOperator
 from airflow_provider_ignite_kafka.parse_check import is_plain
-from airflow_provider_ignite_kafka.run_names import connector_name
+from airflow_provider_ignite_kafka.runs.names import connector_name
 from ignite_kafka.common.python_compat import UTC
 from ignite_kafka.errors import SettingsError
 from ignite_kafka.settings.files.connector_files import BrokenConnector, DeclaredConnector, read_folder

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from airflow_provider_ignite_kafka.kafka_access import connection_clients
+from airflow_provider_ignite_kafka.runs.kafka_access import connection_clients
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.topics import Topics
 from ignite_kafka.settings.connector import ConnectorSettings

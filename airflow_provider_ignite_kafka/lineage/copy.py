@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import Context
     from airflow.providers.openlineage.extractors import OperatorLineage
 
-    from airflow_provider_ignite_kafka.run_report import RunReport
-    from airflow_provider_ignite_kafka.spark.request import Request
+    from airflow_provider_ignite_kafka.runs.report import RunReport
+    from airflow_provider_ignite_kafka.runs.request import Request
 
 
 class CopyLineage:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from airflow_provider_ignite_kafka.operators.spark_copy import SparkCopyOperator
-from airflow_provider_ignite_kafka.run_names import RunNames
-from airflow_provider_ignite_kafka.spark.request import Request
+from airflow_provider_ignite_kafka.runs.names import RunNames
+from airflow_provider_ignite_kafka.runs.request import Request
 from ignite_kafka.settings.sink import SinkSettings
 
 

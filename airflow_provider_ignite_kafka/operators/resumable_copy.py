@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException, AirflowTaskTimeout
 
-from airflow_provider_ignite_kafka import run_for
 from airflow_provider_ignite_kafka.airflow_api import ResumableJobMixin, task_store
-from airflow_provider_ignite_kafka.cluster_run import ClusterRun
-from airflow_provider_ignite_kafka.followed_run import ENDED, TIMED_OUT, FollowedRun
-from airflow_provider_ignite_kafka.hooks.cluster_app import ClusterApp
-from airflow_provider_ignite_kafka.hooks.spark_app import AppExit
-from airflow_provider_ignite_kafka.kafka_access import monitor_of_run
-from airflow_provider_ignite_kafka.run_monitor import RunMonitor
-from airflow_provider_ignite_kafka.run_progress import ProgressLog
-from airflow_provider_ignite_kafka.spark import run_result
+from airflow_provider_ignite_kafka.runs import duration as run_for
+from airflow_provider_ignite_kafka.runs import result as run_result
+from airflow_provider_ignite_kafka.runs.cluster_app import ClusterApp
+from airflow_provider_ignite_kafka.runs.cluster_run import ClusterRun
+from airflow_provider_ignite_kafka.runs.identity import ENDED, TIMED_OUT, FollowedRun
+from airflow_provider_ignite_kafka.runs.kafka_access import monitor_of_run
+from airflow_provider_ignite_kafka.runs.monitor import RunMonitor
+from airflow_provider_ignite_kafka.runs.progress import ProgressLog
+from airflow_provider_ignite_kafka.spark.hook import AppExit
 from airflow_provider_ignite_kafka.triggers.connector_run import ConnectorRunTrigger
 from ignite_kafka.errors import IgniteKafkaError
 from ignite_kafka.state.status import STOPPED, RunStatus, now_ms
@@ -28,7 +28,7 @@ from ignite_kafka.state.status import STOPPED, RunStatus, now_ms
 if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import Context
 
-    from airflow_provider_ignite_kafka.spark.request import Request
+    from airflow_provider_ignite_kafka.runs.request import Request
 
 ACTIVE = "active"
 SUCCEEDED = "succeeded"

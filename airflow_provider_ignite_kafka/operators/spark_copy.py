@@ -13,21 +13,21 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from airflow.providers.common.compat.sdk import BaseOperator
 from airflow.providers.common.compat.sdk import conf as airflow_conf
 
-from airflow_provider_ignite_kafka import run_for
 from airflow_provider_ignite_kafka.allowed_caches import check_allowed_caches
-from airflow_provider_ignite_kafka.followed_run import FollowedRun
 from airflow_provider_ignite_kafka.hooks.ignite_connection import DEFAULT_CONN_ID
-from airflow_provider_ignite_kafka.hooks.spark_app import AppExit, SparkAppHook, spark_master
 from airflow_provider_ignite_kafka.lineage.copy import CopyLineage, injects_parent_job, with_parent_job
 from airflow_provider_ignite_kafka.links.copy import ConnectorLink, SparkLink, TopicLink
 from airflow_provider_ignite_kafka.operators.resumable_copy import ResumableCopy
 from airflow_provider_ignite_kafka.operators.spark_app import SparkAppTask, check_arguments
 from airflow_provider_ignite_kafka.parse_check import check_settings, is_mapped
-from airflow_provider_ignite_kafka.run_monitor import RunMonitor, check_clusters
-from airflow_provider_ignite_kafka.run_names import RunNames, connector_name
-from airflow_provider_ignite_kafka.run_report import RunReport
-from airflow_provider_ignite_kafka.spark import run_result
-from airflow_provider_ignite_kafka.spark.request import Request
+from airflow_provider_ignite_kafka.runs import duration as run_for
+from airflow_provider_ignite_kafka.runs import result as run_result
+from airflow_provider_ignite_kafka.runs.identity import FollowedRun
+from airflow_provider_ignite_kafka.runs.monitor import RunMonitor, check_clusters
+from airflow_provider_ignite_kafka.runs.names import RunNames, connector_name
+from airflow_provider_ignite_kafka.runs.report import RunReport
+from airflow_provider_ignite_kafka.runs.request import Request
+from airflow_provider_ignite_kafka.spark.hook import AppExit, SparkAppHook, spark_master
 from airflow_provider_ignite_kafka.templates import TypedTemplates
 from ignite_kafka.errors import IgniteKafkaError
 from ignite_kafka.settings.connector import ConnectorSettings

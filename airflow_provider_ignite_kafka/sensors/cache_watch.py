@@ -10,8 +10,8 @@ from airflow.providers.common.compat.sdk import AirflowFailException, PokeReturn
 
 from airflow_provider_ignite_kafka.airflow_api import keep, task_store
 from airflow_provider_ignite_kafka.cache_watch.poll import FATAL, POLL_TIMEOUT_S, TRANSIENT, CachePoller, checked_kinds
+from airflow_provider_ignite_kafka.runs.result import error_to_exception
 from airflow_provider_ignite_kafka.sensors.deferrable import DeferrableSensor
-from airflow_provider_ignite_kafka.spark.run_result import error_to_exception
 from airflow_provider_ignite_kafka.triggers.arguments import event_to_exception
 from airflow_provider_ignite_kafka.triggers.cache_watch import IgniteCacheWatchTrigger
 from ignite_kafka.plan.cache_changes import CacheDiff, CacheLists, State, difference, state_of, state_to_dict

@@ -9,9 +9,9 @@ from airflow.providers.common.compat.sdk import AirflowFailException, PokeReturn
 
 from airflow_provider_ignite_kafka.airflow_api import keep, task_store
 from airflow_provider_ignite_kafka.cache_watch.poll import FATAL, TRANSIENT
-from airflow_provider_ignite_kafka.connector_lag import TIMEOUT_S, LagCondition, LagReader
+from airflow_provider_ignite_kafka.runs.lag import TIMEOUT_S, LagCondition, LagReader
+from airflow_provider_ignite_kafka.runs.result import error_to_exception
 from airflow_provider_ignite_kafka.sensors.deferrable import DeferrableSensor
-from airflow_provider_ignite_kafka.spark.run_result import error_to_exception
 from airflow_provider_ignite_kafka.triggers.arguments import event_to_exception
 from airflow_provider_ignite_kafka.triggers.connector_lag import ConnectorLagTrigger
 from ignite_kafka.errors import SettingsError

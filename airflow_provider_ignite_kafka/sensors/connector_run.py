@@ -17,14 +17,14 @@ from airflow.providers.common.compat.sdk import (
     TaskDeferred,
 )
 
-from airflow_provider_ignite_kafka.cluster_run import ClusterRun
-from airflow_provider_ignite_kafka.deferred_report import DeferredReport
-from airflow_provider_ignite_kafka.followed_run import TIMED_OUT, FollowedRun
-from airflow_provider_ignite_kafka.hooks.cluster_app import ClusterApp
-from airflow_provider_ignite_kafka.kafka_access import monitor_of_run
-from airflow_provider_ignite_kafka.run_progress import ProgressLog
+from airflow_provider_ignite_kafka.runs import result as run_result
+from airflow_provider_ignite_kafka.runs.cluster_app import ClusterApp
+from airflow_provider_ignite_kafka.runs.cluster_run import ClusterRun
+from airflow_provider_ignite_kafka.runs.deferred_report import DeferredReport
+from airflow_provider_ignite_kafka.runs.identity import TIMED_OUT, FollowedRun
+from airflow_provider_ignite_kafka.runs.kafka_access import monitor_of_run
+from airflow_provider_ignite_kafka.runs.progress import ProgressLog
 from airflow_provider_ignite_kafka.sensors.deferrable import DeferrableSensor
-from airflow_provider_ignite_kafka.spark import run_result
 from airflow_provider_ignite_kafka.triggers.connector_run import ConnectorRunTrigger
 from ignite_kafka.errors import IgniteKafkaError, SettingsError
 from ignite_kafka.state.status import STOPPED
@@ -32,7 +32,7 @@ from ignite_kafka.state.status import STOPPED
 if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import Context
 
-    from airflow_provider_ignite_kafka.run_monitor import RunMonitor
+    from airflow_provider_ignite_kafka.runs.monitor import RunMonitor
     from ignite_kafka.state.status import RunStatus
 
 _YEAR_S = 366.0 * 86_400  # a stream runs for longer than Airflow's default of a sensor

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from airflow_provider_ignite_kafka.spark.request import Request
+from airflow_provider_ignite_kafka.runs.request import Request
 from ignite_kafka.errors import SettingsError
 from ignite_kafka.runtime import logs
 from ignite_kafka.runtime.library_zip import zip_library

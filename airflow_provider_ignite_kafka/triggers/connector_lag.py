@@ -12,7 +12,7 @@ from airflow.sdk.exceptions import AirflowRuntimeError
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
 from airflow_provider_ignite_kafka.cache_watch.poll import FATAL, TRANSIENT
-from airflow_provider_ignite_kafka.connector_lag import TIMEOUT_S, LagCondition, LagReader
+from airflow_provider_ignite_kafka.runs.lag import TIMEOUT_S, LagCondition, LagReader
 from airflow_provider_ignite_kafka.threads import RepeatedCall
 from airflow_provider_ignite_kafka.triggers.arguments import error_event, refuse_unknown, seconds
 from ignite_kafka.common.deadline import Deadline

@@ -11,13 +11,13 @@ from airflow.sdk.exceptions import AirflowRuntimeError
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
 from airflow_provider_ignite_kafka.airflow_api import calls_on_kill, task_states
-from airflow_provider_ignite_kafka.cluster_run import ClusterRun
-from airflow_provider_ignite_kafka.deferred_report import DeferredReport
-from airflow_provider_ignite_kafka.followed_run import SILENT, TIMED_OUT, FollowedRun
-from airflow_provider_ignite_kafka.hooks.cluster_app import ClusterApp
-from airflow_provider_ignite_kafka.kafka_access import monitor_of_run
-from airflow_provider_ignite_kafka.metrics import enabled
-from airflow_provider_ignite_kafka.run_progress import ProgressLog
+from airflow_provider_ignite_kafka.runs.cluster_app import ClusterApp
+from airflow_provider_ignite_kafka.runs.cluster_run import ClusterRun
+from airflow_provider_ignite_kafka.runs.deferred_report import DeferredReport
+from airflow_provider_ignite_kafka.runs.identity import SILENT, TIMED_OUT, FollowedRun
+from airflow_provider_ignite_kafka.runs.kafka_access import monitor_of_run
+from airflow_provider_ignite_kafka.runs.metrics import enabled
+from airflow_provider_ignite_kafka.runs.progress import ProgressLog
 from airflow_provider_ignite_kafka.threads import RepeatedCall, once
 from ignite_kafka.common.deadline import Deadline
 from ignite_kafka.errors import IgniteKafkaError, SettingsError

@@ -16,7 +16,7 @@ import psutil
 import pytest
 from confluent_kafka import Producer
 
-from airflow_provider_ignite_kafka.connector_lag import LagCondition, LagReader
+from airflow_provider_ignite_kafka.runs.lag import LagCondition, LagReader
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.topics import Topics, TopicSpec
 from ignite_kafka.state.status import FAILED, STOPPED, RunStatus, read_runs

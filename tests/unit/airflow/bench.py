@@ -17,11 +17,11 @@ from airflow.providers.common.compat.sdk import BaseHook
 from airflow.sdk import DAG
 from airflow.sdk.execution_time.context import OutletEventAccessors
 
-from airflow_provider_ignite_kafka.followed_run import FollowedRun
 from airflow_provider_ignite_kafka.operators.ignite_to_kafka import IgniteToKafkaOperator
 from airflow_provider_ignite_kafka.operators.kafka_to_ignite import KafkaToIgniteOperator
 from airflow_provider_ignite_kafka.operators.spark_copy import SparkCopyOperator
-from airflow_provider_ignite_kafka.run_monitor import RunMonitor
+from airflow_provider_ignite_kafka.runs.identity import FollowedRun
+from airflow_provider_ignite_kafka.runs.monitor import RunMonitor
 from ignite_kafka.errors import IgniteKafkaError
 from ignite_kafka.state.status import COMPLETED, CacheStatus, RunStatus, now_ms
 

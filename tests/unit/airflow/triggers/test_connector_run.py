@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
-from airflow_provider_ignite_kafka import kafka_access
 from airflow_provider_ignite_kafka.airflow_api import calls_on_kill
-from airflow_provider_ignite_kafka.followed_run import ENDED, SILENT, TIMED_OUT, FollowedRun
-from airflow_provider_ignite_kafka.hooks.cluster_app import ClusterApp
-from airflow_provider_ignite_kafka.run_monitor import KafkaRunRecords
+from airflow_provider_ignite_kafka.runs import kafka_access
+from airflow_provider_ignite_kafka.runs.cluster_app import ClusterApp
+from airflow_provider_ignite_kafka.runs.identity import ENDED, SILENT, TIMED_OUT, FollowedRun
+from airflow_provider_ignite_kafka.runs.monitor import KafkaRunRecords
 from airflow_provider_ignite_kafka.triggers import connector_run
 from airflow_provider_ignite_kafka.triggers.connector_run import ConnectorRunTrigger
 from ignite_kafka.errors import KafkaUnavailable

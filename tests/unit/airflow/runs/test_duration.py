@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_ignite_kafka import run_for
+from airflow_provider_ignite_kafka.runs import duration as run_for
 from ignite_kafka.errors import IgniteKafkaError, SettingsError
 from ignite_kafka.settings.sink import SinkSettings
 from ignite_kafka.state.status import FAILED, RUNNING, STOPPED, RunStatus, now_ms

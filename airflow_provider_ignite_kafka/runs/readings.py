@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from airflow_provider_ignite_kafka.metrics import counted_before
+from airflow_provider_ignite_kafka.runs.metrics import counted_before
 from ignite_kafka.errors import IgniteKafkaError
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.topics import Topics
@@ -19,7 +19,7 @@ from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.state.status import RunStatus, read_runs
 
 if TYPE_CHECKING:
-    from airflow_provider_ignite_kafka.spark.request import Request
+    from airflow_provider_ignite_kafka.runs.request import Request
 
 log = logging.getLogger(__name__)
 _NODE_MS = 5_000

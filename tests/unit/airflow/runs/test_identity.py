@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_ignite_kafka.followed_run import ENDED, NOT_STARTED, SILENT, FollowedRun, RunWatch, active_try
+from airflow_provider_ignite_kafka.runs.identity import ENDED, NOT_STARTED, SILENT, FollowedRun, RunWatch, active_try
 from ignite_kafka.state.status import COMPLETED, PAUSED, RUNNING, RunStatus
 from tests.unit.airflow.bench import CONFIG, PASSWORDS, Bench, context, operator, sink
 
@@ -102,7 +102,7 @@ def test_stored_run_is_read_by_older_and_newer_versions() -> None:
 def test_run_of_a_request_holds_no_secret(bench: Bench) -> None:
     operator().execute(context())  # the bench's connections
     task = sink(run_mode="continuous")
-    from airflow_provider_ignite_kafka.run_names import RunNames
+    from airflow_provider_ignite_kafka.runs.names import RunNames
 
     run = FollowedRun.of(task._request(RunNames.of(context())), "kafka_default", "spark_default", 60.0)
     assert (run.streams, run.continuous, run.sink, run.silence_s, run.poll_s) == (True, True, True, 300.0, 10.0)

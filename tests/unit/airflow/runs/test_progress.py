@@ -6,7 +6,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
-from airflow_provider_ignite_kafka.run_progress import ProgressLog, progress_lines
+from airflow_provider_ignite_kafka.runs.progress import ProgressLog, progress_lines
 from ignite_kafka.errors import KafkaUnavailable
 from ignite_kafka.state.status import PAUSED, RUNNING, CacheStatus, RunStatus
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_ignite_kafka.connector_lag import LagCondition, LagReader
+from airflow_provider_ignite_kafka.runs.lag import LagCondition, LagReader
 from ignite_kafka.admin.connector_lag import NEVER_STARTED, UNKNOWN, ConnectorLag, ahead_of, marks_of
 from ignite_kafka.errors import SettingsError
 from ignite_kafka.kafka.clients import KafkaClients

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from airflow_provider_ignite_kafka.run_names import RunNames
+from airflow_provider_ignite_kafka.runs.names import RunNames
 from tests.unit.airflow.bench import context
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from urllib3.exceptions import MaxRetryError
 
-from airflow_provider_ignite_kafka.followed_run import FollowedRun
-from airflow_provider_ignite_kafka.hooks.cluster_app import ClusterApp
+from airflow_provider_ignite_kafka.runs.cluster_app import ClusterApp
+from airflow_provider_ignite_kafka.runs.identity import FollowedRun
 from tests.unit.airflow.bench import Bench
 
 POD = FollowedRun("c", "r", app_id="copy-1-driver", namespace="jobs")

@@ -13,11 +13,11 @@ from airflow.providers.common.compat.sdk import Stats, XCom
 from airflow.sdk.exceptions import AirflowRuntimeError
 from airflow.sdk.execution_time.comms import ErrorResponse
 
-from airflow_provider_ignite_kafka import deferred_report
-from airflow_provider_ignite_kafka.connector_lag import LagReader
-from airflow_provider_ignite_kafka.deferred_report import DeferredReport
-from airflow_provider_ignite_kafka.followed_run import FollowedRun
 from airflow_provider_ignite_kafka.links.copy import SparkLink
+from airflow_provider_ignite_kafka.runs import deferred_report
+from airflow_provider_ignite_kafka.runs.deferred_report import DeferredReport
+from airflow_provider_ignite_kafka.runs.identity import FollowedRun
+from airflow_provider_ignite_kafka.runs.lag import LagReader
 from ignite_kafka.errors import IgniteKafkaError, IgniteUnreachable, KafkaUnavailable
 from ignite_kafka.state.status import FAILED, RUNNING, CacheStatus, RunStatus, now_ms
 

@@ -16,9 +16,9 @@ from airflow.providers.common.compat.sdk import Stats
 from opentelemetry.metrics import get_meter_provider
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 
-from airflow_provider_ignite_kafka import run_report
-from airflow_provider_ignite_kafka.metrics import RunMetrics, counted_before
-from airflow_provider_ignite_kafka.run_names import RunNames
+from airflow_provider_ignite_kafka.runs import report as run_report
+from airflow_provider_ignite_kafka.runs.metrics import RunMetrics, counted_before
+from airflow_provider_ignite_kafka.runs.names import RunNames
 from ignite_kafka.errors import KafkaUnavailable
 from ignite_kafka.state.status import COMPLETED, FAILED, RUNNING, CacheStatus, RunStatus, now_ms
 from tests.support.airflow_versions import initialize_stats

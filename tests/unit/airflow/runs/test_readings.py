@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_ignite_kafka import run_readings
-from airflow_provider_ignite_kafka.run_readings import earlier_run, read_lag
-from airflow_provider_ignite_kafka.spark.request import Request
+from airflow_provider_ignite_kafka.runs import readings as run_readings
+from airflow_provider_ignite_kafka.runs.readings import earlier_run, read_lag
+from airflow_provider_ignite_kafka.runs.request import Request
 from ignite_kafka.admin import backlog, lag
 from ignite_kafka.errors import IgniteUnreachable, KafkaUnavailable
 from ignite_kafka.settings.connector import ConnectorSettings

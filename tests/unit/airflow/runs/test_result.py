@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 
-from airflow_provider_ignite_kafka.spark import run_result
+from airflow_provider_ignite_kafka.runs import result as run_result
 from ignite_kafka.errors import Fenced, IgniteKafkaError, KafkaUnavailable, OutcomeUnknown, ScanFailed, TopicError
 from ignite_kafka.state.status import COMPLETED, FAILED, FENCED, RUNNING, STOPPED, UNKNOWN, RunStatus
 from tests.unit.airflow.bench import Bench, context, operator, run_status, sink

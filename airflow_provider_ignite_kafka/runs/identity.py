@@ -13,7 +13,7 @@ from ignite_kafka.state.internal_records import known_fields
 from ignite_kafka.state.status import PAUSED, RunStatus
 
 if TYPE_CHECKING:
-    from airflow_provider_ignite_kafka.spark.request import Request
+    from airflow_provider_ignite_kafka.runs.request import Request
 
 ENDED = "ended"
 SILENT = "silent"

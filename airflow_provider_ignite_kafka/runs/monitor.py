@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
-from airflow_provider_ignite_kafka.followed_run import FollowedRun, active_try
+from airflow_provider_ignite_kafka.runs.identity import FollowedRun, active_try
 from ignite_kafka.errors import IgniteUnreachable
 from ignite_kafka.ignite.endpoint import IgniteEndpoint, split_address
 from ignite_kafka.kafka.clients import KafkaClients
@@ -20,7 +20,7 @@ from ignite_kafka.settings.sink import group_of
 from ignite_kafka.state.status import RunStatus, now_ms, read_run_written, read_runs
 
 if TYPE_CHECKING:
-    from airflow_provider_ignite_kafka.spark.request import Request
+    from airflow_provider_ignite_kafka.runs.request import Request
     from ignite_kafka.state.configs import ConnectorRecord
 
 log = logging.getLogger(__name__)
@@ -164,7 +164,7 @@ class RunMonitor:
         )
 
     def active_try(self, own_runs: str) -> str | None:
-        """Run id of an earlier try of this task that is still active; see :func:`.followed_run.active_try`."""
+        """Run id of an earlier try of this task that is still active; see :func:`.identity.active_try`."""
         owner = self._records.owner()
         if owner is None or not owner.run_id.startswith(own_runs):
             return None

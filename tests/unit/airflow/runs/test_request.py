@@ -11,7 +11,7 @@ import pytest
 from airflow.providers.common.compat.sdk import AirflowFailException
 
 from airflow_provider_ignite_kafka.hooks.kafka_config import kafka_config
-from airflow_provider_ignite_kafka.run_names import RunNames
+from airflow_provider_ignite_kafka.runs.names import RunNames
 from airflow_provider_ignite_kafka.spark.packaging import app_path
 from ignite_kafka.kafka.producer import TransactionalProducer
 from ignite_kafka.settings.source import SourceSettings

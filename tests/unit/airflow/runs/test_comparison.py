@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from airflow.providers.common.compat.sdk import AirflowException
 
-from airflow_provider_ignite_kafka import cluster_comparison
-from airflow_provider_ignite_kafka.cluster_comparison import ClusterComparison
-from airflow_provider_ignite_kafka.followed_run import FollowedRun
+from airflow_provider_ignite_kafka.runs import comparison as cluster_comparison
+from airflow_provider_ignite_kafka.runs.comparison import ClusterComparison
+from airflow_provider_ignite_kafka.runs.identity import FollowedRun
 from ignite_kafka.errors import KafkaUnavailable
 from ignite_kafka.state.comparisons import ComparisonStatus
 from ignite_kafka.state.status import COMPLETED, RUNNING, now_ms

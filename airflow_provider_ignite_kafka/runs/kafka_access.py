@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from airflow_provider_ignite_kafka.followed_run import FollowedRun
 from airflow_provider_ignite_kafka.hooks.kafka_config import kafka_config
 from airflow_provider_ignite_kafka.options import allow_insecure_connections
-from airflow_provider_ignite_kafka.run_monitor import KafkaRunRecords, RunMonitor
-from airflow_provider_ignite_kafka.spark.request import Connections, mask_secrets, resolve_secrets
+from airflow_provider_ignite_kafka.runs.identity import FollowedRun
+from airflow_provider_ignite_kafka.runs.monitor import KafkaRunRecords, RunMonitor
+from airflow_provider_ignite_kafka.runs.request import Connections, mask_secrets, resolve_secrets
 from ignite_kafka.ignite.endpoint import IgniteCredentials, IgniteEndpoint
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.settings.client_config import one_name

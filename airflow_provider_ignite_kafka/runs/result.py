@@ -8,8 +8,8 @@ from typing import Any
 
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 
-from airflow_provider_ignite_kafka.followed_run import NOT_STARTED
-from airflow_provider_ignite_kafka.hooks.spark_app import AppExit
+from airflow_provider_ignite_kafka.runs.identity import NOT_STARTED
+from airflow_provider_ignite_kafka.spark.hook import AppExit
 from ignite_kafka import errors
 from ignite_kafka.state.status import COMPLETED, FAILED, FENCED, STOPPED, UNKNOWN, RunStatus
 
@@ -75,7 +75,7 @@ def to_exception(status: RunStatus | None, ended: AppExit) -> AirflowException:
 def lost_exception(status: RunStatus | None, reason: str | None, log_command: str = "") -> AirflowException:
     """The exception for a run in a cluster that did not complete, or is followed no further.
 
-    :param reason: of :mod:`.followed_run`.
+    :param reason: of :mod:`.identity`.
     :param log_command: command that shows the driver's log; empty: not known.
     """
     driver_log = f"the driver's log: {log_command}" if log_command else "the cluster's log of the app"

@@ -10,10 +10,10 @@ from airflow.providers.common.compat.sdk import AirflowException
 from airflow.sdk.exceptions import AirflowRuntimeError
 
 from airflow_provider_ignite_kafka.airflow_api import configure_stats
-from airflow_provider_ignite_kafka.connector_lag import LagReader
 from airflow_provider_ignite_kafka.links import copy as links
-from airflow_provider_ignite_kafka.metrics import RunMetrics, counted_before, enabled
-from airflow_provider_ignite_kafka.run_monitor import RunMonitor
+from airflow_provider_ignite_kafka.runs.lag import LagReader
+from airflow_provider_ignite_kafka.runs.metrics import RunMetrics, counted_before, enabled
+from airflow_provider_ignite_kafka.runs.monitor import RunMonitor
 from ignite_kafka.common.deadline import Interval
 from ignite_kafka.errors import IgniteKafkaError
 from ignite_kafka.state.status import RunStatus, now_ms

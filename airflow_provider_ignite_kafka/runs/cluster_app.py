@@ -11,7 +11,7 @@ from typing import Any
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 from airflow.providers.common.compat.sdk import AirflowException, BaseHook
 
-from airflow_provider_ignite_kafka.followed_run import FollowedRun
+from airflow_provider_ignite_kafka.runs.identity import FollowedRun
 
 log = logging.getLogger(__name__)
 

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_ignite_kafka import run_monitor
-from airflow_provider_ignite_kafka.followed_run import FollowedRun
-from airflow_provider_ignite_kafka.run_monitor import KafkaRunRecords, RunMonitor, RunRecords, check_clusters
-from airflow_provider_ignite_kafka.spark.request import Request
+from airflow_provider_ignite_kafka.runs import monitor as run_monitor
+from airflow_provider_ignite_kafka.runs.identity import FollowedRun
+from airflow_provider_ignite_kafka.runs.monitor import KafkaRunRecords, RunMonitor, RunRecords, check_clusters
+from airflow_provider_ignite_kafka.runs.request import Request
 from ignite_kafka.errors import IgniteUnreachable, KafkaUnavailable, SettingsError
 from ignite_kafka.ignite.endpoint import IgniteEndpoint
 from ignite_kafka.kafka.clients import KafkaClients

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 from airflow_provider_ignite_kafka.assets.copied import Copied, clusters_of, copied_of
 from airflow_provider_ignite_kafka.assets.events import emit_asset_events, report_hook_lineage
 from airflow_provider_ignite_kafka.links import copy as links
-from airflow_provider_ignite_kafka.metrics import RunMetrics, enabled
-from airflow_provider_ignite_kafka.run_readings import earlier_run, read_lag
+from airflow_provider_ignite_kafka.runs.metrics import RunMetrics, enabled
+from airflow_provider_ignite_kafka.runs.readings import earlier_run, read_lag
 from ignite_kafka.common.deadline import Interval
 from ignite_kafka.state.status import now_ms
 
 if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import Context
 
-    from airflow_provider_ignite_kafka.spark.request import Request
+    from airflow_provider_ignite_kafka.runs.request import Request
     from ignite_kafka.state.status import RunStatus
 
 _LAG_EVERY_S = 30.0

@@ -12,8 +12,8 @@ import pytest
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 from airflow.providers.common.compat.sdk import AirflowNotFoundException
 
-from airflow_provider_ignite_kafka.hooks import spark_app
-from airflow_provider_ignite_kafka.hooks.spark_app import spark_master
+from airflow_provider_ignite_kafka.spark import hook as spark_app
+from airflow_provider_ignite_kafka.spark.hook import spark_master
 from airflow_provider_ignite_kafka.spark.submission import SparkMaster
 from ignite_kafka.errors import SettingsError
 
