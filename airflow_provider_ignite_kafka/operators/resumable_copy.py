@@ -20,7 +20,7 @@ from airflow_provider_ignite_kafka.runs.identity import ENDED, TIMED_OUT, Follow
 from airflow_provider_ignite_kafka.runs.kafka_access import monitor_of_run
 from airflow_provider_ignite_kafka.runs.monitor import RunMonitor
 from airflow_provider_ignite_kafka.runs.progress import ProgressLog
-from airflow_provider_ignite_kafka.spark.hook import AppExit
+from airflow_provider_ignite_kafka.runs.result import AppExit
 from airflow_provider_ignite_kafka.triggers.connector_run import ConnectorRunTrigger
 from ignite_kafka.errors import IgniteKafkaError
 from ignite_kafka.state.status import STOPPED, RunStatus, now_ms

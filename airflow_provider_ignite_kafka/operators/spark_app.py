@@ -17,7 +17,8 @@ from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 
 from airflow_provider_ignite_kafka.runs import result as run_result
 from airflow_provider_ignite_kafka.runs.request import Connections, Request, build_request
-from airflow_provider_ignite_kafka.spark.hook import AppExit, SparkAppHook
+from airflow_provider_ignite_kafka.runs.result import AppExit
+from airflow_provider_ignite_kafka.spark.hook import SparkAppHook
 from airflow_provider_ignite_kafka.spark.packaging import app_path
 from airflow_provider_ignite_kafka.spark.submission import SparkMaster, build_submission
 from ignite_kafka.common.local_disk import disk_errors

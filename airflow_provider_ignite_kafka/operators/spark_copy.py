@@ -27,7 +27,8 @@ from airflow_provider_ignite_kafka.runs.monitor import RunMonitor, check_cluster
 from airflow_provider_ignite_kafka.runs.names import RunNames, connector_name
 from airflow_provider_ignite_kafka.runs.report import RunReport
 from airflow_provider_ignite_kafka.runs.request import Request
-from airflow_provider_ignite_kafka.spark.hook import AppExit, SparkAppHook, spark_master
+from airflow_provider_ignite_kafka.runs.result import AppExit
+from airflow_provider_ignite_kafka.spark.hook import SparkAppHook, spark_master
 from airflow_provider_ignite_kafka.templates import TypedTemplates
 from ignite_kafka.errors import IgniteKafkaError
 from ignite_kafka.settings.connector import ConnectorSettings

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_ignite_kafka.connector_status import clients_of
 from airflow_provider_ignite_kafka.hooks.ignite_connection import DEFAULT_CONN_ID, IgniteConnection
+from airflow_provider_ignite_kafka.runs.kafka_access import connection_clients
 from ignite_kafka.errors import SettingsError
 from ignite_kafka.settings.connector import ConnectorSettings
 
@@ -42,7 +42,7 @@ class LagReader:
         """
         from ignite_kafka.admin.connector_lag import read_lag  # imports pyarrow, which a Dag file must not load
 
-        clients = clients_of(self.kafka_conn_id, self.secrets_file)
+        clients = connection_clients(self.kafka_conn_id, self.secrets_file)
 
         def connect() -> Cluster:
             return IgniteConnection.read(self.ignite_conn_id).cluster(self.secrets_file, timeout_s)

@@ -3,19 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 
 from airflow_provider_ignite_kafka.runs.identity import NOT_STARTED
-from airflow_provider_ignite_kafka.spark.hook import AppExit
 from ignite_kafka import errors
 from ignite_kafka.state.status import COMPLETED, FAILED, FENCED, STOPPED, UNKNOWN, RunStatus
 
 _BAD_SETTINGS = 2
 _FENCED = 3
 _SHOWN_LINES = 10
+
+
+@dataclass(frozen=True)
+class AppExit:
+    """End of spark-submit, which in client mode is the end of the app.
+
+    :param exit_code: of the app in client mode; of the submission in cluster mode.
+    :param app_error: the app's last line, ``<CODE> <message>``, if it was in the output.
+    :param tail: the last lines of output.
+    """
+
+    exit_code: int
+    app_error: str | None = None
+    tail: tuple[str, ...] = ()
 
 
 def to_xcom(status: RunStatus) -> dict[str, Any]:

@@ -12,7 +12,6 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.providers.apache.spark.hooks.spark_submit import DEFAULT_SPARK_BINARY, SparkSubmitHook
 from airflow.providers.common.compat.sdk import AirflowException, BaseHook
 
+from airflow_provider_ignite_kafka.runs.result import AppExit
 from airflow_provider_ignite_kafka.spark.process_watchdog import (
     ProcessWatchdog,
     signal_group,
@@ -37,20 +37,6 @@ _TAIL_LINES = 20
 _READ_BYTES = 65536
 _PYSPARK = "pyspark", "pyspark-client"
 _WATCHDOG_END_S = 30.0
-
-
-@dataclass(frozen=True)
-class AppExit:
-    """End of spark-submit, which in client mode is the end of the app.
-
-    :param exit_code: of the app in client mode; of the submission in cluster mode.
-    :param app_error: the app's last line, ``<CODE> <message>``, if it was in the output.
-    :param tail: the last lines of output.
-    """
-
-    exit_code: int
-    app_error: str | None = None
-    tail: tuple[str, ...] = ()
 
 
 class SparkAppHook(SparkSubmitHook):

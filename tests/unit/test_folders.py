@@ -1,4 +1,4 @@
-"""Folders of the library: imports go one way, each folder says what belongs there, tests mirror modules."""
+"""Folders of library and provider: imports go one way, each folder says what belongs there, tests mirror modules."""
 
 from __future__ import annotations
 
@@ -21,6 +21,12 @@ ORDER = (
     "convert.json_with_schemas", "convert.json_schema", "convert.to_ignite",
     "convert", "state", "runtime", "source", "source.snapshot", "source.stream", "sink", "run", "admin", "verification", "preflight",
     "datasources", "app", "verify_app", "cli", "",
+)  # fmt: skip
+# the same of the provider, whose metadata ("") import nothing
+PROVIDER_ORDER = (
+    "", "airflow_api", "options", "threads", "templates", "parse_check", "allowed_caches", "dbapi", "hooks", "cache_watch",
+    "assets", "links", "runs", "lineage", "spark", "triggers", "connector_status", "operators", "sensors", "decorators", "forms",
+    "connector_dags", "notifications", "plugins",
 )  # fmt: skip
 # modules without a test of their name, by the test that covers them through the module that uses them
 COVERED_BY = {
@@ -196,6 +202,46 @@ def test_folders_import_downward_only() -> None:
 def test_no_modules_import_each_other_in_a_circle() -> None:
     graph = {module: {target for target in imports(module, path) if target in MODULES} for module, path in MODULES.items()}
     assert sum(map(len, graph.values())) > 500
+    check_without_circle(graph)
+
+
+PROVIDER_MODULES = dict(modules(PROVIDER))
+
+
+def provider_imports(path: Path) -> Iterator[str]:
+    """Modules of the provider that one of its modules imports, also inside functions and while type checking."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom):
+            assert not node.level, f"{path}:{node.lineno}: imports inside the provider are absolute"
+            package, _, name = (node.module or "").partition(".")
+            if package == PROVIDER.name:
+                for alias in node.names:
+                    named = f"{name}.{alias.name}".strip(".")
+                    yield named if named in PROVIDER_MODULES else name
+
+
+def test_folders_of_the_provider_import_downward_only() -> None:
+    folders = {name for name, path in PROVIDER_MODULES.items() if path.name == "__init__.py"}
+
+    def place(module: str) -> int:
+        return PROVIDER_ORDER.index(module if module in folders else module.rpartition(".")[0] or module)
+
+    upward = [
+        f"{module} imports {target}"
+        for module, path in PROVIDER_MODULES.items()
+        for target in provider_imports(path)
+        if place(target) > place(module)
+    ]
+    assert upward == []
+
+
+def test_no_modules_of_the_provider_import_each_other_in_a_circle() -> None:
+    graph = {module: set(provider_imports(path)) for module, path in PROVIDER_MODULES.items()}
+    assert sum(map(len, graph.values())) > 150
+    check_without_circle(graph)
+
+
+def check_without_circle(graph: dict[str, set[str]]) -> None:
     try:
         graphlib.TopologicalSorter(graph).prepare()
     except graphlib.CycleError as circle:
