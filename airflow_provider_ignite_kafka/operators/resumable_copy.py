@@ -16,11 +16,12 @@ from airflow_provider_ignite_kafka.runs import duration as run_for
 from airflow_provider_ignite_kafka.runs import result as run_result
 from airflow_provider_ignite_kafka.runs.cluster_app import ClusterApp
 from airflow_provider_ignite_kafka.runs.cluster_run import ClusterRun
-from airflow_provider_ignite_kafka.runs.identity import ENDED, TIMED_OUT, FollowedRun
+from airflow_provider_ignite_kafka.runs.identity import FollowedRun
 from airflow_provider_ignite_kafka.runs.kafka_access import monitor_of_run
 from airflow_provider_ignite_kafka.runs.monitor import RunMonitor
 from airflow_provider_ignite_kafka.runs.progress import ProgressLog
 from airflow_provider_ignite_kafka.runs.result import AppExit
+from airflow_provider_ignite_kafka.runs.watch import ENDED, TIMED_OUT
 from airflow_provider_ignite_kafka.triggers.connector_run import ConnectorRunTrigger
 from ignite_kafka.errors import IgniteKafkaError
 from ignite_kafka.state.status import STOPPED, RunStatus, now_ms

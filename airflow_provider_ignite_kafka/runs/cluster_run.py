@@ -6,9 +6,9 @@ import time
 from collections.abc import Callable
 
 from airflow_provider_ignite_kafka.runs.cluster_app import ClusterApp
-from airflow_provider_ignite_kafka.runs.identity import ENDED, NOT_STARTED, SILENT, RunWatch
 from airflow_provider_ignite_kafka.runs.monitor import RunMonitor
 from airflow_provider_ignite_kafka.runs.progress import ProgressLog
+from airflow_provider_ignite_kafka.runs.watch import ENDED, NOT_STARTED, SILENT, RunWatch
 from ignite_kafka.common.deadline import Deadline, Interval
 from ignite_kafka.errors import IgniteKafkaError
 from ignite_kafka.state.status import RunStatus, now_ms
@@ -40,7 +40,7 @@ class ClusterRun:
     def poll(self) -> str | None:
         """Read the run's record and log its progress; ask the run to stop if its time is up.
 
-        :return: why the run is followed no further: a reason of :mod:`.identity`; None: poll again.
+        :return: why the run is followed no further: a reason of :mod:`.watch`; None: poll again.
         """
         try:
             status, written_ms = self.monitor.poll()

@@ -12,7 +12,8 @@ from airflow.providers.common.compat.sdk import AirflowException
 
 from airflow_provider_ignite_kafka.runs import result as run_result
 from airflow_provider_ignite_kafka.runs.cluster_app import ClusterApp
-from airflow_provider_ignite_kafka.runs.identity import ENDED, FollowedRun, RunWatch
+from airflow_provider_ignite_kafka.runs.identity import FollowedRun
+from airflow_provider_ignite_kafka.runs.watch import ENDED, RunWatch
 from ignite_kafka.common.deadline import Interval
 from ignite_kafka.errors import IgniteKafkaError
 from ignite_kafka.kafka.clients import KafkaClients

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from airflow_provider_ignite_kafka.hooks.kafka_config import kafka_config
 from airflow_provider_ignite_kafka.options import allow_insecure_connections
 from airflow_provider_ignite_kafka.runs.identity import FollowedRun
-from airflow_provider_ignite_kafka.runs.monitor import KafkaRunRecords, RunMonitor
+from airflow_provider_ignite_kafka.runs.monitor import RunMonitor
+from airflow_provider_ignite_kafka.runs.records import RunRecords
 from airflow_provider_ignite_kafka.runs.request import Connections, mask_secrets, resolve_secrets
 from ignite_kafka.ignite.endpoint import IgniteCredentials, IgniteEndpoint
 from ignite_kafka.kafka.clients import KafkaClients
@@ -44,4 +45,4 @@ def monitor_of_run(run: FollowedRun) -> RunMonitor:
     clients = connection_clients(
         run.kafka_conn_id, run.secrets_file, run.kafka_config, allow_insecure=run.allow_insecure_connections
     )
-    return RunMonitor(run, KafkaRunRecords(clients, run.internal_topic_prefix, run.connector))
+    return RunMonitor(run, RunRecords(clients, run.internal_topic_prefix, run.connector))

@@ -7,94 +7,23 @@ from __future__ import annotations
 
 import logging
 import socket
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
-from airflow_provider_ignite_kafka.runs.identity import FollowedRun, active_try
+from airflow_provider_ignite_kafka.runs.identity import FollowedRun
+from airflow_provider_ignite_kafka.runs.records import RunRecords
+from airflow_provider_ignite_kafka.runs.watch import active_try
 from ignite_kafka.errors import IgniteUnreachable
 from ignite_kafka.ignite.endpoint import IgniteEndpoint, split_address
 from ignite_kafka.kafka.clients import KafkaClients
-from ignite_kafka.kafka.topics import Topics
-from ignite_kafka.settings.sink import group_of
-from ignite_kafka.state.status import RunStatus, now_ms, read_run_written, read_runs
+from ignite_kafka.state.status import RunStatus, now_ms
 
 if TYPE_CHECKING:
     from airflow_provider_ignite_kafka.runs.request import Request
-    from ignite_kafka.state.configs import ConnectorRecord
 
 log = logging.getLogger(__name__)
 _CHECK_S = 10.0
-
-
-class RunRecords(Protocol):
-    """Records that Kafka keeps for the runs of one connector; each call reads them again.
-
-    :raises IgniteKafkaError: from every method, if Kafka does not answer.
-    """
-
-    def run(self, run_id: str) -> tuple[RunStatus | None, int]:
-        """The status record of a run and its time in milliseconds since 1970; (None, 0) if it wrote none."""
-
-    def runs(self) -> Mapping[str, RunStatus]:
-        """Status records of all runs of the connector, by run id."""
-
-    def owner(self) -> ConnectorRecord | None:
-        """The run that has the connector now; None if there is none."""
-
-    def request_stop(self, generation: int) -> None:
-        """Set the connector's target state to STOPPED for one generation of its runs."""
-
-    def stopped_generation(self) -> int:
-        """The generation that was last requested to stop by :meth:`request_stop`; 0 if there is none."""
-
-    def sink_lag(self, topics: Iterable[str]) -> Mapping[str, int]:
-        """Records of topics behind the offsets that the connector, a sink, has committed; by topic."""
-
-
-class KafkaRunRecords:
-    """:class:`RunRecords` of a connector in Kafka."""
-
-    def __init__(self, clients: KafkaClients, internal_topic_prefix: str, connector: str) -> None:
-        self._clients = clients
-        self._prefix = internal_topic_prefix
-        self._connector = connector
-
-    def run(self, run_id: str) -> tuple[RunStatus | None, int]:
-        """See :meth:`RunRecords.run`."""
-        return read_run_written(self._clients, self._prefix, self._connector, run_id)
-
-    def runs(self) -> Mapping[str, RunStatus]:
-        """See :meth:`RunRecords.runs`."""
-        return read_runs(self._clients, self._prefix, self._connector)
-
-    def owner(self) -> ConnectorRecord | None:
-        """See :meth:`RunRecords.owner`."""
-        from ignite_kafka.state.configs import read_connector  # imports pyarrow, which a Dag file must not load
-
-        return read_connector(self._clients, Topics(self._clients), self._prefix, self._connector).connector
-
-    def request_stop(self, generation: int) -> None:
-        """See :meth:`RunRecords.request_stop`."""
-        from ignite_kafka.state.target_state import STOPPED, write_target
-
-        write_target(
-            self._clients, Topics(self._clients), self._prefix, self._connector, STOPPED, generation=generation
-        )
-
-    def stopped_generation(self) -> int:
-        """See :meth:`RunRecords.stopped_generation`."""
-        from ignite_kafka.state.target_state import read_stopped_generation
-
-        return read_stopped_generation(self._clients, Topics(self._clients), self._prefix, self._connector)
-
-    def sink_lag(self, topics: Iterable[str]) -> Mapping[str, int]:
-        """See :meth:`RunRecords.sink_lag`."""
-        from ignite_kafka.admin.lag import sink_lag
-
-        record = self.owner()
-        group = group_of(self._connector, record.settings if record else {})
-        return sink_lag(Topics(self._clients), group, topics)
 
 
 class RunMonitor:
@@ -111,7 +40,7 @@ class RunMonitor:
     def of(request: Request, run: FollowedRun) -> RunMonitor:
         """The monitor of a request's run, with the secrets of the request."""
         clients = KafkaClients.of(request.settings, request.secrets)
-        return RunMonitor(run, KafkaRunRecords(clients, request.settings.internal_topic_prefix, request.settings.name))
+        return RunMonitor(run, RunRecords(clients, request.settings.internal_topic_prefix, request.settings.name))
 
     def following(self, run: FollowedRun) -> RunMonitor:
         """The monitor of another run of the same connector."""
@@ -164,7 +93,7 @@ class RunMonitor:
         )
 
     def active_try(self, own_runs: str) -> str | None:
-        """Run id of an earlier try of this task that is still active; see :func:`.identity.active_try`."""
+        """Run id of an earlier try of this task that is still active; see :func:`.watch.active_try`."""
         owner = self._records.owner()
         if owner is None or not owner.run_id.startswith(own_runs):
             return None

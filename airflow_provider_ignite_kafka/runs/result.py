@@ -8,7 +8,7 @@ from typing import Any
 
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 
-from airflow_provider_ignite_kafka.runs.identity import NOT_STARTED
+from airflow_provider_ignite_kafka.runs.watch import NOT_STARTED
 from ignite_kafka import errors
 from ignite_kafka.state.status import COMPLETED, FAILED, FENCED, STOPPED, UNKNOWN, RunStatus
 
@@ -88,7 +88,7 @@ def to_exception(status: RunStatus | None, ended: AppExit) -> AirflowException:
 def lost_exception(status: RunStatus | None, reason: str | None, log_command: str = "") -> AirflowException:
     """The exception for a run in a cluster that did not complete, or is followed no further.
 
-    :param reason: of :mod:`.identity`.
+    :param reason: of :mod:`.watch`.
     :param log_command: command that shows the driver's log; empty: not known.
     """
     driver_log = f"the driver's log: {log_command}" if log_command else "the cluster's log of the app"

@@ -21,9 +21,10 @@ from airflow_provider_ignite_kafka.runs import result as run_result
 from airflow_provider_ignite_kafka.runs.cluster_app import ClusterApp
 from airflow_provider_ignite_kafka.runs.cluster_run import ClusterRun
 from airflow_provider_ignite_kafka.runs.deferred_report import DeferredReport
-from airflow_provider_ignite_kafka.runs.identity import TIMED_OUT, FollowedRun
+from airflow_provider_ignite_kafka.runs.identity import FollowedRun
 from airflow_provider_ignite_kafka.runs.kafka_access import monitor_of_run
 from airflow_provider_ignite_kafka.runs.progress import ProgressLog
+from airflow_provider_ignite_kafka.runs.watch import TIMED_OUT
 from airflow_provider_ignite_kafka.sensors.deferrable import DeferrableSensor
 from airflow_provider_ignite_kafka.triggers.connector_run import ConnectorRunTrigger
 from ignite_kafka.errors import IgniteKafkaError, SettingsError

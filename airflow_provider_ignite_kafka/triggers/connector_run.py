@@ -14,10 +14,11 @@ from airflow_provider_ignite_kafka.airflow_api import calls_on_kill, task_states
 from airflow_provider_ignite_kafka.runs.cluster_app import ClusterApp
 from airflow_provider_ignite_kafka.runs.cluster_run import ClusterRun
 from airflow_provider_ignite_kafka.runs.deferred_report import DeferredReport
-from airflow_provider_ignite_kafka.runs.identity import SILENT, TIMED_OUT, FollowedRun
+from airflow_provider_ignite_kafka.runs.identity import FollowedRun
 from airflow_provider_ignite_kafka.runs.kafka_access import monitor_of_run
 from airflow_provider_ignite_kafka.runs.metrics import enabled
 from airflow_provider_ignite_kafka.runs.progress import ProgressLog
+from airflow_provider_ignite_kafka.runs.watch import SILENT, TIMED_OUT
 from airflow_provider_ignite_kafka.threads import RepeatedCall, once
 from ignite_kafka.common.deadline import Deadline
 from ignite_kafka.errors import IgniteKafkaError, SettingsError

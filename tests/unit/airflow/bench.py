@@ -73,7 +73,7 @@ class FakeMonitor(RunMonitor):
     """A monitor with the answers of the bench; it never calls Kafka."""
 
     def __init__(self, bench: Bench, run: FollowedRun) -> None:
-        super().__init__(replace(run, poll_s=0.01), NoRecords())
+        super().__init__(replace(run, poll_s=0.01), NoRecords())  # type: ignore[arg-type]
         self._bench = bench
 
     def following(self, run: FollowedRun) -> RunMonitor:

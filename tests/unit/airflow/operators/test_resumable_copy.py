@@ -15,8 +15,9 @@ from airflow.sdk.execution_time.context import OutletEventAccessors
 
 from airflow_provider_ignite_kafka.operators.ignite_to_kafka import IgniteToKafkaOperator
 from airflow_provider_ignite_kafka.runs import cluster_run
-from airflow_provider_ignite_kafka.runs.identity import SILENT, TIMED_OUT, FollowedRun
+from airflow_provider_ignite_kafka.runs.identity import FollowedRun
 from airflow_provider_ignite_kafka.runs.report import RunReport
+from airflow_provider_ignite_kafka.runs.watch import SILENT, TIMED_OUT
 from airflow_provider_ignite_kafka.triggers.connector_run import ConnectorRunTrigger
 from ignite_kafka.errors import TopicError
 from ignite_kafka.state.status import COMPLETED, FAILED, RUNNING, STOPPED, RunStatus, now_ms

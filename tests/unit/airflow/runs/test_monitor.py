@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_ignite_kafka.runs import monitor as run_monitor
 from airflow_provider_ignite_kafka.runs.identity import FollowedRun
-from airflow_provider_ignite_kafka.runs.monitor import KafkaRunRecords, RunMonitor, RunRecords, check_clusters
+from airflow_provider_ignite_kafka.runs.monitor import RunMonitor, check_clusters
+from airflow_provider_ignite_kafka.runs.records import RunRecords
 from airflow_provider_ignite_kafka.runs.request import Request
 from ignite_kafka.errors import IgniteUnreachable, KafkaUnavailable, SettingsError
 from ignite_kafka.ignite.endpoint import IgniteEndpoint
@@ -24,7 +24,6 @@ from ignite_kafka.settings.secrets import Secrets
 from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.state.configs import ConnectorRecord
 from ignite_kafka.state.status import COMPLETED, PAUSED, RUNNING, STOPPED, CacheStatus, RunStatus, now_ms
-from tests.support.fake_lag import FakeTopics
 from tools.servers import Certificates
 
 OWN = "dag/task/run/"
@@ -43,7 +42,7 @@ def record(state: str, run_id: str = f"{OWN}1", started_ms: int = 1_000, generat
 
 
 @dataclass
-class Records:
+class Records(RunRecords):
     """Records in memory: status records by run id, the run that has the connector, and the generations that were requested to stop."""
 
     by_run: Mapping[str, RunStatus] = field(default_factory=dict)
@@ -191,11 +190,3 @@ def test_many_addresses_that_do_not_answer_take_no_longer() -> None:
     assert endpoint.bounded(10.0) == IgniteEndpoint(endpoint.addresses, connect_timeout_ms=2_000, request_timeout_ms=10_000)
     quick = IgniteEndpoint(endpoint.addresses, connect_timeout_ms=500, request_timeout_ms=1_000)
     assert quick.bounded(10.0) == quick
-
-
-def test_a_deferred_run_has_the_lag_that_an_attached_one_has(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Partitions without an offset count from their first record: the metric does not change when a task is deferred."""
-    monkeypatch.setattr(run_monitor, "Topics", lambda _clients: FakeTopics({0: 100, 1: 95}))
-    records = KafkaRunRecords(KafkaClients({}), "p", "c")
-    monkeypatch.setattr(records, "owner", lambda: None)
-    assert records.sink_lag(["t", "deleted"]) == {"t": 95}

@@ -17,8 +17,9 @@ from airflow.triggers.base import BaseTrigger, TriggerEvent
 from airflow_provider_ignite_kafka.airflow_api import calls_on_kill
 from airflow_provider_ignite_kafka.runs import kafka_access
 from airflow_provider_ignite_kafka.runs.cluster_app import ClusterApp
-from airflow_provider_ignite_kafka.runs.identity import ENDED, SILENT, TIMED_OUT, FollowedRun
-from airflow_provider_ignite_kafka.runs.monitor import KafkaRunRecords
+from airflow_provider_ignite_kafka.runs.identity import FollowedRun
+from airflow_provider_ignite_kafka.runs.records import RunRecords
+from airflow_provider_ignite_kafka.runs.watch import ENDED, SILENT, TIMED_OUT
 from airflow_provider_ignite_kafka.triggers import connector_run
 from airflow_provider_ignite_kafka.triggers.connector_run import ConnectorRunTrigger
 from ignite_kafka.errors import KafkaUnavailable
@@ -223,14 +224,14 @@ def test_monitor_uses_the_connection_and_what_it_does_not_name(bench: Bench, mon
     assert clients.common["bootstrap.servers"] == "broker:9092"
     assert clients.common["client.id"] == "mine"
     assert clients.common["sasl.password"] == "kafka-sesame"
-    assert isinstance(kafka_access.monitor_of_run(run)._records, KafkaRunRecords)
+    assert isinstance(kafka_access.monitor_of_run(run)._records, RunRecords)
 
 
 def test_monitor_uses_the_secrets_file_of_the_run(bench: Bench, tmp_path: Path) -> None:
     path = tmp_path / "secrets.json"
     dump(Secrets(kafka={"sasl.username": "app", "sasl.password": "mellon"}), path)
     records = kafka_access.monitor_of_run(replace(RUN, secrets_file=str(path), allow_insecure_connections=True))._records
-    assert isinstance(records, KafkaRunRecords)
+    assert isinstance(records, RunRecords)
     assert records._clients.common["sasl.password"] == "mellon"
 
 
