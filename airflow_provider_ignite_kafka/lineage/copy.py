@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import Context
     from airflow.providers.openlineage.extractors import OperatorLineage
 
-    from airflow_provider_ignite_kafka.runs.report import RunReport
+    from airflow_provider_ignite_kafka.assets.copied import Copied
     from airflow_provider_ignite_kafka.runs.request import Request
 
 
@@ -21,7 +21,8 @@ class CopyLineage:
     The listener calls it in a fork of the task, which it ends after `execution_timeout`.
     """
 
-    _report: RunReport | None = None
+    _copied: tuple[Request, Copied] | None = None
+    """The request of the run that has ended, and what the run has copied."""
 
     def _lineage_request(self) -> Request:
         """The request of a run, for its settings and connections alone."""
@@ -39,10 +40,9 @@ class CopyLineage:
         """The caches and topics that the run has copied, with columns and counts."""
         from airflow_provider_ignite_kafka.lineage.openlineage import copied
 
-        report = self._report
-        if report is None or not report.copied.caches:
+        if self._copied is None or not self._copied[1].caches:
             return self.get_openlineage_facets_on_start()
-        return copied(report.request, report.copied)
+        return copied(*self._copied)
 
     def get_openlineage_facets_on_failure(self, task_instance: Any) -> OperatorLineage[Any, Any]:
         """Those of a failed run: the counts are of what was committed before the failure."""

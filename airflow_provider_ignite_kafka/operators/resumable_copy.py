@@ -94,7 +94,7 @@ class ResumableCopy(ResumableJobMixin):
         """Tell Airflow about a status record of the run that goes on."""
 
     @abstractmethod
-    def _report_end(self, context: Context, status: RunStatus | None, *, succeeded: bool) -> None:
+    def _report_end(self, context: Context, monitor: RunMonitor, status: RunStatus | None, *, succeeded: bool) -> None:
         """Tell Airflow what the run has copied."""
 
     def _begin_try(self, context: Context, request: Request, own_runs: str) -> RunStatus | None:
@@ -119,12 +119,12 @@ class ResumableCopy(ResumableJobMixin):
         tries = monitor.tries(own_runs) if retried and duration_ms is not None else []
         if duration_ms is not None:
             run = replace(run, until_ms=run_for.until_ms(tries, duration_ms, now_ms()))
+        self._try = CopyTry(monitor.following(run), own_runs, retried)
         if run.time_is_up(now_ms()) and monitor.active_try(own_runs) is None:
             self.log.warning(
                 "run_for is over, and no run was active at its end: nothing is started. The next run resumes."
             )
             return tries[-1]
-        self._try = CopyTry(monitor.following(run), own_runs, retried)
         return None
 
     def submit_job(self, context: Context) -> Any:
@@ -211,9 +211,10 @@ class ResumableCopy(ResumableJobMixin):
         """The run's counts."""
         if self._counts is not None:
             return self._counts
-        status = self._try.monitor.following(FollowedRun.from_dict(external_id)).status()
+        monitor = self._try.monitor.following(FollowedRun.from_dict(external_id))
+        status = monitor.status()
         assert status is not None
-        return self._succeeded(context, status)
+        return self._succeeded(context, monitor, status)
 
     def execute_complete(self, context: Context, event: Mapping[str, Any]) -> Any:
         """Return the result of the run that the trigger has followed.
@@ -223,7 +224,9 @@ class ResumableCopy(ResumableJobMixin):
         """
         try:
             monitor = self.monitor_of_run(FollowedRun.from_dict(event["run"]))
-            cluster = self._followed = ClusterRun(monitor, ClusterApp(monitor.run), ProgressLog(self.log, monitor.lag))
+            cluster = self._followed = ClusterRun(
+                monitor, ClusterApp(monitor.run), ProgressLog(self.log, monitor.sink_lag)
+            )
             self._exported = bool(event.get("reported"))
             if "error" in event:
                 self._stop_followed()
@@ -247,7 +250,7 @@ class ResumableCopy(ResumableJobMixin):
 
     def _cluster_run(self, run: FollowedRun) -> ClusterRun:
         monitor = self._try.monitor.following(run)
-        return ClusterRun(monitor, ClusterApp(run), ProgressLog(self.log, monitor.lag), self._progressed)
+        return ClusterRun(monitor, ClusterApp(run), ProgressLog(self.log, monitor.sink_lag), self._progressed)
 
     def _concluded(self, context: Context, cluster: ClusterRun, reason: str | None, *, attached: bool) -> Any:
         """The result of a run that is followed no further."""
@@ -275,8 +278,8 @@ class ResumableCopy(ResumableJobMixin):
             monitor.run.continuous and not self._killed
         )  # Airflow may retry a killed task, so its stop is no success
         if status is not None and run_result.succeeded(status, continuous=continuous):
-            return self._succeeded(context, status)
-        self._report_end(context, status, succeeded=False)
+            return self._succeeded(context, monitor, status)
+        self._report_end(context, monitor, status, succeeded=False)
         raise (
             run_result.killed_exception()
             if self._killed
@@ -291,10 +294,10 @@ class ResumableCopy(ResumableJobMixin):
             and not run.time_is_up(status.ended_ms or 0)
         )
 
-    def _succeeded(self, context: Context, status: RunStatus) -> dict[str, Any]:
+    def _succeeded(self, context: Context, monitor: RunMonitor, status: RunStatus) -> dict[str, Any]:
         if (store := task_store(context)) is not None:
             store.delete(self.external_id_key)  # a task that is cleared after its success runs again
-        self._report_end(context, status, succeeded=True)
+        self._report_end(context, monitor, status, succeeded=True)
         self._counts = run_result.to_xcom(status)
         run_result.log_result(self.log, self._counts)
         return self._counts

@@ -8,21 +8,25 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow.providers.common.compat.sdk import BaseOperator
 from airflow.providers.common.compat.sdk import conf as airflow_conf
 
 from airflow_provider_ignite_kafka.allowed_caches import check_allowed_caches
+from airflow_provider_ignite_kafka.assets.copied import copied_of
+from airflow_provider_ignite_kafka.assets.events import emit_asset_events, report_hook_lineage
 from airflow_provider_ignite_kafka.hooks.ignite_connection import DEFAULT_CONN_ID
 from airflow_provider_ignite_kafka.lineage.copy import CopyLineage, injects_parent_job, with_parent_job
-from airflow_provider_ignite_kafka.links.copy import ConnectorLink, SparkLink, TopicLink
+from airflow_provider_ignite_kafka.links.copy import ConnectorLink, SparkLink, TopicLink, push
 from airflow_provider_ignite_kafka.operators.resumable_copy import ResumableCopy
 from airflow_provider_ignite_kafka.operators.spark_app import SparkAppTask, check_arguments
 from airflow_provider_ignite_kafka.parse_check import check_settings, is_mapped
 from airflow_provider_ignite_kafka.runs import duration as run_for
 from airflow_provider_ignite_kafka.runs import result as run_result
 from airflow_provider_ignite_kafka.runs.identity import FollowedRun
+from airflow_provider_ignite_kafka.runs.lag import RunLag
 from airflow_provider_ignite_kafka.runs.monitor import RunMonitor, check_clusters
 from airflow_provider_ignite_kafka.runs.names import RunNames, connector_name
 from airflow_provider_ignite_kafka.runs.report import RunReport
@@ -114,6 +118,8 @@ class SparkCopyOperator(SparkAppTask, ResumableCopy, CopyLineage, TypedTemplates
         "run_for",
     )
     template_fields_renderers = {"settings": "json", "conf": "json", "spark_submit": "json"}
+    _run_request: Request | None = None
+    _report: RunReport | None = None
     operator_extra_links = (ConnectorLink(), SparkLink(), TopicLink())
 
     def __init__(
@@ -194,8 +200,7 @@ class SparkCopyOperator(SparkAppTask, ResumableCopy, CopyLineage, TypedTemplates
         self._exported = False
         with self._app_folder() as folder:
             names = RunNames.of(context)
-            request = self._allowed_request(names)
-            report = self._report = RunReport(context, request, self.outlets, self.kafka_conn_id)
+            request = self._run_request = self._allowed_request(names)
             arguments = self._spark_arguments()
             arguments["conf"] = with_parent_job(
                 arguments["conf"], context, inject=self.openlineage_inject_parent_job_info
@@ -206,9 +211,10 @@ class SparkCopyOperator(SparkAppTask, ResumableCopy, CopyLineage, TypedTemplates
             over = self._begin_try(context, request, f"{names.snapshot_id}/")
             if over is not None:
                 self._exported = True  # by the try of that record
-                self._report_end(context, over, succeeded=True)
+                self._report_end(context, self._try.monitor, over, succeeded=True)
                 return run_result.to_xcom(over)
-            report.started()
+            self._report = self._report_of(context, self._try.monitor, request)
+            self._report.started()
             if master.cluster_mode:
                 return dict(self.execute_resumable(context))
             if self.deferrable:
@@ -253,13 +259,23 @@ class SparkCopyOperator(SparkAppTask, ResumableCopy, CopyLineage, TypedTemplates
         return {**own, **super()._spark_arguments()}
 
     def _progressed(self, status: RunStatus) -> None:
-        if self._report is not None:
-            self._report.progressed(status)
+        assert self._report is not None
+        self._report.progressed(status)
 
-    def _report_end(self, context: Context, status: RunStatus | None, *, succeeded: bool) -> None:
-        if self._report is None:  # resumed in another process
-            self._report = RunReport(context, self._request(RunNames.of(context)), self.outlets, self.kafka_conn_id)
-        self._report.ended(status, succeeded=succeeded, counted=self._exported)
+    def _report_of(self, context: Context, monitor: RunMonitor, request: Request) -> RunReport:
+        return RunReport(monitor, partial(push, context), RunLag.of(monitor, request))
+
+    def _report_end(self, context: Context, monitor: RunMonitor, status: RunStatus | None, *, succeeded: bool) -> None:
+        # a task that is resumed in another process has no request yet
+        request = self._run_request or self._request(RunNames.of(context))
+        copied = copied_of(request.settings, status)
+        self._copied = request, copied
+        if succeeded:
+            emit_asset_events(context, self.outlets, copied)
+        report_hook_lineage(self, copied)
+        if status is not None:
+            report = self._report or self._report_of(context, monitor, request)
+            report.ended(status, exported=self._exported)
 
     def _run_hook(self) -> AppExit:
         assert self._hook is not None
@@ -288,7 +304,7 @@ class SparkCopyOperator(SparkAppTask, ResumableCopy, CopyLineage, TypedTemplates
             monitor.run.continuous and not self._killed
         )  # Airflow may retry a killed task, so its stop is no success
         succeeded = run_result.succeeded(status, continuous=continuous)
-        self._report_end(context, status, succeeded=succeeded)
+        self._report_end(context, monitor, status, succeeded=succeeded)
         if status is None or not succeeded:
             raise run_result.killed_exception() if self._killed else run_result.to_exception(status, ended)
         result = run_result.to_xcom(status)

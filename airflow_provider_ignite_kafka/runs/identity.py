@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ignite_kafka.settings.sink import SinkSettings
+from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.state.internal_records import known_fields
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ class FollowedRun:
     but never change its meaning.
 
     :param streams: whether the run follows a requested target state.
+    :param has_backlog: whether changes that are yet to be copied are in a backlog on the Ignite nodes. Of a run that
+        an older version has stored it is not known, and every stream from Ignite is asked.
     :param continuous: whether a stop on request is the run's success.
     :param sink: whether the run copies topics to caches.
     :param silence_s: seconds without a new record after which a run that is not paused is given up.
@@ -60,6 +63,7 @@ class FollowedRun:
     app_id: str = ""
     namespace: str = ""
     ignite_conn_id: str = ""
+    has_backlog: bool = True
 
     @staticmethod
     def of(
@@ -84,6 +88,7 @@ class FollowedRun:
             allow_insecure_connections=settings.allow_insecure_connections,
             spark_conn_id=spark_conn_id,
             ignite_conn_id=ignite_conn_id,
+            has_backlog=isinstance(settings, SourceSettings) and settings.failover_policy == "BACKLOG",
         )
 
     def time_is_up(self, now_ms: int) -> bool:

@@ -1,21 +1,85 @@
-"""Lag of a connector, and the conditions that sensors and triggers wait for."""
+"""Lag of a run or a connector, and the conditions that sensors and triggers wait for."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from airflow.providers.common.compat.sdk import AirflowException
+from airflow.sdk.exceptions import AirflowRuntimeError
+
 from airflow_provider_ignite_kafka.hooks.ignite_connection import DEFAULT_CONN_ID, IgniteConnection
 from airflow_provider_ignite_kafka.runs.kafka_access import connection_clients
-from ignite_kafka.errors import SettingsError
+from ignite_kafka.errors import IgniteKafkaError, SettingsError
 from ignite_kafka.settings.connector import ConnectorSettings
 
 if TYPE_CHECKING:
+    from airflow_provider_ignite_kafka.runs.monitor import RunMonitor
+    from airflow_provider_ignite_kafka.runs.request import Request
     from ignite_kafka.admin.connector_lag import ConnectorLag
     from ignite_kafka.ignite.cluster import Cluster
+    from ignite_kafka.state.status import RunStatus
 
+log = logging.getLogger(__name__)
 TIMEOUT_S = 60.0
+_OF_METRICS_S = 5.0
+
+
+class RunLag:
+    """Lag of a followed run: of a sink by topic, of a stream with a backlog by cache. A snapshot has none.
+
+    :param monitor: monitor of the run.
+    :param connect: opens the Ignite cluster; called for a stream with a backlog only.
+    """
+
+    def __init__(self, monitor: RunMonitor, connect: Callable[[], Cluster]) -> None:
+        self._monitor = monitor
+        self._connect = connect
+        self._last: Mapping[str, int] = {}
+
+    @staticmethod
+    def by_connection(monitor: RunMonitor) -> RunLag:
+        """Return the lag of a run whose request is not known here, by its Ignite connection, which is looked up once."""
+        run = monitor.run
+        connections: list[IgniteConnection] = []
+
+        def connect() -> Cluster:
+            if not connections:
+                connections.append(IgniteConnection.read(run.ignite_conn_id))
+            return connections[0].cluster(run.secrets_file, _OF_METRICS_S)
+
+        return RunLag(monitor, connect)
+
+    @staticmethod
+    def of(monitor: RunMonitor, request: Request) -> RunLag:
+        """Return the lag of a request's run, with the secrets of the request."""
+        return RunLag(monitor, lambda: request.cluster(_OF_METRICS_S))
+
+    def read(self, status: RunStatus) -> Mapping[str, int]:
+        """Read the records or changes that are yet to be copied; empty if a cluster does not answer.
+
+        A name that was behind before is 0 when it is not any more.
+        """
+        try:
+            counts = self._counts(status)
+        except (IgniteKafkaError, OSError, AirflowException, AirflowRuntimeError) as error:
+            log.info("The lag is not known: %s", error)
+            return {}
+        self._last = {**dict.fromkeys(self._last, 0), **counts}
+        return self._last
+
+    def _counts(self, status: RunStatus) -> Mapping[str, int]:
+        run = self._monitor.run
+        if run.sink:
+            return self._monitor.sink_lag(status)
+        if not run.streams or not run.has_backlog or not run.ignite_conn_id:
+            return {}
+        from ignite_kafka.admin import backlog, lag  # numpy, which a Dag file must not load
+
+        with self._connect() as cluster:
+            return lag.source_lag(backlog.status_of(cluster, run.connector))
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ Airflow does for its own metrics, each value is exported under a name with its t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 from airflow.providers.common.compat.sdk import Stats, conf
@@ -98,16 +98,6 @@ def enabled() -> bool:
     return any(
         conf.getboolean("metrics", name, fallback=False) for name in ("statsd_on", "statsd_datadog_enabled", "otel_on")
     )
-
-
-def counted_before(runs: Iterable[RunStatus], status: RunStatus) -> RunStatus | None:
-    """The last run of a snapshot before the run of a status; None without one, and for a run that is no snapshot."""
-    same = [
-        run
-        for run in runs
-        if status.snapshot_id and run.snapshot_id == status.snapshot_id and run.run_id != status.run_id
-    ]
-    return max(same, key=lambda run: run.started_ms, default=None)
 
 
 def _named(metric: str, *parts: str) -> str:

@@ -74,8 +74,8 @@ class RunMonitor:
         self._records.request_stop(owner.generation)
         return True
 
-    def lag(self, status: RunStatus) -> Mapping[str, int]:
-        """Records that a sink is yet to store, by topic; empty for a source, whose backlog only Ignite knows."""
+    def sink_lag(self, status: RunStatus) -> Mapping[str, int]:
+        """Read the records that a sink is yet to store, by topic; empty for a source, whose backlog only Ignite knows."""
         return self._records.sink_lag({cache.topic for cache in status.caches.values()}) if self.run.sink else {}
 
     def stop_requested(self, generation: int) -> bool:
@@ -91,6 +91,14 @@ class RunMonitor:
             (run for run_id, run in self._records.runs().items() if run_id.startswith(own_runs)),
             key=lambda run: run.started_ms,
         )
+
+    def earlier_run(self, status: RunStatus) -> RunStatus | None:
+        """Read the last run of a snapshot before the run of a record; None without one, and for a run without snapshot."""
+        if not status.snapshot_id:
+            return None
+        runs = self._records.runs().values()
+        same = [run for run in runs if run.snapshot_id == status.snapshot_id and run.run_id != status.run_id]
+        return max(same, key=lambda run: run.started_ms, default=None)
 
     def active_try(self, own_runs: str) -> str | None:
         """Run id of an earlier try of this task that is still active; see :func:`.watch.active_try`."""
@@ -127,14 +135,11 @@ def check_clusters(request: Request, *, ignite: bool, timeout_s: float = _CHECK_
     :raises IgniteKafkaError: a cluster does not answer.
     """
     KafkaClients.of(request.settings, request.secrets).check(timeout_s)
-    from ignite_kafka.ignite.cluster import Cluster
-
-    endpoint = request.settings.ignite_endpoint.bounded(timeout_s)
     try:
-        with Cluster(endpoint, request.secrets.ignite) as cluster:
+        with request.cluster(timeout_s) as cluster:
             cluster.active()
     except IgniteUnreachable as error:
-        if ignite or _reachable(endpoint):
+        if ignite or _reachable(request.settings.ignite_endpoint.bounded(timeout_s)):
             raise
         log.warning("This worker cannot check the connection to Ignite, the driver will: %s", error)
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from airflow_provider_ignite_kafka.airflow_api import mask_secret
 from airflow_provider_ignite_kafka.hooks.ignite_connection import IgniteConnection
@@ -36,6 +36,9 @@ from ignite_kafka.settings.secrets import Secrets, is_secret
 from ignite_kafka.settings.shipped_stores import stores_as_text
 from ignite_kafka.settings.topic_names import reserve, reserved
 from ignite_kafka.settings.transport_security import ALLOW, check_ignite, check_kafka
+
+if TYPE_CHECKING:
+    from ignite_kafka.ignite.cluster import Cluster
 
 S = TypeVar("S", bound=ConnectorSettings)
 _BOOTSTRAP = "bootstrap.servers"
@@ -67,6 +70,12 @@ class Request:
         ignite = self.secrets.ignite
         others = self.secrets.kafka or self.secrets.registry
         return self.secrets_file is None and bool(any(vars(ignite).values()) or others)
+
+    def cluster(self, timeout_s: float) -> Cluster:
+        """Open the Ignite cluster, whose timeouts are shortened to about `timeout_s` seconds."""
+        from ignite_kafka.ignite.cluster import Cluster
+
+        return Cluster(self.settings.ignite_endpoint.bounded(timeout_s), self.secrets.ignite)
 
     def write(self, folder: Path) -> Path:
         """Write `request.json`, which holds no secret, to a folder; return its path."""

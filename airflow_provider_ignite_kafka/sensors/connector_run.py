@@ -20,10 +20,10 @@ from airflow.providers.common.compat.sdk import (
 from airflow_provider_ignite_kafka.runs import result as run_result
 from airflow_provider_ignite_kafka.runs.cluster_app import ClusterApp
 from airflow_provider_ignite_kafka.runs.cluster_run import ClusterRun
-from airflow_provider_ignite_kafka.runs.deferred_report import DeferredReport
 from airflow_provider_ignite_kafka.runs.identity import FollowedRun
 from airflow_provider_ignite_kafka.runs.kafka_access import monitor_of_run
 from airflow_provider_ignite_kafka.runs.progress import ProgressLog
+from airflow_provider_ignite_kafka.runs.report import RunReport
 from airflow_provider_ignite_kafka.runs.watch import TIMED_OUT
 from airflow_provider_ignite_kafka.sensors.deferrable import DeferrableSensor
 from airflow_provider_ignite_kafka.triggers.connector_run import ConnectorRunTrigger
@@ -145,7 +145,7 @@ class ConnectorRunSensor(DeferrableSensor):
     def _cluster_run(self, run: FollowedRun) -> ClusterRun:
         monitor = monitor_of_run(run)
         return ClusterRun(
-            monitor, ClusterApp(run), ProgressLog(self.log, monitor.lag), DeferredReport(monitor, None).progressed
+            monitor, ClusterApp(run), ProgressLog(self.log, monitor.sink_lag), RunReport(monitor).progressed
         )
 
     def _concluded(self, cluster: ClusterRun, reason: str | None) -> dict[str, Any]:

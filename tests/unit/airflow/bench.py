@@ -95,6 +95,9 @@ class FakeMonitor(RunMonitor):
     def active_try(self, own_runs: str) -> str | None:
         return self._bench.active_try(own_runs)
 
+    def earlier_run(self, status: RunStatus) -> RunStatus | None:
+        return None
+
     def tries(self, own_runs: str) -> list[RunStatus]:
         return list(self._bench.tries)
 

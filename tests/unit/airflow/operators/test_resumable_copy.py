@@ -203,7 +203,7 @@ def test_run_that_is_given_up_is_asked_to_stop(on_yarn: Bench, event: dict[str, 
 
 def test_counts_that_the_trigger_has_exported_are_not_exported_again(on_yarn: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     ended: list[bool] = []
-    monkeypatch.setattr(RunReport, "ended", lambda _report, _status, *, succeeded, counted=False: ended.append(counted))
+    monkeypatch.setattr(RunReport, "ended", lambda _report, _status, *, exported=False: ended.append(exported))
     on_yarn.status = lambda: run_status(STOPPED)
     event = {"run": FollowedRun("c", "r", streams=True, continuous=True, app_id=APP).to_dict(), "reason": "ended"}
     for reported in ({}, {"reported": False}, {"reported": True}):  # the first one is of an older triggerer

@@ -17,12 +17,13 @@ from opentelemetry.metrics import get_meter_provider
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 
 from airflow_provider_ignite_kafka.runs import report as run_report
-from airflow_provider_ignite_kafka.runs.metrics import RunMetrics, counted_before
-from airflow_provider_ignite_kafka.runs.names import RunNames
+from airflow_provider_ignite_kafka.runs.identity import FollowedRun
+from airflow_provider_ignite_kafka.runs.lag import RunLag
+from airflow_provider_ignite_kafka.runs.metrics import RunMetrics
 from ignite_kafka.errors import KafkaUnavailable
 from ignite_kafka.state.status import COMPLETED, FAILED, RUNNING, CacheStatus, RunStatus, now_ms
 from tests.support.airflow_versions import initialize_stats
-from tests.unit.airflow.bench import Bench, context, operator, run_status, sink
+from tests.unit.airflow.bench import Bench, FakeMonitor, context, operator, run_status, sink
 
 Received = Callable[[], list[str]]
 CACHE = CacheStatus("t-flights", 8, 10, 1000, bad=2)
@@ -170,18 +171,14 @@ def test_opentelemetry_gets_the_same_with_tags(otel: Callable[[], list[str]], mo
 
 def test_retried_snapshot_counts_each_record_once(statsd: Received) -> None:
     earlier = RunStatus(FAILED, "c", "r1", "s", started_ms=1, caches={"flights": replace(CACHE, records=7, bad=2, bytes=700)})
-    others = [replace(earlier, run_id="r0", started_ms=0), replace(earlier, run_id="x", snapshot_id="other", started_ms=9), RUN]
     now = replace(RUN, connector="c", snapshot_id="s", events={})
-    assert counted_before([*others, earlier, now], now) == earlier
-    assert counted_before([earlier], RUN) is None
     metrics = RunMetrics(to_kafka=True, counted=earlier)
     metrics.update(replace(now, caches={"flights": replace(CACHE, bytes=300)}))
     assert [line for line in statsd() if ".c." in line] == ["ignite_kafka.bytes.c.flights:300|c", "ignite_kafka.records.c.flights:3|c"]
 
 
 def test_operators_export_what_they_copied_also_of_a_failed_run(bench: Bench, statsd: Received, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run_report, "read_lag", lambda _request, _status: {"t-flights": 4})
-    monkeypatch.setattr(run_report, "earlier_run", lambda _request, _status: None)
+    monkeypatch.setattr(RunLag, "read", lambda _lag, _status: {"t-flights": 4})
     operator().execute(context())
     assert statsd() == [
         "ignite_kafka.bytes.c.flights:1000|c",
@@ -200,16 +197,15 @@ def test_operators_export_what_they_copied_also_of_a_failed_run(bench: Bench, st
     assert statsd() == []
 
 
-def report_of(task: Any) -> run_report.RunReport:
-    given = context()
-    return run_report.RunReport(given, task._request(RunNames.of(given)), (), "kafka_default")
+def report_of(bench: Bench) -> run_report.RunReport:
+    return run_report.RunReport(FakeMonitor(bench, FollowedRun("c", "r2", streams=True)))
 
 
 def test_progress_is_exported_while_a_run_goes_on(bench: Bench, statsd: Received, monkeypatch: pytest.MonkeyPatch) -> None:
     lags = iter([{"flights": 5}, {"flights": 3}, {"flights": 1}])
-    monkeypatch.setattr(run_report, "read_lag", lambda _request, _status: next(lags))
+    monkeypatch.setattr(RunLag, "read", lambda _lag, _status: next(lags))
     monkeypatch.setattr(run_report, "_LAG_EVERY_S", 0.0)
-    report = report_of(operator())
+    report = report_of(bench)
     status = replace(RUN, connector="c", started_ms=now_ms() + 1_000, events={})
     more = replace(status, caches={"flights": replace(CACHE, records=14)})
     for now in (status, more):
@@ -220,17 +216,17 @@ def test_progress_is_exported_while_a_run_goes_on(bench: Bench, statsd: Received
         "ignite_kafka.records.c.flights:10|c",
         "ignite_kafka.records.c.flights:4|c",
     ]
-    report.ended(more, succeeded=False)
+    report.ended(more)
     assert [line for line in statsd() if ".c." in line] == ["ignite_kafka.lag.c.flights:1|g"]
 
 
 def test_task_that_finds_its_run_begun_counts_from_there(bench: Bench, statsd: Received, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run_report, "read_lag", lambda _request, _status: {})
-    report = report_of(operator())
+    monkeypatch.setattr(RunLag, "read", lambda _lag, _status: {})
+    report = report_of(bench)
     begun = replace(RUN, connector="c")
     report.progressed(begun)
     assert statsd() == []
-    report.ended(replace(begun, caches={"flights": replace(CACHE, records=12)}), succeeded=False)
+    report.ended(replace(begun, caches={"flights": replace(CACHE, records=12)}))
     assert statsd() == ["ignite_kafka.records.c.flights:2|c", "ignite_kafka.records:2|c"]
 
 
@@ -238,6 +234,6 @@ def test_nothing_is_read_where_airflow_exports_no_metrics(bench: Bench, monkeypa
     def refuse(*_: Any) -> Any:
         raise AssertionError
 
-    monkeypatch.setattr(run_report, "read_lag", refuse)
-    monkeypatch.setattr(run_report, "earlier_run", refuse)
+    monkeypatch.setattr(RunLag, "read", refuse)
+    monkeypatch.setattr(FakeMonitor, "earlier_run", refuse)
     operator().execute(context())

@@ -7,7 +7,7 @@ import ssl
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -114,10 +114,21 @@ def test_tries_of_a_task_are_its_own_runs_in_order() -> None:
     assert monitor(Records({run.run_id: run for run in runs})).tries(OWN) == [runs[1], runs[0]]
 
 
+def test_the_run_before_is_the_last_one_of_the_same_snapshot() -> None:
+    def run(run_id: str, snapshot_id: str, started_ms: int) -> RunStatus:
+        return replace(record(STOPPED, run_id, started_ms), snapshot_id=snapshot_id)
+
+    runs = [run("r0", "s", 0), run("r1", "s", 1), run("x", "other", 9), run("r2", "s", 2), run("", "", 3)]
+    records = Records({run.run_id: run for run in runs})
+    assert monitor(records).earlier_run(runs[3]) == runs[1]
+    assert monitor(records).earlier_run(runs[2]) is None
+    assert monitor(records).earlier_run(runs[4]) is None, "a stream of changes has no snapshot"
+
+
 def test_only_the_lag_of_a_sink_is_in_kafka() -> None:
     status = RunStatus(RUNNING, "c", "r", caches={"one": CacheStatus("t"), "two": CacheStatus("t")})
-    assert monitor(Records(), sink=True).lag(status) == {"t": 5}
-    assert monitor(Records()).lag(status) == {}
+    assert monitor(Records(), sink=True).sink_lag(status) == {"t": 5}
+    assert monitor(Records()).sink_lag(status) == {}
 
 
 @pytest.fixture

@@ -89,7 +89,7 @@ class Forbidden(ThreadPoolExecutor):
 
 def test_task_is_told_whether_metrics_have_its_counts(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[RunStatus] = []
-    monkeypatch.setattr(connector_run, "DeferredReport", lambda _monitor, _task: SimpleNamespace(progressed=seen.append))
+    monkeypatch.setattr(connector_run, "RunReport", lambda _monitor, _push: SimpleNamespace(progressed=seen.append))
     monkeypatch.setattr(connector_run, "enabled", lambda: True)
     bench.status = lambda: run_status(COMPLETED)
     assert fired(trigger())["reported"] is True
