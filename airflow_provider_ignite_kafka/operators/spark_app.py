@@ -32,7 +32,7 @@ _OURS = frozenset(
 
 
 class SparkAppTask:
-    """Operator mixin: runs one of our Spark apps. Parameters of the operators: see :class:`.SparkCopyOperator`."""
+    """Operator mixin: runs one of our Spark apps. Parameters of the operators: see :class:`.CopyArguments`."""
 
     app_name: ClassVar[str]
     settings: Mapping[str, Any] | str

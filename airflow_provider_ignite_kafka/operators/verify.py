@@ -57,7 +57,7 @@ class VerifyOperator(SparkAppTask, TypedTemplates, BaseOperator):
     :param registry_conn_id: connection of type `http` of the schema registry. Templated.
     :param conn_id: connection of the Spark provider. Templated.
     :param secrets_file: file with the secrets, mounted at this path on worker and executors. Templated.
-    :param ship_secrets_unprotected: see ``SparkCopyOperator``.
+    :param ship_secrets_unprotected: see ``CopyArguments``.
     :param conf: Spark properties. Templated.
     :param application: path of the app. Default: the installed one. Templated.
     :param spark_submit: other arguments of the Spark provider's SparkSubmitHook by name. Templated.

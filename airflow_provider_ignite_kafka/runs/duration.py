@@ -75,7 +75,7 @@ def until_ms(tries: Iterable[RunStatus], run_for_ms: int, at_ms: int) -> int:
 
 
 @contextmanager
-def at(time_ms: int | None, call: Callable[[], None]) -> Iterator[None]:
+def call_at(time_ms: int | None, call: Callable[[], None]) -> Iterator[None]:
     """Call a function at a time, in milliseconds since 1970, in a thread, unless the context ends before."""
     if time_ms is None:
         yield

@@ -81,8 +81,8 @@ class PackageOptions:
     :param object_conn_id: Airflow connection of the object storage. Default: the credentials that the worker's
         environment has.
     :param run_mode, failover_policy, allowed_caches, ignite_conn_id, kafka_conn_id, registry_conn_id: see
-        :class:`.SparkCopyOperator`.
-    :param run_for: see :class:`.SparkCopyOperator`; the time begins with the call.
+        :class:`.CopyArguments`.
+    :param run_for: see :class:`.CopyArguments`; the time begins with the call.
     :param start_timeout_ms: milliseconds from the call to the app's first record.
     :param names: connector, snapshot and run. Default: those of the running task.
     """

@@ -75,7 +75,7 @@ def build_submission(
 
     :param hook_arguments: arguments of SparkSubmitHook that the user gave; they override ours.
     :param app_arguments: the app's own, behind those that every app has.
-    :param ship_secrets_unprotected: see :class:`.SparkCopyOperator`.
+    :param ship_secrets_unprotected: see :class:`.CopyArguments`.
     :raises SettingsError: the master cannot run a Python app, or would store the secrets where others may read them.
     """
     _refuse(request, master)

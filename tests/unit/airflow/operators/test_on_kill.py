@@ -96,7 +96,7 @@ def test_on_kill_in_the_cluster_requests_a_stop_and_kills_what_does_not_follow(o
 
 def signal_when_followed(task: IgniteToKafkaOperator) -> None:
     """Send this process a SIGTERM once the task follows its run."""
-    wait_until(lambda: task._followed is not None, "the run to be followed")
+    wait_until(lambda: task._follower.cluster is not None, "the run to be followed")
     os.kill(os.getpid(), signal.SIGTERM)
 
 

@@ -69,9 +69,9 @@ def test_time_counts_from_the_first_try_of_the_period(tries: list[RunStatus], un
 
 def test_call_at_a_time() -> None:
     called = threading.Event()
-    with run_for.at(now_ms() - 1, called.set):
+    with run_for.call_at(now_ms() - 1, called.set):
         assert called.wait(60)
     called.clear()
-    with run_for.at(now_ms() + 10_000_000, called.set), run_for.at(None, called.set):
+    with run_for.call_at(now_ms() + 10_000_000, called.set), run_for.call_at(None, called.set):
         pass
     assert not called.is_set()

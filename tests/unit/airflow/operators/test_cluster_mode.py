@@ -201,6 +201,15 @@ def test_run_that_is_given_up_is_asked_to_stop(on_yarn: Bench, event: dict[str, 
     assert (on_yarn.folder / "yarn").exists() is (event["reason"] == SILENT)
 
 
+def test_a_stream_that_the_task_gave_up_and_that_then_stopped_is_resumed_by_a_retry(on_yarn: Bench) -> None:
+    on_yarn.status, on_yarn.request_stop = records(active(), run_status(STOPPED)), lambda _run: True
+    on_yarn.stop_requested = True
+    run = FollowedRun("c", "r", streams=True, continuous=True, app_id=APP)
+    with pytest.raises(AirflowException, match="A retry resumes where it stopped") as failed:
+        operator(**STREAM).execute_complete(given(), {"run": run.to_dict(), "reason": SILENT})
+    assert failed.type is AirflowException
+
+
 def test_counts_that_the_trigger_has_exported_are_not_exported_again(on_yarn: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     ended: list[bool] = []
     monkeypatch.setattr(RunReport, "ended", lambda _report, _status, *, exported=False: ended.append(exported))
