@@ -120,10 +120,10 @@ def _add_task(connector: DeclaredConnector, arguments: Mapping[str, Any]) -> Non
     operator(task_id=TASK_ID, settings=settings, **arguments)
 
 
-def _dag_arguments(connector: DeclaredConnector | BrokenConnector, given: Mapping[str, Any]) -> dict[str, Any]:
-    arguments = {"schedule": None, "start_date": _START, "catchup": False, "max_active_runs": 1, **given}
+def _dag_arguments(connector: DeclaredConnector | BrokenConnector, defaults: Mapping[str, Any]) -> dict[str, Any]:
+    arguments = {"schedule": None, "start_date": _START, "catchup": False, "max_active_runs": 1, **defaults}
     arguments["doc_md"] = f"Made of `{connector.file}`, line {connector.line}."
-    arguments["tags"] = [*(given.get("tags") or ()), "ignite", "kafka"]
+    arguments["tags"] = [*(defaults.get("tags") or ()), "ignite", "kafka"]
     if isinstance(connector, BrokenConnector):
         return {**arguments, "schedule": None, "doc_md": f"{arguments['doc_md']} It is broken: {connector.error}"}
     if connector.settings().run_mode == "continuous" and connector.state != "stopped":

@@ -1,4 +1,4 @@
-"""Methods by which Airflow's OpenLineage provider asks the operators that copy for datasets, and Spark's link to the task."""
+"""Datasets of the operators that copy, for Airflow's OpenLineage provider, and Spark's link to the task."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class CopyLineage:
         raise NotImplementedError
 
     def get_openlineage_facets_on_start(self) -> OperatorLineage[Any, Any]:
-        """The caches and topics that the run is to copy, as far as settings and the Ignite cluster tell, with columns."""
+        """Return the caches and topics to copy, with columns, as far as settings and the Ignite cluster name them."""
         from airflow_provider_ignite_kafka.lineage.openlineage import planned
         from ignite_kafka.events import muted
 
@@ -37,7 +37,7 @@ class CopyLineage:
             return planned(self._lineage_request())
 
     def get_openlineage_facets_on_complete(self, task_instance: Any) -> OperatorLineage[Any, Any]:
-        """The caches and topics that the run has copied, with columns and counts."""
+        """Return the caches and topics that the run has copied, with columns and counts."""
         from airflow_provider_ignite_kafka.lineage.openlineage import copied
 
         if self._copied is None or not self._copied[1].caches:
@@ -45,7 +45,7 @@ class CopyLineage:
         return copied(*self._copied)
 
     def get_openlineage_facets_on_failure(self, task_instance: Any) -> OperatorLineage[Any, Any]:
-        """Those of a failed run: the counts are of what was committed before the failure."""
+        """Return the caches and topics of a failed run, with the counts until its failure."""
         return self.get_openlineage_facets_on_complete(task_instance)
 
 

@@ -40,7 +40,7 @@ class PushedLink(BaseOperatorLink):
 
 
 class SparkLink(PushedLink):
-    """Web UI of the Spark application while it runs, then the history server, if option ``spark_history_url`` names it."""
+    """Web UI of the running Spark application, then the history server, if option ``spark_history_url`` names it."""
 
     name = "Spark UI"
     key = "_link_ignite_kafka_spark"

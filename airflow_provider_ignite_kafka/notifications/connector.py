@@ -29,7 +29,9 @@ _TASK = ("dag_id", "task_id", "run_id", "map_index", "try_number", "state")
 
 
 class ConnectorNotifier(BaseNotifier):
-    """Write a record to a Kafka topic, for `on_failure_callback`, `on_retry_callback`, `on_success_callback` and deadline alerts.
+    """Write a record to a Kafka topic when a task fails, is retried or succeeds, or misses a deadline.
+
+    It is for `on_failure_callback`, `on_retry_callback`, `on_success_callback` and deadline alerts.
 
     Key: the connector's name. Value: JSON with ``connector``, ``at_ms``, ``message``, the task (``dag_id``,
     ``task_id``, ``run_id``, ``map_index``, ``try_number``, ``state``), ``exception``, and ``status`` of the connector's

@@ -134,7 +134,7 @@ class CopyArguments(TypedTemplates, BaseOperator):
         self.openlineage_inject_parent_job_info = injects_parent_job(openlineage_inject_parent_job_info)
 
     def check_settings(self) -> None:
-        """Check settings that are no templates, so that a wrong one is an import error of the Dag.
+        """Check settings without templates: a wrong one is an import error of the Dag.
 
         :raises SettingsError: a setting is unknown or wrong.
         """

@@ -29,7 +29,7 @@ class Access:
 
 
 def kafka_clients(cluster: MonitoredCluster) -> KafkaClients:
-    """Clients that wait no longer than somebody who looks at a page.
+    """Return clients with timeouts for somebody who waits for a page.
 
     :raises SettingsError: the connection cannot be used.
     :raises AirflowNotFoundException: there is no such connection.

@@ -1,4 +1,4 @@
-"""An app that YARN or Kubernetes runs, by the id that spark-submit printed before it ended."""
+"""App in YARN or Kubernetes, by the id that spark-submit has printed."""
 
 from __future__ import annotations
 
@@ -94,7 +94,10 @@ class ClusterApp:
     def kill(self) -> str:
         """Kill the app; return what was done, for the task's log."""
         if not self.run.app_id:
-            return "The app cannot be killed from here, because its id in the cluster is not known: end it where it was submitted."
+            return (
+                "The app cannot be killed from here, because its id in the cluster is not known: end it where it was "
+                "submitted."
+            )
         if not self.on_yarn:
             return _DriverPod(self.run).delete()
         if self._rest is not None:

@@ -68,7 +68,7 @@ class ClusterComparison:
         raise run_result.killed_exception()
 
     def kill(self) -> str:
-        """Kill the app, unless it has ended; return what was done, or that it is not known, for the task's log.
+        """Kill the app, unless it has ended; return a line about it for the task's log.
 
         In a thread: a signal handler, which may call this, may hold the log's lock, and the cluster may not answer.
         """

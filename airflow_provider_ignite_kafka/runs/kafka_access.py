@@ -1,4 +1,4 @@
-"""Kafka clients of tasks and triggers that watch a connector whose request they do not have."""
+"""Kafka clients of tasks and triggers that watch a connector without its request."""
 
 from __future__ import annotations
 

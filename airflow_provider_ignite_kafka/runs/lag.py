@@ -41,7 +41,7 @@ class RunLag:
 
     @staticmethod
     def by_connection(monitor: RunMonitor) -> RunLag:
-        """Return the lag of a run whose request is not known here, by its Ignite connection, which is looked up once."""
+        """Return the lag of a run without its request: its Ignite connection is looked up, once."""
         run = monitor.run
         connections: list[IgniteConnection] = []
 
@@ -126,11 +126,11 @@ class LagCondition:
     max_lag: int | Mapping[str, int] = 0
     marks: Mapping[str, int] | None = None
 
-    def met(self, lag: ConnectorLag) -> bool:
+    def is_met(self, lag: ConnectorLag) -> bool:
         """Whether a lag meets the condition; an unknown one does not."""
         from ignite_kafka.admin.connector_lag import ahead_of
 
-        if not lag.known or not lag.loaded:
+        if not lag.is_readable or not lag.loaded:
             return False
         if self.marks is not None:
             return not ahead_of(lag, self.marks)
@@ -159,7 +159,7 @@ class LagCondition:
 
     def _missing(self, lag: ConnectorLag) -> list[str]:
         """Names in `max_lag` that are no cache or topic of the connector: perhaps misspelt, or not created yet."""
-        return sorted(self.max_lag.keys() - lag.names) if isinstance(self.max_lag, Mapping) and lag.known else []
+        return sorted(self.max_lag.keys() - lag.names) if isinstance(self.max_lag, Mapping) and lag.is_readable else []
 
     def check(self) -> None:
         """Check the values.

@@ -75,7 +75,7 @@ class RunMonitor:
         return True
 
     def sink_lag(self, status: RunStatus) -> Mapping[str, int]:
-        """Read the records that a sink is yet to store, by topic; empty for a source, whose backlog only Ignite knows."""
+        """Read how many records a sink has yet to store, by topic; empty for a source, whose lag is not in Kafka."""
         return self._records.sink_lag({cache.topic for cache in status.caches.values()}) if self.run.sink else {}
 
     def stop_requested(self, generation: int) -> bool:
@@ -93,7 +93,7 @@ class RunMonitor:
         )
 
     def earlier_run(self, status: RunStatus) -> RunStatus | None:
-        """Read the last run of a snapshot before the run of a record; None without one, and for a run without snapshot."""
+        """Read the last run of a snapshot before the run of a record; None for the first, and without a snapshot."""
         if not status.snapshot_id:
             return None
         runs = self._records.runs().values()

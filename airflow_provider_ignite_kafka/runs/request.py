@@ -116,7 +116,7 @@ class Connections:
 
     @classmethod
     def of(cls, ignite_conn_id: str, kafka_conn_id: str, registry_conn_id: str | None = None) -> Connections:
-        """Read connections of types `ignite`, `kafka` and, of a schema registry, `http`, and mask their secrets in logs.
+        """Read connections of types `ignite`, `kafka` and `http` (schema registry), and mask their secrets in logs.
 
         :raises SettingsError: a field of a connection cannot be read.
         """

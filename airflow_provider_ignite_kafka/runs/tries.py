@@ -1,4 +1,7 @@
-"""Tries of a task: what a new one does about the runs of those before it. A run in a cluster outlives its task's process."""
+"""Tries of a task: whether a new try follows, replaces or stops the run of an earlier one.
+
+A run in a cluster outlives the process of its task.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sensor that follows a run which another operator has submitted, by the connector's status topic."""
+"""Sensor of a run that another operator has submitted; it is followed by the connector's status topic."""
 
 from __future__ import annotations
 

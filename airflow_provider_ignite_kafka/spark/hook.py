@@ -126,7 +126,7 @@ class SparkAppHook(SparkSubmitHook):
             self._watchdog.note_stop_requested()
 
     def stop(self) -> None:
-        """End spark-submit. In client mode the app is first requested to end after its current batch, until the deadline.
+        """End spark-submit; in client mode, first request the app to end after its current batch, and wait.
 
         Airflow calls this in a signal handler, often while the interrupted thread writes the app's output to the log
         and holds the log's lock. So nothing is logged here: :meth:`close` logs it.

@@ -171,7 +171,10 @@ def _python(master: SparkMaster, hook_arguments: Mapping[str, Any]) -> dict[str,
 
 
 def _spark_home() -> dict[str, str]:
-    """SPARK_HOME if spark-submit is pip's script beside this Python, which else asks the first `python3` on the PATH for it."""
+    """Return SPARK_HOME if spark-submit is pip's script beside this Python.
+
+    The script would ask the first `python3` on the PATH for it.
+    """
     package = importlib.util.find_spec("pyspark")
     submit = shutil.which("spark-submit")
     if "SPARK_HOME" in os.environ or package is None or package.origin is None or submit is None:

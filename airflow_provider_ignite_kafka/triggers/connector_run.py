@@ -1,4 +1,4 @@
-"""Trigger that follows a submitted run by the status topic, so that neither a worker slot nor a JVM is held."""
+"""Trigger that follows a submitted run by the status topic: neither a worker slot nor a JVM is held."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ class ConnectorLag:
     names: frozenset[str] = frozenset()
 
     @property
-    def known(self) -> bool:
+    def is_readable(self) -> bool:
         """Whether there is a run whose lag can be read."""
         return self.state not in (NEVER_STARTED, UNKNOWN)
 

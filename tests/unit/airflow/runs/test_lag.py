@@ -25,18 +25,18 @@ LAG = ConnectorLag("c", RUNNING, True, BEHIND, frozenset("abc"))
     [(7, False), (8, True), ({"a": 7}, True), ({"a": 6}, False), ({"a": 7, "b": 0}, False), ({"c": 0}, True), ({"other": 9}, False)],
 )
 def test_lag_of_a_connector_or_of_some_caches_and_topics(max_lag: int | Mapping[str, int], met: bool) -> None:
-    assert LagCondition(max_lag).met(LAG) is met
+    assert LagCondition(max_lag).is_met(LAG) is met
 
 
 @pytest.mark.parametrize("state", [NEVER_STARTED, UNKNOWN])
 def test_a_connector_without_a_run_has_no_small_lag(state: str) -> None:
-    assert not LagCondition(100).met(ConnectorLag("c", state, True))
+    assert not LagCondition(100).is_met(ConnectorLag("c", state, True))
 
 
 def test_initial_data_counts_until_it_is_copied() -> None:
-    assert not LagCondition(100).met(ConnectorLag("c", RUNNING, False))
-    assert not LagCondition(marks={}).met(ConnectorLag("c", RUNNING, False))
-    assert LagCondition(0).met(ConnectorLag("c", COMPLETED, True))
+    assert not LagCondition(100).is_met(ConnectorLag("c", RUNNING, False))
+    assert not LagCondition(marks={}).is_met(ConnectorLag("c", RUNNING, False))
+    assert LagCondition(0).is_met(ConnectorLag("c", COMPLETED, True))
 
 
 def test_caught_up_is_what_there_was_though_more_has_come() -> None:
@@ -46,8 +46,8 @@ def test_caught_up_is_what_there_was_though_more_has_come() -> None:
         "c", RUNNING, True, (PartitionLag("a", 0, 9, 90, 81), PartitionLag("b", 0, 7, 30, 23), PartitionLag("d", 0, 0, 5, 5))
     )
     assert ahead_of(later, marks) == {"b/0": 8}
-    assert not LagCondition(marks=marks).met(later)
-    assert LagCondition(marks={"a/0": 9, "a/1": 3}).met(later)
+    assert not LagCondition(marks=marks).is_met(later)
+    assert LagCondition(marks={"a/0": 9, "a/1": 3}).is_met(later)
 
 
 @pytest.mark.parametrize("wrong", [-1, "soon", None, True, 1.5, {"a": -1}, {"a": "x"}], ids=str)
@@ -64,10 +64,10 @@ def test_records_behind_an_open_transaction_are_waited_for_and_told() -> None:
     """A sink that has stored all committed records is not caught up with a topic that has more."""
     opened = ConnectorLag("c", COMPLETED, True, (PartitionLag("t", 0, 3, 9, 0, 6),), frozenset("t"))
     for condition in (LagCondition(0), LagCondition({"t": 5}), LagCondition(marks=marks_of(opened))):
-        assert not condition.met(opened)
+        assert not condition.is_met(opened)
         assert condition.warning(opened) == "Records of connector c wait behind transactions that are open (t: 6)"
-    assert LagCondition(6).met(opened)
-    assert LagCondition(marks=marks_of(opened)).met(ConnectorLag("c", COMPLETED, True, (), frozenset("t")))
+    assert LagCondition(6).is_met(opened)
+    assert LagCondition(marks=marks_of(opened)).is_met(ConnectorLag("c", COMPLETED, True, (), frozenset("t")))
     assert (opened.counts(), opened.to_dict()["total"], opened.to_dict()["open"]) == ({}, 0, {"t": 6})
 
 
