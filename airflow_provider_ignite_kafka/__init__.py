@@ -16,7 +16,7 @@ _GUIDES = [_GUIDE, *(f"/docs/{name}.md" for name in _OF_PARTS)]
 _THIN_CLIENTS = "https://ignite.apache.org/docs/latest/thin-clients/getting-started-with-thin-clients"
 _LOGO = "/docs/integration-logos/ignite-kafka.svg"
 MONITORED_CLUSTERS = '[{"kafka_conn_id": "kafka_default", "ignite_conn_id": "ignite_default"}]'
-"""Default of option `monitored_clusters`, which a server process of Airflow 3.0 and 3.1 does not read from the provider info."""
+"""Default of option `monitored_clusters`, for server processes of Airflow 3.0 and 3.1: they do not read it below."""
 _TLS_FILE = (
     "Path of a PEM file, which must be at this path on the worker, the Spark driver and the executors; or of a JKS or "
     "PKCS#12 store, which the worker reads."
@@ -29,7 +29,10 @@ def _field(label: str, kind: str, description: str = "", **schema: Any) -> dict[
 
 
 def get_provider_info() -> dict[str, Any]:
-    """Provider metadata, which Airflow reads by the entry point ``apache_airflow_provider`` without importing a hook or an operator."""
+    """Return the metadata of the provider, by which Airflow knows it without importing a hook or an operator.
+
+    Airflow calls it by the entry point ``apache_airflow_provider``.
+    """
     return {
         "package-name": "airflow-provider-ignite-kafka",
         "name": "Apache Ignite and Kafka",

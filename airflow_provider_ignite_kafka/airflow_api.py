@@ -1,4 +1,4 @@
-"""Parts of Airflow that its versions have in different places, or that older versions lack.
+"""Parts of Airflow that differ between its versions, or are missing in older ones.
 
 docs/airflow.md says what is lost then.
 
@@ -72,7 +72,7 @@ def calls_on_kill() -> bool:
 
 
 def ask_supervisor_in(loop: AbstractEventLoop | None) -> None:
-    """Let requests of this thread to the supervisor of triggers, such as for a connection, be sent and answered in an event loop.
+    """Send requests of this thread to the supervisor of triggers, such as for a connection, in an event loop.
 
     Before Airflow 3.2 a request from a thread without that loop is answered in a loop of its own, beside those of the
     triggerer. The two read each other's answers, which ends the triggerer: *Response read out of order*.

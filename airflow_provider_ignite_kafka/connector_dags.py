@@ -21,7 +21,7 @@ from airflow_provider_ignite_kafka.airflow_api import literal
 from airflow_provider_ignite_kafka.operators.ignite_to_kafka import IgniteToKafkaOperator
 from airflow_provider_ignite_kafka.operators.kafka_to_ignite import KafkaToIgniteOperator
 from airflow_provider_ignite_kafka.parse_check import is_plain
-from airflow_provider_ignite_kafka.run_names import connector_name
+from airflow_provider_ignite_kafka.runs.names import connector_name
 from ignite_kafka.common.python_compat import UTC
 from ignite_kafka.errors import SettingsError
 from ignite_kafka.settings.files.connector_files import BrokenConnector, DeclaredConnector, read_folder
@@ -120,10 +120,10 @@ def _add_task(connector: DeclaredConnector, arguments: Mapping[str, Any]) -> Non
     operator(task_id=TASK_ID, settings=settings, **arguments)
 
 
-def _dag_arguments(connector: DeclaredConnector | BrokenConnector, given: Mapping[str, Any]) -> dict[str, Any]:
-    arguments = {"schedule": None, "start_date": _START, "catchup": False, "max_active_runs": 1, **given}
+def _dag_arguments(connector: DeclaredConnector | BrokenConnector, defaults: Mapping[str, Any]) -> dict[str, Any]:
+    arguments = {"schedule": None, "start_date": _START, "catchup": False, "max_active_runs": 1, **defaults}
     arguments["doc_md"] = f"Made of `{connector.file}`, line {connector.line}."
-    arguments["tags"] = [*(given.get("tags") or ()), "ignite", "kafka"]
+    arguments["tags"] = [*(defaults.get("tags") or ()), "ignite", "kafka"]
     if isinstance(connector, BrokenConnector):
         return {**arguments, "schedule": None, "doc_md": f"{arguments['doc_md']} It is broken: {connector.error}"}
     if connector.settings().run_mode == "continuous" and connector.state != "stopped":

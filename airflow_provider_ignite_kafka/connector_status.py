@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from airflow_provider_ignite_kafka.kafka_access import connection_clients
+from airflow_provider_ignite_kafka.runs.kafka_access import connection_clients
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.topics import Topics
 from ignite_kafka.settings.connector import ConnectorSettings
@@ -16,7 +16,7 @@ def connector_status(
     internal_topic_prefix: str = ConnectorSettings.internal_topic_prefix,
     secrets_file: str | None = None,
 ) -> RunStatus | None:
-    """The status record of a connector's newest run: its state and its counts by cache; None if there is none yet.
+    """Read the status record of a connector's newest run: its state and its counts by cache; None if there is none yet.
 
     :param kafka_conn_id: connection of the Kafka provider.
     :param secrets_file: path of a secrets file on the worker, whose part `kafka` replaces the connection's secrets.
@@ -25,16 +25,14 @@ def connector_status(
         protected.
     :raises IgniteKafkaError: Kafka did not answer.
     """
-    return status_of(clients_of(kafka_conn_id, secrets_file), connector, internal_topic_prefix)
+    return newest_status(connection_clients(kafka_conn_id, secrets_file), connector, internal_topic_prefix)
 
 
-def status_of(clients: KafkaClients, connector: str, internal_topic_prefix: str) -> RunStatus | None:
-    """The same by clients; IgniteKafkaError: Kafka did not answer."""
+def newest_status(clients: KafkaClients, connector: str, internal_topic_prefix: str) -> RunStatus | None:
+    """Read the status record of a connector's newest run; None if there is none yet.
+
+    :raises IgniteKafkaError: Kafka did not answer.
+    """
     from ignite_kafka.admin.target_state import newest_run
 
     return newest_run(clients, Topics(clients), internal_topic_prefix, connector).run
-
-
-def clients_of(kafka_conn_id: str, secrets_file: str | None = None) -> KafkaClients:
-    """Clients of the brokers of a connection; arguments and errors as for :func:`connector_status`."""
-    return connection_clients(kafka_conn_id, secrets_file)

@@ -1,4 +1,4 @@
-"""Forms of *Trigger*: Params made of the definitions of the settings, and the arguments of an operator that read them."""
+"""Forms of *Trigger*: Params made of the settings' definitions, and the arguments of an operator that read them."""
 
 from __future__ import annotations
 
@@ -94,12 +94,12 @@ class Form:
 
     @property
     def dag_arguments(self) -> dict[str, Any]:
-        """``params`` of the Dag, and ``render_template_as_native_obj``, by which values keep the types that they have in the form."""
+        """``params`` of the Dag, and ``render_template_as_native_obj``, so that values keep their types."""
         return {"params": dict(self.params), "render_template_as_native_obj": True}
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """Arguments of the operator: the settings, and those of its own that are fields."""
+        """Arguments of the operator: the settings, and its own arguments that are fields."""
         own = {name: self._template(name) for name in self.params if name in self._own}
         settings = {**self.settings, **{name: self._template(name) for name in self.params if name not in own}}
         return {**own, "settings": settings} if settings or "connector" not in own else own
@@ -140,7 +140,7 @@ class Form:
         return Param(value, description=f"{definition.help}.", schema=schema)
 
     def _template(self, name: str) -> str:
-        """Expression that reads a field; the form sends null for a field that was emptied."""
+        """Return the template that reads a field; for an emptied field the form sends null."""
         empty = _EMPTY.get(self._definition(name).type.type_name)
         nullable = "null" in self.params[name].schema.get("type", ())
         return f"{{{{ params.{name}{f' or {empty}' if nullable and empty else ''} }}}}"
@@ -152,7 +152,7 @@ def _title(name: str) -> str:
 
 
 def _schema(name: str, definition: Setting) -> dict[str, Any]:
-    """JSON Schema of a field's values. A type that includes null is one whose field may be emptied."""
+    """Return the JSON Schema of a field's values; its type includes null if the field may be emptied."""
     limits = dict(definition.type.schema)
     match definition.type.type_name:
         case "boolean":

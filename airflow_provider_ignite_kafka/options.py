@@ -65,7 +65,7 @@ def internal_topic_prefixes() -> tuple[str, ...]:
 
 
 def page_roles() -> frozenset[str]:
-    """Lower-case names of the roles whose users see the page of connectors; empty: all who may see plugins.
+    """Return the roles whose users see the page of connectors, in lower case; empty: all users with access to plugins.
 
     :raises SettingsError: the option is no JSON list of roles.
     """
@@ -77,13 +77,13 @@ def _pairs(name: str, example: str) -> list[str]:
     return _texts(name, "name=value", example, lambda item: "=" in item)
 
 
-def _texts(name: str, items: str, example: str, is_valid: Callable[[str], bool]) -> list[str]:
+def _texts(name: str, kind: str, example: str, is_valid: Callable[[str], bool]) -> list[str]:
     """The items of an option that is a JSON list of texts, each of them valid."""
     try:
-        found = json.loads(conf.get(SECTION, name, fallback="") or "[]")
+        items = json.loads(conf.get(SECTION, name, fallback="") or "[]")
     except ValueError:
-        found = None
-    if not isinstance(found, list) or not all(isinstance(item, str) and is_valid(item) for item in found):
-        what = f"option {name} of section [{SECTION}] is no JSON list of {items}"
+        items = None
+    if not isinstance(items, list) or not all(isinstance(item, str) and is_valid(item) for item in items):
+        what = f"option {name} of section [{SECTION}] is no JSON list of {kind}"
         raise SettingsError(what, f'Write it as ["{example}"].', setting=name)
-    return found
+    return items

@@ -21,8 +21,8 @@ def normalized(address: str, port: int) -> str:
         return f"[{address}]:{port}"
     if ":" not in address or address.endswith("]"):
         return f"{address}:{port}"
-    given = address.rpartition(":")[2]
-    if not given.isascii() or not given.isdigit():
+    own_port = address.rpartition(":")[2]
+    if not own_port.isascii() or not own_port.isdigit():
         raise ValueError(f"the port of {address!r} is no number")
     return address
 

@@ -1,4 +1,4 @@
-"""Asset events of a task that has copied: one for each topic or cache that the run filled, with its counts as extra."""
+"""Asset events of a task that has copied: one for each filled topic or cache, with its counts as extra."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def emit_asset_events(context: Context, outlets: Sequence[Any], copied: Copied) -> None:
-    """Add events to the outlets of a task that succeeds; Airflow stores none of a task that fails.
+    """Add events to the outlets of a succeeding task; Airflow stores none of a task that fails.
 
     - An asset alias gets an event of each topic (of a sink: cache) into which this run has copied anything; of the
       outlet that the Dag names for it, else of the asset whose name is its URI.
@@ -41,7 +41,10 @@ def emit_asset_events(context: Context, outlets: Sequence[Any], copied: Copied) 
 
 
 def report_hook_lineage(hook: Any, copied: Copied) -> None:
-    """Report what was read and filled to Airflow's collector of lineage, whose readers see assets that are known only at run time."""
+    """Report the assets that were read and filled to Airflow's collector of lineage.
+
+    They are known only at run time, so that Airflow cannot read them from the Dag.
+    """
     from airflow.providers.common.compat.sdk import get_hook_lineage_collector
 
     collector = get_hook_lineage_collector()

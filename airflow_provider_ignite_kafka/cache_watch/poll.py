@@ -67,13 +67,13 @@ class CachePoller:
         with IgniteConnection.read(self.ignite_conn_id).cluster(self.secrets_file, timeout_s) as cluster:
             return poll_all(cluster, several, deadline)
 
-    def state_key(self, known: object, kinds: Iterable[str] = KINDS) -> str:
+    def state_key(self, initial: object, kinds: Iterable[str] = KINDS) -> str:
         """Key of a watcher's stored state, unique for connection, chosen caches, initial state and kinds of change.
 
         All kinds are left out, as in the keys of earlier versions.
         """
         chosen = sorted(kinds)
-        identity = [self.ignite_conn_id, asdict(self.lists), known, *([chosen] if chosen != sorted(KINDS) else [])]
+        identity = [self.ignite_conn_id, asdict(self.lists), initial, *([chosen] if chosen != sorted(KINDS) else [])]
         return f"ignite-cache-watch-{hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:16]}"
 
 

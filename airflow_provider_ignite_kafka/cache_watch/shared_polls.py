@@ -117,7 +117,7 @@ class Watch:
         return max(0.0, self._seen + interval_s - time.monotonic())
 
     def _current(self) -> Poll:
-        """The poll that runs, else the newest that the watcher has not seen, else a new one."""
+        """Return the running poll, else the newest one if the watcher has not seen it, else a new one."""
         with _lock:
             newest = self._polls.newest
             if newest is None or (newest.result.done() and newest.started <= self._seen):

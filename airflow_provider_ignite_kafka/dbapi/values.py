@@ -97,7 +97,7 @@ def to_python(value: Any, zone: ZoneInfo) -> Any:
 
 
 def _instant(seconds: int, micros: int, zone: ZoneInfo) -> datetime.datetime:
-    """Time in the zone with the fields that SQL shows: those of Java's calendar."""
+    """Return the time in the zone with the fields of Java's calendar, as SQL shows them."""
     since = datetime.timedelta(seconds=seconds, microseconds=micros)
     if _FIRST <= since < _LAST:
         return (_EPOCH + since).astimezone(zone)

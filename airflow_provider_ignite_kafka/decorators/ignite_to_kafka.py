@@ -19,7 +19,7 @@ class IgniteToKafkaDecoratedOperator(SettingsFunction, IgniteToKafkaOperator):
 
 
 def ignite_to_kafka_task(python_callable: Callable[..., Any] | None = None, **kwargs: Any) -> TaskDecorator:
-    """Make a function that returns settings a task that copies Ignite caches to Kafka topics.
+    """Turn a function that returns settings into a task: it copies Ignite caches to Kafka topics.
 
     ::
 

@@ -18,7 +18,7 @@ class KafkaToIgniteDecoratedOperator(SettingsFunction, KafkaToIgniteOperator):
 
 
 def kafka_to_ignite_task(python_callable: Callable[..., Any] | None = None, **kwargs: Any) -> TaskDecorator:
-    """Make a function that returns settings a task that copies Kafka topics to Ignite caches.
+    """Turn a function that returns settings into a task: it copies Kafka topics to Ignite caches.
 
     ::
 

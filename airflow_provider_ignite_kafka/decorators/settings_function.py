@@ -10,7 +10,7 @@ from airflow.providers.common.compat.sdk import DecoratedOperator, context_merge
 from airflow_provider_ignite_kafka.airflow_api import determine_kwargs
 from airflow_provider_ignite_kafka.operators.spark_copy import SparkCopyOperator
 from airflow_provider_ignite_kafka.parse_check import check_settings, is_mapped
-from airflow_provider_ignite_kafka.spark import run_result
+from airflow_provider_ignite_kafka.runs import result as run_result
 from ignite_kafka.errors import SettingsError
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ def widgets() -> dict[str, Any]:
     from flask_appbuilder.fieldwidgets import BS3PasswordFieldWidget, BS3TextFieldWidget
     from wtforms import BooleanField, IntegerField, PasswordField, StringField
 
-    def made(field: dict[str, Any]) -> Any:
+    def form_field(field: dict[str, Any]) -> Any:
         schema = field["schema"]
         texts = {"description": field.get("description", ""), "default": schema.get("default")}
         match schema["type"][0], schema.get("format"):
@@ -31,7 +31,7 @@ def widgets() -> dict[str, Any]:
                 return PasswordField(field["label"], widget=BS3PasswordFieldWidget(), **texts)
         return StringField(field["label"], widget=BS3TextFieldWidget(), **texts)
 
-    return {name: made(field) for name, field in _declared()["conn-fields"].items()}
+    return {name: form_field(field) for name, field in _declared()["conn-fields"].items()}
 
 
 def behaviour() -> dict[str, Any]:

@@ -126,7 +126,8 @@ class IgniteHook(DbApiHook):
                 address = cluster.connection().address
             with closing(self.get_conn()) as client:
                 return True, f"Connected to {address}: {_answer(client)}"
-        except Exception as error:  # noqa: BLE001  # whatever the fields of the form hold; pyignite's errors have no common base class
+        # whatever the fields of the form hold; pyignite's errors have no common base class
+        except Exception as error:  # noqa: BLE001
             remedy = "" if isinstance(error, IgniteKafkaError) else f". {_REMEDY}"
             return False, f"{str(error) or type(error).__name__}{remedy}"
 
@@ -140,7 +141,7 @@ class IgniteHook(DbApiHook):
         return connection
 
     def _get_pandas_df(self, sql: Any, parameters: Any = None, **kwargs: Any) -> Any:
-        """As the base class, but decimals stay decimals, and pandas does not warn that it does not know this database."""
+        """Read as the base class, but keep decimals, and without pandas' warning of an unknown database."""
         with _quiet_pandas():
             return super()._get_pandas_df(sql, parameters, **{"coerce_float": False, **kwargs})
 
@@ -165,7 +166,7 @@ class IgniteHook(DbApiHook):
         replace: Any = False,
         **kwargs: Any,
     ) -> None:
-        """As the base class, but an error names the row by its number among all rows, not within those of `commit_every`.
+        """Insert as the base class, but name a wrong row by its number among all rows, not within `commit_every`.
 
         :param commit_every: most rows that are checked before the first of them is sent; 0: all. The base class would
             insert none for 0.

@@ -1,4 +1,4 @@
-"""pyignite client whose connections the library verifies, and which is a DB-API connection, too."""
+"""pyignite client with connections that the library verifies; it is a DB-API connection, too."""
 
 from __future__ import annotations
 

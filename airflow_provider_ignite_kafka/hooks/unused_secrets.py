@@ -11,7 +11,7 @@ from ignite_kafka.settings.secrets import Secrets, to_dict
 def report_unused_secrets(
     of_connection: Secrets, used: Secrets, secrets_file: str | Path, user: str = "the app"
 ) -> None:
-    """Emit event 15001, which names the secrets of the connections that are not used, without values.
+    """Emit event 15001 for secrets of the connections that are not used: their names, no values.
 
     :param of_connection: secrets of the connections.
     :param used: secrets of the secrets file.

@@ -49,9 +49,10 @@ def record_columns(settings: SourceSettings, cache: str, entities: Sequence[Quer
 
 def _selected(selected: SelectedField, entities: Iterable[QueryEntity]) -> Column | None:
     """A selected field; None if it keeps its own name and no single entity field gives the case of that name."""
+    own_name = selected.name.lower()
     fields = [
-        field for entity in entities for field in entity.fields if not field.is_key and field.name.lower() == selected.name.lower()
-    ]  # fmt: skip
+        field for entity in entities for field in entity.fields if not field.is_key and field.name.lower() == own_name
+    ]
     names = {field.name for field in fields}
     types = {field.java_type for field in fields}
     java_type = types.pop() if len(types) == 1 else None

@@ -1,4 +1,4 @@
-"""Methods by which Airflow's OpenLineage provider asks the operators that copy for datasets, and Spark's link to the task."""
+"""Datasets of the operators that copy, for Airflow's OpenLineage provider, and Spark's link to the task."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import Context
     from airflow.providers.openlineage.extractors import OperatorLineage
 
-    from airflow_provider_ignite_kafka.run_report import RunReport
-    from airflow_provider_ignite_kafka.spark.request import Request
+    from airflow_provider_ignite_kafka.assets.copied import Copied
+    from airflow_provider_ignite_kafka.runs.request import Request
 
 
 class CopyLineage:
@@ -21,14 +21,15 @@ class CopyLineage:
     The listener calls it in a fork of the task, which it ends after `execution_timeout`.
     """
 
-    _report: RunReport | None = None
+    _copied: tuple[Request, Copied] | None = None
+    """The request of the run that has ended, and what the run has copied."""
 
     def _lineage_request(self) -> Request:
         """The request of a run, for its settings and connections alone."""
         raise NotImplementedError
 
     def get_openlineage_facets_on_start(self) -> OperatorLineage[Any, Any]:
-        """The caches and topics that the run is to copy, as far as settings and the Ignite cluster tell, with columns."""
+        """Return the caches and topics to copy, with columns, as far as settings and the Ignite cluster name them."""
         from airflow_provider_ignite_kafka.lineage.openlineage import planned
         from ignite_kafka.events import muted
 
@@ -36,16 +37,15 @@ class CopyLineage:
             return planned(self._lineage_request())
 
     def get_openlineage_facets_on_complete(self, task_instance: Any) -> OperatorLineage[Any, Any]:
-        """The caches and topics that the run has copied, with columns and counts."""
+        """Return the caches and topics that the run has copied, with columns and counts."""
         from airflow_provider_ignite_kafka.lineage.openlineage import copied
 
-        report = self._report
-        if report is None or not report.copied.caches:
+        if self._copied is None or not self._copied[1].caches:
             return self.get_openlineage_facets_on_start()
-        return copied(report.request, report.copied)
+        return copied(*self._copied)
 
     def get_openlineage_facets_on_failure(self, task_instance: Any) -> OperatorLineage[Any, Any]:
-        """Those of a failed run: the counts are of what was committed before the failure."""
+        """Return the caches and topics of a failed run, with the counts until its failure."""
         return self.get_openlineage_facets_on_complete(task_instance)
 
 

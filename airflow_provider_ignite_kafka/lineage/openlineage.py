@@ -23,7 +23,7 @@ from airflow.providers.openlineage.extractors import OperatorLineage
 
 from airflow_provider_ignite_kafka.assets.copied import Copied, CopiedCache, clusters_of
 from airflow_provider_ignite_kafka.lineage.columns import Column, cache_columns, record_columns
-from airflow_provider_ignite_kafka.spark.request import Request
+from airflow_provider_ignite_kafka.runs.request import Request
 from ignite_kafka.common.deadline import Deadline
 from ignite_kafka.errors import CacheNotFound, IgniteKafkaError
 from ignite_kafka.ignite.cluster import Cluster

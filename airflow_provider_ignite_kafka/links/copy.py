@@ -24,7 +24,7 @@ _VISIBLE = re.compile(r"[!-~]+")  # ASCII without blanks and control characters,
 _MOST_URL = 2_000
 
 
-class _PushedLink(BaseOperatorLink):
+class PushedLink(BaseOperatorLink):
     """A link whose URL the running task has pushed; no button without one."""
 
     key: ClassVar[str]
@@ -39,21 +39,21 @@ class _PushedLink(BaseOperatorLink):
         return str(XCom.get_value(key=self.key, ti_key=ti_key) or "")
 
 
-class SparkLink(_PushedLink):
-    """Web UI of the Spark application while it runs, then the history server, if option ``spark_history_url`` names it."""
+class SparkLink(PushedLink):
+    """Web UI of the running Spark application, then the history server, if option ``spark_history_url`` names it."""
 
     name = "Spark UI"
     key = "_link_ignite_kafka_spark"
 
 
-class TopicLink(_PushedLink):
+class TopicLink(PushedLink):
     """The topic with most records, in the web UI of Kafka that option ``kafka_topic_url`` names."""
 
     name = "Kafka topic"
     key = "_link_ignite_kafka_topic"
 
 
-class ConnectorLink(_PushedLink):
+class ConnectorLink(PushedLink):
     """The page of the connector in Airflow's web UI."""
 
     name = "Connector"
@@ -73,12 +73,12 @@ def spark_url(text: str) -> str:
     return text if usable and len(text) <= _MOST_URL and _VISIBLE.fullmatch(text) else ""
 
 
-def push(context: Context, link: type[_PushedLink], url: str) -> None:
+def push(context: Context, link: type[PushedLink], url: str) -> None:
     """Push the URL of a link; an empty one removes the button."""
     context["ti"].xcom_push(key=link.key, value=url)
 
 
-def push_from_trigger(task: Any, link: type[_PushedLink], url: str) -> None:
+def push_from_trigger(task: Any, link: type[PushedLink], url: str) -> None:
     """The same from a trigger, which has no context.
 
     :param task: the task instance that is deferred.

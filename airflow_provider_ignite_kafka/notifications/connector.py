@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from airflow.providers.common.compat.notifier import BaseNotifier
 from airflow.providers.common.compat.sdk import redact
 
-from airflow_provider_ignite_kafka.connector_status import clients_of, status_of
+from airflow_provider_ignite_kafka.connector_status import newest_status
+from airflow_provider_ignite_kafka.runs.kafka_access import connection_clients
 from airflow_provider_ignite_kafka.threads import once
 from ignite_kafka.errors import IgniteKafkaError
 from ignite_kafka.kafka.single_record import write_record
@@ -28,7 +29,9 @@ _TASK = ("dag_id", "task_id", "run_id", "map_index", "try_number", "state")
 
 
 class ConnectorNotifier(BaseNotifier):
-    """Write a record to a Kafka topic, for `on_failure_callback`, `on_retry_callback`, `on_success_callback` and deadline alerts.
+    """Write a record to a Kafka topic when a task fails, is retried or succeeds, or misses a deadline.
+
+    It is for `on_failure_callback`, `on_retry_callback`, `on_success_callback` and deadline alerts.
 
     Key: the connector's name. Value: JSON with ``connector``, ``at_ms``, ``message``, the task (``dag_id``,
     ``task_id``, ``run_id``, ``map_index``, ``try_number``, ``state``), ``exception``, and ``status`` of the connector's
@@ -71,7 +74,7 @@ class ConnectorNotifier(BaseNotifier):
         :raises TopicError: the topic does not exist.
         :raises KafkaUnavailable: the brokers did not confirm the record in time.
         """
-        clients = clients_of(self.kafka_conn_id, self.secrets_file or None)
+        clients = connection_clients(self.kafka_conn_id, self.secrets_file or None)
         value = {
             "connector": self.connector,
             "at_ms": now_ms(),
@@ -88,7 +91,7 @@ class ConnectorNotifier(BaseNotifier):
 
     def _status(self, clients: KafkaClients) -> dict[str, Any] | None:
         try:
-            run = status_of(clients, self.connector, self.internal_topic_prefix)
+            run = newest_status(clients, self.connector, self.internal_topic_prefix)
         except IgniteKafkaError as error:
             self.log.warning("The status of connector %s could not be read: %s", self.connector, error)
             return None

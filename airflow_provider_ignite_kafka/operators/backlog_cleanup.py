@@ -10,8 +10,8 @@ from airflow.providers.common.compat.sdk import BaseOperator
 
 from airflow_provider_ignite_kafka.hooks.ignite_connection import DEFAULT_CONN_ID
 from airflow_provider_ignite_kafka.parse_check import check_settings, is_mapped
-from airflow_provider_ignite_kafka.spark import run_result
-from airflow_provider_ignite_kafka.spark.request import Connections, MountedSecurity, merge_settings, resolve_secrets
+from airflow_provider_ignite_kafka.runs import result as run_result
+from airflow_provider_ignite_kafka.runs.request import Connections, MountedSecurity, merge_settings, resolve_secrets
 from airflow_provider_ignite_kafka.templates import TypedTemplates
 from ignite_kafka.errors import IgniteKafkaError, SettingsError
 from ignite_kafka.settings.connector import ConnectorSettings

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from airflow_provider_ignite_kafka.operators.spark_copy import SparkCopyOperator
-from airflow_provider_ignite_kafka.run_names import RunNames
-from airflow_provider_ignite_kafka.spark.request import Request
+from airflow_provider_ignite_kafka.runs.names import RunNames
+from airflow_provider_ignite_kafka.runs.request import Request
 from ignite_kafka.settings.source import SourceSettings
 
 
@@ -21,7 +21,7 @@ class IgniteToKafkaOperator(SparkCopyOperator):
     :param failover_policy: ``NONE``, ``FULL_SNAPSHOT`` or ``BACKLOG``; overrides the setting. Templated.
     :param snapshot_id: id of the snapshot. Default: ids of Dag, task, run and map index. Templated.
 
-    Other parameters: ``SparkCopyOperator``.
+    Other parameters: ``CopyArguments``.
     """
 
     app_name = "ignite_to_kafka.py"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from airflow_provider_ignite_kafka.operators.spark_copy import SparkCopyOperator
-from airflow_provider_ignite_kafka.run_names import RunNames
-from airflow_provider_ignite_kafka.spark.request import Request
+from airflow_provider_ignite_kafka.runs.names import RunNames
+from airflow_provider_ignite_kafka.runs.request import Request
 from ignite_kafka.settings.sink import SinkSettings
 
 
@@ -18,7 +18,7 @@ class KafkaToIgniteOperator(SparkCopyOperator):
     ``run_mode="continuous"`` it runs until ``ignite-kafka stop``, which is a success with ``state`` STOPPED. A retried
     task resumes at the committed offsets; records stored after them are stored again, with the same values.
 
-    Parameters: ``SparkCopyOperator``.
+    Parameters: ``CopyArguments``.
     """
 
     app_name = "kafka_to_ignite.py"

@@ -15,10 +15,11 @@ from typing import Any, ClassVar
 
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 
-from airflow_provider_ignite_kafka.hooks.spark_app import AppExit, SparkAppHook
-from airflow_provider_ignite_kafka.spark import run_result
+from airflow_provider_ignite_kafka.runs import result as run_result
+from airflow_provider_ignite_kafka.runs.request import Connections, Request, build_request
+from airflow_provider_ignite_kafka.runs.result import AppExit
+from airflow_provider_ignite_kafka.spark.hook import SparkAppHook
 from airflow_provider_ignite_kafka.spark.packaging import app_path
-from airflow_provider_ignite_kafka.spark.request import Connections, Request, build_request
 from airflow_provider_ignite_kafka.spark.submission import SparkMaster, build_submission
 from ignite_kafka.common.local_disk import disk_errors
 from ignite_kafka.errors import IgniteKafkaError, SettingsError
@@ -31,7 +32,7 @@ _OURS = frozenset(
 
 
 class SparkAppTask:
-    """Operator mixin: runs one of our Spark apps. Parameters of the operators: see :class:`.SparkCopyOperator`."""
+    """Operator mixin: runs one of our Spark apps. Parameters of the operators: see :class:`.CopyArguments`."""
 
     app_name: ClassVar[str]
     settings: Mapping[str, Any] | str

@@ -6,36 +6,44 @@ Submit one Spark app with request and secrets as files, return its result from t
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from datetime import timedelta
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from airflow.providers.common.compat.sdk import BaseOperator
-from airflow.providers.common.compat.sdk import conf as airflow_conf
+from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException, AirflowTaskTimeout
 
-from airflow_provider_ignite_kafka import run_for
+from airflow_provider_ignite_kafka.airflow_api import ResumableJobMixin, task_store
 from airflow_provider_ignite_kafka.allowed_caches import check_allowed_caches
-from airflow_provider_ignite_kafka.followed_run import FollowedRun
-from airflow_provider_ignite_kafka.hooks.ignite_connection import DEFAULT_CONN_ID
-from airflow_provider_ignite_kafka.hooks.spark_app import AppExit, SparkAppHook, spark_master
-from airflow_provider_ignite_kafka.lineage.copy import CopyLineage, injects_parent_job, with_parent_job
-from airflow_provider_ignite_kafka.links.copy import ConnectorLink, SparkLink, TopicLink
-from airflow_provider_ignite_kafka.operators.resumable_copy import ResumableCopy
-from airflow_provider_ignite_kafka.operators.spark_app import SparkAppTask, check_arguments
-from airflow_provider_ignite_kafka.parse_check import check_settings, is_mapped
-from airflow_provider_ignite_kafka.run_monitor import RunMonitor, check_clusters
-from airflow_provider_ignite_kafka.run_names import RunNames, connector_name
-from airflow_provider_ignite_kafka.run_report import RunReport
-from airflow_provider_ignite_kafka.spark import run_result
-from airflow_provider_ignite_kafka.spark.request import Request
-from airflow_provider_ignite_kafka.templates import TypedTemplates
+from airflow_provider_ignite_kafka.assets.copied import copied_of
+from airflow_provider_ignite_kafka.assets.events import emit_asset_events, report_hook_lineage
+from airflow_provider_ignite_kafka.lineage.copy import CopyLineage, with_parent_job
+from airflow_provider_ignite_kafka.links.copy import ConnectorLink, SparkLink, TopicLink, push
+from airflow_provider_ignite_kafka.operators.copy_arguments import CopyArguments
+from airflow_provider_ignite_kafka.operators.spark_app import SparkAppTask
+from airflow_provider_ignite_kafka.runs import result as run_result
+from airflow_provider_ignite_kafka.runs.cluster_app import ClusterApp
+from airflow_provider_ignite_kafka.runs.cluster_run import ClusterRun
+from airflow_provider_ignite_kafka.runs.duration import call_at, duration_ms
+from airflow_provider_ignite_kafka.runs.follower import INTERRUPTED, SUCCEEDED, RunFollower, judge_end
+from airflow_provider_ignite_kafka.runs.identity import FollowedRun
+from airflow_provider_ignite_kafka.runs.kafka_access import monitor_of_run
+from airflow_provider_ignite_kafka.runs.lag import RunLag
+from airflow_provider_ignite_kafka.runs.monitor import RunMonitor, check_clusters
+from airflow_provider_ignite_kafka.runs.names import RunNames, connector_name
+from airflow_provider_ignite_kafka.runs.progress import ProgressLog
+from airflow_provider_ignite_kafka.runs.report import RunReport
+from airflow_provider_ignite_kafka.runs.request import Request
+from airflow_provider_ignite_kafka.runs.result import AppExit
+from airflow_provider_ignite_kafka.runs.tries import ACTIVE, TaskTry
+from airflow_provider_ignite_kafka.runs.watch import ENDED, TIMED_OUT
+from airflow_provider_ignite_kafka.spark.hook import SparkAppHook, spark_master
+from airflow_provider_ignite_kafka.triggers.connector_run import ConnectorRunTrigger
 from ignite_kafka.errors import IgniteKafkaError
-from ignite_kafka.settings.connector import ConnectorSettings
 from ignite_kafka.state.status import now_ms
 
 if TYPE_CHECKING:
-    from datetime import timedelta
-
     from airflow.providers.common.compat.sdk import Context
 
     from ignite_kafka.state.status import RunStatus
@@ -46,7 +54,7 @@ _NOT_DEFERRED = (
 )
 
 
-class SparkCopyOperator(SparkAppTask, ResumableCopy, CopyLineage, TypedTemplates, BaseOperator):
+class SparkCopyOperator(ResumableJobMixin, SparkAppTask, CopyLineage, CopyArguments):
     """Run one of our Spark apps to its end and return its counts.
 
     An error that no retry cures fails the task without retries.
@@ -56,127 +64,20 @@ class SparkCopyOperator(SparkAppTask, ResumableCopy, CopyLineage, TypedTemplates
     connector's status topic. A retried task follows a run of an earlier try that has not ended; ``durable=False`` replaces
     that run.
 
-    :param settings: settings of the connector by name, or the path of a ``.properties`` file on the worker. Templated.
-    :param run_mode: ``once`` or ``continuous``; overrides the setting. Templated.
-    :param allowed_caches: regular expressions of the caches that a run may reach, whatever a form, a template or
-        another task gives. Default: any cache.
-    :param ignite_conn_id: connection of type `ignite`.
-    :param kafka_conn_id: connection of the Kafka provider; its extra holds librdkafka settings.
-    :param registry_conn_id: connection of type `http` of the schema registry, for converters that have one; its extra
-        holds Confluent's properties. Templated.
-    :param conn_id: connection of the Spark provider.
-    :param secrets_file: file with the secrets, mounted at this path on worker, driver and executors. Default: the
-        operator writes one from the connections, readable only by its user, and removes it when the app has ended.
-        Templated.
-    :param ship_secrets_unprotected: without `secrets_file` Spark sends the secrets to executors. If Spark does not
-        authenticate (``spark.authenticate``), that is refused, because everybody who reaches the driver's port can read
-        them; True allows it.
-    :param conf: Spark properties. Templated.
-    :param num_executors: executors to start (YARN, Kubernetes).
-    :param executor_cores: cores of an executor.
-    :param executor_memory: memory of an executor, such as ``4g``.
-    :param total_executor_cores: cores of all executors together (standalone).
-    :param driver_memory: memory of the driver.
-    :param application: path of the app, such as ``local:///opt/app/ignite_to_kafka.py`` in an image. Default: the
-        installed one. Templated.
-    :param spark_submit: other arguments of the Spark provider's SparkSubmitHook by name: ``archives``, ``deploy_mode``,
-        ``env_vars``, ``files``, ``keytab``, ``principal``, ``properties_file``, ``py_files``, ``spark_binary``,
-        ``yarn_queue`` and so on. Templated.
-    :param deferrable: follow the app from the triggerer, so that it holds no worker slot; in cluster mode only.
-        Default: ``[operators] default_deferrable``.
-    :param run_for: how long a stream runs from its first try on, before it is ended gracefully, which is a success: a
-        timedelta, seconds, or text such as ``8:00:00`` or ``PT8H``. Templated.
-    :param start_timeout_ms: milliseconds from the submission to the app's first record, in cluster mode.
-    :param stop_timeout_ms: milliseconds that the app has to end after its current batch, when the task is killed or
-        times out.
-    :param openlineage_inject_parent_job_info: add the Spark properties by which OpenLineage's Spark listener names this
-        task as parent. Default: option ``spark_inject_parent_job_info`` of section ``[openlineage]`` in Airflow's
-        configuration.
-
-    ``max_active_tis_per_dag`` defaults to 1 if the connector's name is the same in each Dag run: runs of one connector
-    wait for each other, also those of a backfill.
+    Parameters: :class:`.CopyArguments`.
     """
 
-    direction: ClassVar[type[ConnectorSettings]]
     check_clusters: Callable[..., None] = staticmethod(check_clusters)
-    template_fields: Sequence[str] = (
-        "settings",
-        "run_mode",
-        "ignite_conn_id",
-        "kafka_conn_id",
-        "registry_conn_id",
-        "conn_id",
-        "secrets_file",
-        "conf",
-        "application",
-        "spark_submit",
-        "run_for",
-    )
-    template_fields_renderers = {"settings": "json", "conf": "json", "spark_submit": "json"}
     operator_extra_links = (ConnectorLink(), SparkLink(), TopicLink())
-
-    def __init__(
-        self,
-        *,
-        settings: Mapping[str, Any] | str,
-        run_mode: str | None = None,
-        allowed_caches: Sequence[str] | None = None,
-        ignite_conn_id: str = DEFAULT_CONN_ID,
-        kafka_conn_id: str = "kafka_default",
-        registry_conn_id: str | None = None,
-        conn_id: str = "spark_default",
-        secrets_file: str | None = None,
-        ship_secrets_unprotected: bool = False,
-        conf: Mapping[str, Any] | None = None,
-        num_executors: int | None = None,
-        executor_cores: int | None = None,
-        executor_memory: str | None = None,
-        total_executor_cores: int | None = None,
-        driver_memory: str | None = None,
-        application: str | None = None,
-        spark_submit: Mapping[str, Any] | None = None,
-        deferrable: bool = airflow_conf.getboolean("operators", "default_deferrable", fallback=False),
-        run_for: timedelta | float | str | None = None,
-        start_timeout_ms: int = 1_800_000,
-        stop_timeout_ms: int = 30_000,
-        openlineage_inject_parent_job_info: bool | None = None,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(**kwargs)
-        if self.max_active_tis_per_dag is None and _one_connector(settings):
-            self.max_active_tis_per_dag = 1  # a newer run of a connector ends the older one
-        self.settings = settings
-        self.run_mode = run_mode
-        self.allowed_caches = allowed_caches
-        self.ignite_conn_id = ignite_conn_id
-        self.kafka_conn_id = kafka_conn_id
-        self.registry_conn_id = registry_conn_id
-        self.conn_id = conn_id
-        self.secrets_file = secrets_file
-        self.ship_secrets_unprotected = ship_secrets_unprotected
-        self.conf = conf
-        self.application = application
-        self.spark_submit = spark_submit
-        self.num_executors = num_executors
-        self.total_executor_cores = total_executor_cores
-        self.executor_cores = executor_cores
-        self.executor_memory = executor_memory
-        self.driver_memory = driver_memory
-        check_arguments(spark_submit)
-        self.deferrable = deferrable
-        self.run_for = run_for
-        self.start_timeout_ms = start_timeout_ms
-        self.stop_timeout_ms = stop_timeout_ms
-        self.openlineage_inject_parent_job_info = injects_parent_job(openlineage_inject_parent_job_info)
-
-    def check_settings(self) -> None:
-        """Check settings that are no templates, so that a wrong one is an import error of the Dag.
-
-        :raises SettingsError: a setting is unknown or wrong.
-        """
-        if not is_mapped(self):
-            arguments = {name: getattr(self, name, None) for name in ("run_mode", "failover_policy")}
-            check_settings(self.settings, self.direction, arguments, dag=self.dag_id, task=self.task_id)
+    external_id_key = "ignite_kafka_run"
+    monitor_of: Callable[[Request, FollowedRun], RunMonitor] = staticmethod(RunMonitor.of)
+    monitor_of_run: Callable[[FollowedRun], RunMonitor] = staticmethod(monitor_of_run)
+    _try: TaskTry
+    _attached: FollowedRun | None = None
+    _counts: dict[str, Any] | None = None
+    _exported = False  # whether metrics have the counts of the run's last record
+    _run_request: Request | None = None
+    _report: RunReport | None = None
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Run the app to its end.
@@ -187,43 +88,218 @@ class SparkCopyOperator(SparkAppTask, ResumableCopy, CopyLineage, TypedTemplates
         :raises AirflowFailException: the run failed and no retry can help.
         :raises AirflowException: the run failed; a retry resumes where it ended.
         """
-        return self._copy(context)
+        return self._run_try(context)
 
-    def _copy(self, context: Context) -> dict[str, Any]:
+    def _run_try(self, context: Context) -> dict[str, Any]:
+        """Run one try of the task to its end.
+
+        1. Merge settings and connections into the request of the run.
+        2. Check that the clusters answer, before Spark starts.
+        3. Begin the try: no newer run has the connector, and the time of a stream is not up.
+        4. In client mode, run the app as a child of the task to its end.
+        5. In cluster mode, submit the app, or find the run of an earlier try; Airflow's ``execute_resumable`` calls
+           the methods below for that.
+        6. Follow the run by its records in Kafka, here or in the triggerer, to its end.
+        7. Report what was copied, and return the counts or raise the error of the run.
+        """
         self._exported = False
         with self._app_folder() as folder:
+            # 1.
             names = RunNames.of(context)
-            request = self._allowed_request(names)
-            report = self._report = RunReport(context, request, self.outlets, self.kafka_conn_id)
+            request = self._run_request = self._allowed_request(names)
             arguments = self._spark_arguments()
-            arguments["conf"] = with_parent_job(
-                arguments["conf"], context, inject=self.openlineage_inject_parent_job_info
-            )
+            inject = self.openlineage_inject_parent_job_info
+            arguments["conf"] = with_parent_job(arguments["conf"], context, inject=inject)
             master = spark_master(arguments)
             self._hook = self._submit_hook(request, folder, master, arguments)
+            # 2.
             self.check_clusters(request, ignite=not master.cluster_mode)
-            over = self._begin_try(context, request, f"{names.snapshot_id}/")
-            if over is not None:
-                self._exported = True  # by the try of that record
-                self._report_end(context, over, succeeded=True)
-                return run_result.to_xcom(over)
-            report.started()
+            # 3.
+            current = self._try = self._begin_try(context, request, f"{names.snapshot_id}/")
+            if current.over is not None:
+                return self._returned_without_run(context, current.over)
+            self._report = self._report_of(context, current.monitor, request)
+            self._report.started()
             if master.cluster_mode:
-                return dict(self.execute_resumable(context))
+                return dict(self.execute_resumable(context))  # 5. to 7.
             if self.deferrable:
                 self.log.warning(_NOT_DEFERRED, master.url, self.conn_id)
-            return self._run_beside_task(context, self._hook, self._try.monitor)
+            return self._run_beside_task(context, self._hook, current.monitor)  # 4. and 7.
+
+    def _begin_try(self, context: Context, request: Request, own_runs: str) -> TaskTry:
+        """Begin a try, whose run is not submitted yet.
+
+        :param own_runs: prefix of the run ids of all tries of the task.
+        :raises AirflowException: a newer run has the connector, or the task was killed.
+        """
+        task = context["ti"]
+        start_s = self.start_timeout_ms / 1000
+        run = FollowedRun.of(request, self.kafka_conn_id, self.conn_id, start_s, self.ignite_conn_id)
+        monitor = self.monitor_of(request, replace(run, max_tries=task.max_tries))
+        run_for_ms = duration_ms(self.run_for, request.settings)
+        current = TaskTry.begin(monitor, own_runs, run_for_ms, retried=task.try_number > 1)
+        if self._follower.killed:
+            raise run_result.killed_exception()
+        return current
+
+    def _returned_without_run(self, context: Context, last: RunStatus) -> dict[str, Any]:
+        """Return the counts of the last try of a stream whose time is up."""
+        self.log.warning("run_for is over, and no run was active at its end: nothing is started. The next run resumes.")
+        self._exported = True  # by the try of that record
+        self._report_end(context, self._try.monitor, last, succeeded=True)
+        return run_result.to_xcom(last)
+
+    def submit_job(self, context: Context) -> Any:
+        """Submit the app, or find the run of an earlier try that is still active.
+
+        :return: the run, for Airflow's task state store.
+        :raises AirflowException: spark-submit failed.
+        """
+        current = self._try
+        if current.retried and self.durable and (active := current.active_run()) is not None:
+            self._attached = active
+            return active.to_dict()
+        run, ended = self._submit()
+        cluster = self._cluster_run(run)
+        if self._follower.killed:
+            cluster.stop(self.stop_timeout_ms / 1000, self.log.info)
+            raise run_result.killed_exception()
+        if ended.exit_code and not run.app_id:
+            raise run_result.to_exception(cluster.monitor.status(), ended)
+        if cluster.app.log_command:
+            self.log.info("The cluster runs the app as %s. Log of its driver: %s", run.app_id, cluster.app.log_command)
+        return run.to_dict()
+
+    def get_job_status(self, external_id: Any, context: Context) -> str:
+        """Return the state of the run that an earlier try has submitted; stop it if a user has cleared the task."""
+        earlier = self._try.earlier_run(FollowedRun.from_dict(external_id))
+        if earlier.state == ACTIVE:
+            self._attached = earlier.run
+        elif earlier.must_stop:
+            # by settings that may have changed; its trigger may have stopped it already
+            self.log.info(
+                "The task was cleared; run %s of an earlier try is asked to stop, and a new one resumes it.",
+                earlier.run.run_id,
+            )
+            self._follower.cluster = self._cluster_run(earlier.run)
+            self._follower.stop()
+        return earlier.state
+
+    def is_job_active(self, status: str) -> bool:
+        """Whether the run of an earlier try is followed."""
+        return status == ACTIVE
+
+    def is_job_succeeded(self, status: str) -> bool:
+        """Whether the run of an earlier try has ended well while no task followed it."""
+        return status == SUCCEEDED
+
+    def poll_until_complete(self, external_id: Any, context: Context) -> Any:
+        """Follow the run to its end, here or in the triggerer."""
+        attached = self._attached
+        self._attached = None
+        if attached is not None:
+            self.log.info("Following run %s of an earlier try, which goes on.", attached.run_id)
+        run = attached or FollowedRun.from_dict(external_id)
+        if self.deferrable:
+            self._defer(run, attached=attached is not None)
+        cluster = self._cluster_run(run)
+        reason = self._follower.follow(cluster)
+        return self._concluded(context, cluster, reason, attached=attached is not None)
+
+    def get_job_result(self, external_id: Any, context: Context) -> Any:
+        """Return the run's counts."""
+        if self._counts is not None:
+            return self._counts
+        monitor = self._try.monitor.following(FollowedRun.from_dict(external_id))
+        return self._succeeded(context, monitor, monitor.status())
+
+    def _defer(self, run: FollowedRun, *, attached: bool) -> NoReturn:
+        timeout = self.execution_timeout
+        timeout_ms = None if timeout is None else now_ms() + int(timeout / timedelta(milliseconds=1))
+        trigger = ConnectorRunTrigger(run=run.to_dict(), timeout_ms=timeout_ms, attached=attached)
+        self.defer(trigger=trigger, method_name="execute_complete")
+
+    def execute_complete(self, context: Context, event: Mapping[str, Any]) -> Any:
+        """Return the result of the run that the trigger has followed.
+
+        :raises AirflowException: the run failed; a retry resumes where it ended.
+        :raises AirflowFailException: no retry can help.
+        """
+        try:
+            monitor = self.monitor_of_run(FollowedRun.from_dict(event["run"]))
+            cluster = ClusterRun(monitor, ClusterApp(monitor.run), ProgressLog(self.log, monitor.sink_lag))
+            self._follower.cluster = cluster
+            self._exported = bool(event.get("reported"))
+            if "error" in event:
+                self._follower.stop()
+                kind = AirflowFailException if event.get("final") else AirflowException
+                raise kind(f"The trigger could not follow the run, which was asked to stop: {event['error']}")
+            return self._concluded(context, cluster, event.get("reason"), attached=bool(event.get("attached")))
+        except IgniteKafkaError as error:
+            raise run_result.error_to_exception(error) from error
+        finally:
+            self._follower.stop()
+            self._follower.log_stop()
+
+    def _cluster_run(self, run: FollowedRun) -> ClusterRun:
+        assert self._report is not None
+        monitor = self._try.monitor.following(run)
+        progress = ProgressLog(self.log, monitor.sink_lag)
+        return ClusterRun(monitor, ClusterApp(run), progress, self._report.progressed)
+
+    def _concluded(self, context: Context, cluster: ClusterRun, reason: str | None, *, attached: bool) -> Any:
+        """Return the result of a run that is followed no further.
+
+        :param attached: whether an earlier try has submitted it; if it is interrupted or lost, a new run resumes it.
+        """
+        if reason == ENDED:
+            self._follower.release()
+        else:
+            self._follower.stop()
+        if reason == TIMED_OUT:
+            raise AirflowTaskTimeout(
+                f"The task has timed out after {self.execution_timeout}, and its run was asked to stop."
+            )
+        monitor = cluster.monitor
+        killed = self._follower.killed
+        status = monitor.status()
+        end = judge_end(monitor, status, killed=killed)
+        if attached and not killed and (reason != ENDED or end == INTERRUPTED):
+            run_id = monitor.run.run_id
+            self.log.info(
+                "Run %s of an earlier try was stopped, or reports nothing any more; a new run resumes it.", run_id
+            )
+            return self._run_try(context)
+        if end == SUCCEEDED:
+            return self._succeeded(context, monitor, status)
+        self._report_end(context, monitor, status, succeeded=False)
+        if killed:
+            raise run_result.killed_exception()
+        raise run_result.lost_exception(status, reason, cluster.app.log_command)
+
+    def _succeeded(self, context: Context, monitor: RunMonitor, status: RunStatus | None) -> dict[str, Any]:
+        assert status is not None
+        if (store := task_store(context)) is not None:
+            store.delete(self.external_id_key)  # a task that is cleared after its success runs again
+        self._report_end(context, monitor, status, succeeded=True)
+        self._counts = run_result.to_xcom(status)
+        run_result.log_result(self.log, self._counts)
+        return self._counts
 
     def on_kill(self) -> None:
         """Request that the app ends after its current batch; kill it after `stop_timeout_ms`."""
-        self._killed = True
+        self._follower.killed = True
         super().on_kill()
-        self._stop_followed()
+        self._follower.stop()
 
     def _close_app(self) -> None:
         super()._close_app()
-        self._stop_followed()
-        self._log_stop()
+        self._follower.stop()
+        self._follower.log_stop()
+
+    @cached_property
+    def _follower(self) -> RunFollower:
+        return RunFollower(self.log, self.stop_timeout_ms / 1000)
 
     def _lineage_request(self) -> Request:
         return self._allowed_request(RunNames(connector_name(f"{self.dag_id}.{self.task_id}"), "", ""))
@@ -251,14 +327,20 @@ class SparkCopyOperator(SparkAppTask, ResumableCopy, CopyLineage, TypedTemplates
         }
         return {**own, **super()._spark_arguments()}
 
-    def _progressed(self, status: RunStatus) -> None:
-        if self._report is not None:
-            self._report.progressed(status)
+    def _report_of(self, context: Context, monitor: RunMonitor, request: Request) -> RunReport:
+        return RunReport(monitor, partial(push, context), RunLag.of(monitor, request))
 
-    def _report_end(self, context: Context, status: RunStatus | None, *, succeeded: bool) -> None:
-        if self._report is None:  # resumed in another process
-            self._report = RunReport(context, self._request(RunNames.of(context)), self.outlets, self.kafka_conn_id)
-        self._report.ended(status, succeeded=succeeded, counted=self._exported)
+    def _report_end(self, context: Context, monitor: RunMonitor, status: RunStatus | None, *, succeeded: bool) -> None:
+        # a task that is resumed in another process has no request yet
+        request = self._run_request or self._request(RunNames.of(context))
+        copied = copied_of(request.settings, status)
+        self._copied = request, copied
+        if succeeded:
+            emit_asset_events(context, self.outlets, copied)
+        report_hook_lineage(self, copied)
+        if status is not None:
+            report = self._report or self._report_of(context, monitor, request)
+            report.ended(status, exported=self._exported)
 
     def _run_hook(self) -> AppExit:
         assert self._hook is not None
@@ -274,7 +356,7 @@ class SparkCopyOperator(SparkAppTask, ResumableCopy, CopyLineage, TypedTemplates
 
     def _run_beside_task(self, context: Context, hook: SparkAppHook, monitor: RunMonitor) -> dict[str, Any]:
         """Run the app as a child of the task."""
-        with run_for.at(monitor.run.until_ms, hook.request_end):
+        with call_at(monitor.run.until_ms, hook.request_end):
             ended = self._run_hook()
         try:
             status = monitor.status()
@@ -283,20 +365,12 @@ class SparkCopyOperator(SparkAppTask, ResumableCopy, CopyLineage, TypedTemplates
                 raise
             self.log.warning("The status topic could not be read: %s", error)
             status = None
+        killed = self._follower.killed
         # Airflow may retry a killed task, so its stop is no success
-        continuous = monitor.run.continuous and not self._killed
-        succeeded = run_result.succeeded(status, continuous=continuous)
-        self._report_end(context, status, succeeded=succeeded)
+        succeeded = run_result.succeeded(status, continuous=monitor.run.continuous and not killed)
+        self._report_end(context, monitor, status, succeeded=succeeded)
         if status is None or not succeeded:
-            raise run_result.killed_exception() if self._killed else run_result.to_exception(status, ended)
+            raise run_result.killed_exception() if killed else run_result.to_exception(status, ended)
         result = run_result.to_xcom(status)
         run_result.log_result(self.log, result)
         return result
-
-
-def _one_connector(settings: object) -> bool:
-    """Whether every Dag run has the same connector: name and settings are no templates."""
-    if isinstance(settings, Mapping):
-        name = settings.get("name", "")
-        return isinstance(name, str) and "{{" not in name
-    return isinstance(settings, str) and "{{" not in settings

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException, BaseOperator
 
-from airflow_provider_ignite_kafka.cluster_comparison import ClusterComparison
-from airflow_provider_ignite_kafka.followed_run import FollowedRun
 from airflow_provider_ignite_kafka.hooks.ignite_connection import DEFAULT_CONN_ID
-from airflow_provider_ignite_kafka.hooks.spark_app import SparkAppHook, spark_master
 from airflow_provider_ignite_kafka.operators.spark_app import SparkAppTask, check_arguments
 from airflow_provider_ignite_kafka.parse_check import check_settings, is_mapped
-from airflow_provider_ignite_kafka.spark import run_result
-from airflow_provider_ignite_kafka.spark.request import Request
+from airflow_provider_ignite_kafka.runs import result as run_result
+from airflow_provider_ignite_kafka.runs.comparison import ClusterComparison
+from airflow_provider_ignite_kafka.runs.identity import FollowedRun
+from airflow_provider_ignite_kafka.runs.request import Request
+from airflow_provider_ignite_kafka.spark.hook import SparkAppHook, spark_master
 from airflow_provider_ignite_kafka.templates import TypedTemplates
 from ignite_kafka.common import typed_json
 from ignite_kafka.errors import SettingsError
@@ -57,7 +57,7 @@ class VerifyOperator(SparkAppTask, TypedTemplates, BaseOperator):
     :param registry_conn_id: connection of type `http` of the schema registry. Templated.
     :param conn_id: connection of the Spark provider. Templated.
     :param secrets_file: file with the secrets, mounted at this path on worker and executors. Templated.
-    :param ship_secrets_unprotected: see ``SparkCopyOperator``.
+    :param ship_secrets_unprotected: see ``CopyArguments``.
     :param conf: Spark properties. Templated.
     :param application: path of the app. Default: the installed one. Templated.
     :param spark_submit: other arguments of the Spark provider's SparkSubmitHook by name. Templated.

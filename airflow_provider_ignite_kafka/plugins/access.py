@@ -89,7 +89,7 @@ ActionToken = Annotated[str, Depends(action_token)]
 
 
 def check_sender(request: Request, token: str, user_id: str) -> None:
-    """Refuse a request that was not sent by a form of the page, which a page of another site cannot read.
+    """Refuse a request that was not sent by a form of the page; a page of another site cannot read its token.
 
     :raises HTTPException: 403.
     """
@@ -104,7 +104,7 @@ def check_sender(request: Request, token: str, user_id: str) -> None:
 
 
 def _same_origin(request: Request) -> bool:
-    """Whether the browser says that the page of this host sent the request; true for a client that says nothing."""
+    """Whether the browser names a page of this host as the sender; true for a client that names none."""
     site = request.headers.get("sec-fetch-site")
     origin = request.headers.get("origin")
     if site is not None:

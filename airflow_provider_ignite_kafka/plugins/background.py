@@ -1,4 +1,4 @@
-"""Blocking calls of the page, in a few threads of their own, so that neither the event loop nor other pages wait for Kafka."""
+"""Blocking calls of the page, in a few threads of their own: neither the event loop nor other pages wait for Kafka."""
 
 from __future__ import annotations
 
@@ -51,7 +51,10 @@ class Background:
             ) from error
 
     async def shared(self, key: Hashable, function: Callable[[], T], limit_s: float) -> T:
-        """As :meth:`call`; requests of the same key within two seconds share one call, so that many viewers cost as much as one."""
+        """Call as :meth:`call`, but share one call between requests of the same key within two seconds.
+
+        So many viewers cost as much as one.
+        """
         now = time.monotonic()
         self._shared = {
             other: entry for other, entry in self._shared.items() if not entry[1].done() or now - entry[0] < _KEPT_S

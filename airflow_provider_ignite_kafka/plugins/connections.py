@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from airflow_provider_ignite_kafka.hooks.kafka_config import kafka_config
 from airflow_provider_ignite_kafka.options import allow_insecure_connections
 from airflow_provider_ignite_kafka.plugins.monitored import MonitoredCluster
-from airflow_provider_ignite_kafka.spark.request import Connections, mask_secrets, merge_settings, resolve_secrets
+from airflow_provider_ignite_kafka.runs.request import Connections, mask_secrets, merge_settings, resolve_secrets
 from ignite_kafka.errors import SettingsError
 from ignite_kafka.ignite.endpoint import IgniteCredentials, IgniteEndpoint
 from ignite_kafka.kafka.clients import KafkaClients
@@ -29,7 +29,7 @@ class Access:
 
 
 def kafka_clients(cluster: MonitoredCluster) -> KafkaClients:
-    """Clients that wait no longer than somebody who looks at a page.
+    """Return clients with timeouts for somebody who waits for a page.
 
     :raises SettingsError: the connection cannot be used.
     :raises AirflowNotFoundException: there is no such connection.

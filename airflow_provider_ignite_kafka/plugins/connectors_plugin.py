@@ -8,12 +8,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
-from urllib.parse import urlsplit
 
 from airflow.plugins_manager import AirflowPlugin
-from airflow.providers.common.compat.sdk import conf
 
-URL_PREFIX = "/ignite-kafka"
+from airflow_provider_ignite_kafka.plugins.urls import URL_PREFIX, page_path
+
 _Message = MutableMapping[str, Any]
 _App = Callable[[_Message, Callable[[], Awaitable[_Message]], Callable[[_Message], Awaitable[None]]], Awaitable[None]]
 
@@ -37,11 +36,6 @@ def _page() -> _App:
     from airflow_provider_ignite_kafka.plugins.page import create_page
 
     return create_page()
-
-
-def page_path() -> str:
-    """Path of the page below the host, such as ``/airflow/ignite-kafka/``."""
-    return f"{urlsplit(conf.get('api', 'base_url', fallback='')).path.rstrip('/')}{URL_PREFIX}/"
 
 
 class ConnectorsPlugin(AirflowPlugin):

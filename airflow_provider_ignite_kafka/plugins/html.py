@@ -12,9 +12,9 @@ from airflow.providers.common.compat.sdk import redact
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from airflow_provider_ignite_kafka.plugins.connectors_plugin import URL_PREFIX
 from airflow_provider_ignite_kafka.plugins.monitored import MonitoredCluster
 from airflow_provider_ignite_kafka.plugins.task_links import TaskOfRun
+from airflow_provider_ignite_kafka.plugins.urls import URL_PREFIX
 from ignite_kafka.common.python_compat import UTC
 
 _MINUTE_S = 60

@@ -90,7 +90,7 @@ async def show_list(request: Request) -> Response:
 
 
 def _rendered_rows(request: Request, reading: ClusterReading) -> list[Markup]:
-    """The HTML of a cluster's rows; a connector that cannot be shown has a row that says so."""
+    """Render a cluster's rows; a connector that cannot be shown has a row with the error."""
     root = request.scope.get("root_path", "")
 
     def rendered(row: views.ConnectorRow) -> Markup:

@@ -36,7 +36,7 @@ class ClusterReading:
 
 
 def read_cluster(cluster: MonitoredCluster) -> ClusterReading:
-    """Read all connectors of a cluster, with the lag of those that are active or have a backlog.
+    """Read all connectors of a cluster, and the lag of each that is active or has a backlog.
 
     An error of one connector's lag is its own, whatever it is: records of a connector must not hide the others.
     """

@@ -26,7 +26,7 @@ _EVENTS = 20
 
 @dataclass(frozen=True)
 class Problem:
-    """An error for people: what happened, where, and what to do."""
+    """An error for people: the event, its place, and the remedy."""
 
     kind: str
     what: str

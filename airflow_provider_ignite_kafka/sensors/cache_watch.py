@@ -10,8 +10,8 @@ from airflow.providers.common.compat.sdk import AirflowFailException, PokeReturn
 
 from airflow_provider_ignite_kafka.airflow_api import keep, task_store
 from airflow_provider_ignite_kafka.cache_watch.poll import FATAL, POLL_TIMEOUT_S, TRANSIENT, CachePoller, checked_kinds
+from airflow_provider_ignite_kafka.runs.result import error_to_exception
 from airflow_provider_ignite_kafka.sensors.deferrable import DeferrableSensor
-from airflow_provider_ignite_kafka.spark.run_result import error_to_exception
 from airflow_provider_ignite_kafka.triggers.arguments import event_to_exception
 from airflow_provider_ignite_kafka.triggers.cache_watch import IgniteCacheWatchTrigger
 from ignite_kafka.plan.cache_changes import CacheDiff, CacheLists, State, difference, state_of, state_to_dict
@@ -92,7 +92,7 @@ class IgniteCacheWatchSensor(DeferrableSensor):
     def check(self, context: Context) -> PokeReturnValue:
         """Poll once. A cluster that does not answer is polled again later."""
         try:
-            seen = self._known(context)
+            seen = self._state_before(context)
             now = self._poller().poll(self.poll_timeout)
         except TRANSIENT as error:
             if isinstance(error, FATAL):
@@ -110,7 +110,7 @@ class IgniteCacheWatchSensor(DeferrableSensor):
 
     def trigger(self, context: Context) -> IgniteCacheWatchTrigger:
         """A trigger that fires the next difference to the known state."""
-        seen = self._known(context)
+        seen = self._state_before(context)
         return IgniteCacheWatchTrigger(
             ignite_conn_id=self.ignite_conn_id,
             cache_whitelist=self.cache_whitelist,
@@ -128,8 +128,11 @@ class IgniteCacheWatchSensor(DeferrableSensor):
             self.ignite_conn_id, self.cache_whitelist, self.cache_blacklist, self.backlog_cache_name, self.secrets_file
         )
 
-    def _known(self, context: Context) -> State | None:
-        """The stored state, else `known`, which is stored then, because its template may render to another value later."""
+    def _state_before(self, context: Context) -> State | None:
+        """Return the stored state, else `known`.
+
+        `known` is stored then, because its template may render to another value later.
+        """
         store = task_store(context)
         kept = state_of(store.get(_KEY) if store is not None else self._seen)
         if kept is not None:

@@ -1,4 +1,4 @@
-"""Sensors that wait until a connector has little left to copy, or has copied what there was when the task began."""
+"""Sensors that wait until a connector has little left to copy, or has copied all changes of before the task."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from airflow.providers.common.compat.sdk import AirflowFailException, PokeReturn
 
 from airflow_provider_ignite_kafka.airflow_api import keep, task_store
 from airflow_provider_ignite_kafka.cache_watch.poll import FATAL, TRANSIENT
-from airflow_provider_ignite_kafka.connector_lag import TIMEOUT_S, LagCondition, LagReader
+from airflow_provider_ignite_kafka.runs.lag import TIMEOUT_S, LagCondition, LagReader
+from airflow_provider_ignite_kafka.runs.result import error_to_exception
 from airflow_provider_ignite_kafka.sensors.deferrable import DeferrableSensor
-from airflow_provider_ignite_kafka.spark.run_result import error_to_exception
 from airflow_provider_ignite_kafka.triggers.arguments import event_to_exception
 from airflow_provider_ignite_kafka.triggers.connector_lag import ConnectorLagTrigger
 from ignite_kafka.errors import SettingsError
@@ -70,7 +70,7 @@ class ConnectorLagSensor(DeferrableSensor):
         """Read the lag once. Clusters that do not answer are asked again later."""
         try:
             lag = LagReader(**self._reader()).read(self.poll_timeout)
-            is_met = self._met(lag, context)
+            is_met = self._is_met(lag, context)
         except TRANSIENT as error:
             if isinstance(error, FATAL):
                 raise error_to_exception(error) from error
@@ -105,11 +105,11 @@ class ConnectorLagSensor(DeferrableSensor):
     def _condition(self, context: Context) -> dict[str, Any]:
         return {"max_lag": self._max_lag()}
 
-    def _met(self, lag: ConnectorLag, context: Context) -> bool:
+    def _is_met(self, lag: ConnectorLag, context: Context) -> bool:
         condition = LagCondition(self._max_lag())
         if warning := condition.warning(lag):
             self.log.warning(warning)
-        return condition.met(lag)
+        return condition.is_met(lag)
 
     def _max_lag(self) -> int | Mapping[str, int]:
         """The argument, which a template may have rendered to text.
@@ -141,16 +141,16 @@ class ConnectorCaughtUpSensor(ConnectorLagSensor):
     def _condition(self, context: Context) -> dict[str, Any]:
         return {"max_lag": None, "marks": self._kept(context)}
 
-    def _met(self, lag: ConnectorLag, context: Context) -> bool:
+    def _is_met(self, lag: ConnectorLag, context: Context) -> bool:
         from ignite_kafka.admin.connector_lag import marks_of
 
         marks = self._kept(context)
         if marks is None:
-            if not lag.is_known:
+            if not lag.is_readable:
                 return False
             marks = marks_of(lag)
             self._keep(context, marks)
-        return LagCondition(marks=marks).met(lag)
+        return LagCondition(marks=marks).is_met(lag)
 
     def _kept(self, context: Context) -> dict[str, int] | None:
         store = task_store(context)

@@ -1,12 +1,12 @@
-"""Sensor that follows a run which another operator has submitted, by the connector's status topic."""
+"""Sensor of a run that another operator has submitted; it is followed by the connector's status topic."""
 
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import timedelta
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from airflow.providers.common.compat.sdk import (
@@ -17,26 +17,23 @@ from airflow.providers.common.compat.sdk import (
     TaskDeferred,
 )
 
-from airflow_provider_ignite_kafka.cluster_run import ClusterRun
-from airflow_provider_ignite_kafka.deferred_report import DeferredReport
-from airflow_provider_ignite_kafka.followed_run import TIMED_OUT, FollowedRun
-from airflow_provider_ignite_kafka.hooks.cluster_app import ClusterApp
-from airflow_provider_ignite_kafka.kafka_access import monitor_of_run
-from airflow_provider_ignite_kafka.run_progress import ProgressLog
+from airflow_provider_ignite_kafka.runs import result as run_result
+from airflow_provider_ignite_kafka.runs.cluster_app import ClusterApp
+from airflow_provider_ignite_kafka.runs.cluster_run import ClusterRun
+from airflow_provider_ignite_kafka.runs.follower import SUCCEEDED, UNFINISHED, RunFollower, judge_end
+from airflow_provider_ignite_kafka.runs.identity import FollowedRun
+from airflow_provider_ignite_kafka.runs.kafka_access import monitor_of_run
+from airflow_provider_ignite_kafka.runs.progress import ProgressLog
+from airflow_provider_ignite_kafka.runs.report import RunReport
+from airflow_provider_ignite_kafka.runs.watch import TIMED_OUT
 from airflow_provider_ignite_kafka.sensors.deferrable import DeferrableSensor
-from airflow_provider_ignite_kafka.spark import run_result
 from airflow_provider_ignite_kafka.triggers.connector_run import ConnectorRunTrigger
 from ignite_kafka.errors import IgniteKafkaError, SettingsError
-from ignite_kafka.state.status import STOPPED
 
 if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import Context
 
-    from airflow_provider_ignite_kafka.run_monitor import RunMonitor
-    from ignite_kafka.state.status import RunStatus
-
 _YEAR_S = 366.0 * 86_400  # a stream runs for longer than Airflow's default of a sensor
-_CALLS_S = 30.0  # for calls of Kafka that do not return
 _AGAIN = "Clear the task that packaged the app, with its downstream tasks, to run it again."
 
 
@@ -80,9 +77,6 @@ class ConnectorRunSensor(DeferrableSensor):
             )
         self.run = run
         self.stop_timeout_ms = stop_timeout_ms
-        self._cluster: ClusterRun | None = None
-        self._killed = False
-        self._unlogged: list[str] = []
 
     def execute(self, context: Context) -> Any:
         """Follow the run to its end.
@@ -94,7 +88,7 @@ class ConnectorRunSensor(DeferrableSensor):
         try:
             return super().execute(context)
         except TaskDeferred:
-            self._cluster = None  # the trigger follows the run
+            self._follower.release()  # the trigger follows the run
             raise
         finally:
             self._end()
@@ -102,7 +96,7 @@ class ConnectorRunSensor(DeferrableSensor):
     def execute_complete(self, context: Context, event: Mapping[str, Any], **_newer: Any) -> Any:
         """Return the result of the run that the trigger has followed; errors as for :meth:`execute`."""
         try:
-            cluster = self._cluster = self._cluster_run(_followed(event["run"]))
+            cluster = self._follower.cluster = self._cluster_run(_parse_run(event["run"]))
             if "error" in event:
                 kind = AirflowFailException if event.get("final") else AirflowException
                 raise kind(f"The trigger could not follow the run, which is asked to stop: {event['error']}")
@@ -114,17 +108,16 @@ class ConnectorRunSensor(DeferrableSensor):
 
     def on_kill(self) -> None:
         """Ask the run to end after its current batch."""
-        self._killed = True
-        self._stop()
+        self._follower.kill()
 
     def check(self, context: Context) -> PokeReturnValue:
         """Poll the run once."""
         try:
-            if self._killed:
+            if self._follower.killed:
                 raise run_result.killed_exception()
-            if self._cluster is None:
-                self._cluster = self._cluster_run(_followed(self.run))
-            cluster = self._cluster
+            if self._follower.cluster is None:
+                self._follower.cluster = self._cluster_run(_parse_run(self.run))
+            cluster = self._follower.cluster
             reason = cluster.poll()
             return PokeReturnValue(reason is not None, None if reason is None else self._concluded(cluster, reason))
         except IgniteKafkaError as error:
@@ -132,7 +125,7 @@ class ConnectorRunSensor(DeferrableSensor):
 
     def trigger(self, context: Context) -> ConnectorRunTrigger:
         """The trigger that follows the run."""
-        return ConnectorRunTrigger(run=_followed(self.run).to_dict(), timeout_ms=int(self._deadline * 1000))
+        return ConnectorRunTrigger(run=_parse_run(self.run).to_dict(), timeout_ms=int(self._deadline * 1000))
 
     def wait(self, context: Context, deadline: float) -> NoReturn:
         """Defer until the run has ended or the time is over, which the trigger notices.
@@ -144,56 +137,36 @@ class ConnectorRunSensor(DeferrableSensor):
     def _cluster_run(self, run: FollowedRun) -> ClusterRun:
         monitor = monitor_of_run(run)
         return ClusterRun(
-            monitor, ClusterApp(run), ProgressLog(self.log, monitor.lag), DeferredReport(monitor, None).progressed
+            monitor, ClusterApp(run), ProgressLog(self.log, monitor.sink_lag), RunReport(monitor).progressed
         )
 
     def _concluded(self, cluster: ClusterRun, reason: str | None) -> dict[str, Any]:
-        """The result of a run that is followed no further."""
-        monitor = cluster.monitor
+        """Return the result of a run that is followed no further."""
         status = cluster.monitor.status()
-        if status is None or status.ended_ms is None:
-            self._stop()
+        end = judge_end(cluster.monitor, status)
+        if end == UNFINISHED:
+            self._follower.stop()
             if reason == TIMED_OUT:
                 raise AirflowSensorTimeout(f"The run has not ended within {self.timeout:g} s, and was asked to stop.")
         else:
-            self._cluster = None  # nothing is left to stop
-            if run_result.succeeded(status, continuous=monitor.run.continuous) and not self._stopped_by_task(
-                monitor, status
-            ):
-                result = run_result.to_xcom(status)
-                run_result.log_result(self.log, result)
-                return result
-        raise AirflowFailException(f"{run_result.lost_exception(status, reason)}\n{_AGAIN}")
-
-    def _stopped_by_task(self, monitor: RunMonitor, status: RunStatus) -> bool:
-        """Whether the run followed the request of a try that was killed, and not one of a person or of `run_for`."""
-        return (
-            status.state == STOPPED
-            and monitor.stop_requested(status.generation)
-            and not monitor.run.time_is_up(status.ended_ms or 0)
-        )
-
-    def _stop(self) -> None:
-        """Stop the run that is followed, in a thread: a signal handler, which calls this, may hold the log's lock."""
-        cluster = self._cluster
-        self._cluster = None
-        if cluster is None:
-            return
-        timeout_s = self.stop_timeout_ms / 1000
-        stopper = threading.Thread(
-            target=cluster.stop, args=(timeout_s, self._unlogged.append), name="stop-run", daemon=True
-        )
-        stopper.start()
-        stopper.join(timeout_s + _CALLS_S)
+            self._follower.release()
+        if status is None or end != SUCCEEDED:
+            raise AirflowFailException(f"{run_result.lost_exception(status, reason)}\n{_AGAIN}")
+        result = run_result.to_xcom(status)
+        run_result.log_result(self.log, result)
+        return result
 
     def _end(self) -> None:
-        self._stop()
-        while self._unlogged:
-            self.log.info("%s", self._unlogged.pop(0))
+        self._follower.stop()
+        self._follower.log_stop()
+
+    @cached_property
+    def _follower(self) -> RunFollower:
+        return RunFollower(self.log, self.stop_timeout_ms / 1000)
 
 
-def _followed(run: object) -> FollowedRun:
-    """The run that the argument holds.
+def _parse_run(run: object) -> FollowedRun:
+    """Return the run that the argument holds.
 
     :raises SettingsError: it holds none.
     """

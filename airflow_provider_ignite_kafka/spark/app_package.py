@@ -16,14 +16,14 @@ from typing import Any
 from airflow.providers.common.compat.sdk import AirflowException
 from airflow.sdk import ObjectStoragePath, get_current_context
 
-from airflow_provider_ignite_kafka import run_for as periods
 from airflow_provider_ignite_kafka.allowed_caches import check_allowed_caches
-from airflow_provider_ignite_kafka.followed_run import FollowedRun
 from airflow_provider_ignite_kafka.hooks.ignite_connection import DEFAULT_CONN_ID
-from airflow_provider_ignite_kafka.run_names import RunNames
-from airflow_provider_ignite_kafka.spark import run_result
+from airflow_provider_ignite_kafka.runs import duration as periods
+from airflow_provider_ignite_kafka.runs import result as run_result
+from airflow_provider_ignite_kafka.runs.identity import FollowedRun
+from airflow_provider_ignite_kafka.runs.names import RunNames
+from airflow_provider_ignite_kafka.runs.request import Connections, Request, build_request
 from airflow_provider_ignite_kafka.spark.packaging import app_path
-from airflow_provider_ignite_kafka.spark.request import Connections, Request, build_request
 from ignite_kafka.common.local_disk import disk_errors
 from ignite_kafka.errors import IgniteKafkaError, SettingsError
 from ignite_kafka.runtime.library_zip import zip_library
@@ -81,8 +81,8 @@ class PackageOptions:
     :param object_conn_id: Airflow connection of the object storage. Default: the credentials that the worker's
         environment has.
     :param run_mode, failover_policy, allowed_caches, ignite_conn_id, kafka_conn_id, registry_conn_id: see
-        :class:`.SparkCopyOperator`.
-    :param run_for: see :class:`.SparkCopyOperator`; the time begins with the call.
+        :class:`.CopyArguments`.
+    :param run_for: see :class:`.CopyArguments`; the time begins with the call.
     :param start_timeout_ms: milliseconds from the call to the app's first record.
     :param names: connector, snapshot and run. Default: those of the running task.
     """

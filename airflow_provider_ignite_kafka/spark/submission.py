@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from airflow_provider_ignite_kafka.spark.request import Request
+from airflow_provider_ignite_kafka.runs.request import Request
 from ignite_kafka.errors import SettingsError
 from ignite_kafka.runtime import logs
 from ignite_kafka.runtime.library_zip import zip_library
@@ -75,7 +75,7 @@ def build_submission(
 
     :param hook_arguments: arguments of SparkSubmitHook that the user gave; they override ours.
     :param app_arguments: the app's own, behind those that every app has.
-    :param ship_secrets_unprotected: see :class:`.SparkCopyOperator`.
+    :param ship_secrets_unprotected: see :class:`.CopyArguments`.
     :raises SettingsError: the master cannot run a Python app, or would store the secrets where others may read them.
     """
     _refuse(request, master)
@@ -171,7 +171,10 @@ def _python(master: SparkMaster, hook_arguments: Mapping[str, Any]) -> dict[str,
 
 
 def _spark_home() -> dict[str, str]:
-    """SPARK_HOME if spark-submit is pip's script beside this Python, which else asks the first `python3` on the PATH for it."""
+    """Return SPARK_HOME if spark-submit is pip's script beside this Python.
+
+    The script would ask the first `python3` on the PATH for it.
+    """
     package = importlib.util.find_spec("pyspark")
     submit = shutil.which("spark-submit")
     if "SPARK_HOME" in os.environ or package is None or package.origin is None or submit is None:

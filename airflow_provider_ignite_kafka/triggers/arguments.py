@@ -13,7 +13,7 @@ from ignite_kafka.errors import SettingsError
 from ignite_kafka.settings.suggestions import did_you_mean
 
 
-def refuse_unknown(trigger: str, unknown: Iterable[str], known: Iterable[str]) -> None:
+def refuse_unknown(trigger: str, unknown: Iterable[str], arguments: Iterable[str]) -> None:
     """Refuse arguments that a trigger does not have, when the Dag is parsed.
 
     A triggerer ignores those of a newer version.
@@ -22,7 +22,7 @@ def refuse_unknown(trigger: str, unknown: Iterable[str], known: Iterable[str]) -
     """
     names = sorted(unknown)
     if names:
-        remedy = did_you_mean(names[0], known) or f"Known are {', '.join(known)}."
+        remedy = did_you_mean(names[0], arguments) or f"Known are {', '.join(arguments)}."
         raise SettingsError(f"{trigger} has no argument {', '.join(names)}", remedy)
 
 

@@ -1,4 +1,4 @@
-"""Trigger that fires when a connector has little left to copy, or has copied what there was."""
+"""Trigger that fires when a connector has little left to copy, or has copied all changes of before it began."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from airflow.sdk.exceptions import AirflowRuntimeError
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
 from airflow_provider_ignite_kafka.cache_watch.poll import FATAL, TRANSIENT
-from airflow_provider_ignite_kafka.connector_lag import TIMEOUT_S, LagCondition, LagReader
+from airflow_provider_ignite_kafka.runs.lag import TIMEOUT_S, LagCondition, LagReader
 from airflow_provider_ignite_kafka.threads import RepeatedCall
 from airflow_provider_ignite_kafka.triggers.arguments import error_event, refuse_unknown, seconds
 from ignite_kafka.common.deadline import Deadline
@@ -98,11 +98,11 @@ class ConnectorLagTrigger(BaseTrigger):
         while True:
             lag = await self._poll()
             if lag is not None:
-                if self.max_lag is None and self.marks is None and lag.is_known:
+                if self.max_lag is None and self.marks is None and lag.is_readable:
                     self.marks = marks_of(lag)
                 caught_up = self.max_lag is None and self.marks is None
                 condition = LagCondition(self.max_lag or 0, self.marks)
-                if not caught_up and condition.met(lag):
+                if not caught_up and condition.is_met(lag):
                     return lag
                 if warning := condition.warning(lag):
                     self.log.warning(warning)

@@ -1,4 +1,4 @@
-"""Trigger that follows a submitted run by the status topic, so that neither a worker slot nor a JVM is held."""
+"""Trigger that follows a submitted run by the status topic: neither a worker slot nor a JVM is held."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from airflow.providers.common.compat.sdk import AirflowException
 from airflow.sdk.exceptions import AirflowRuntimeError
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
-from airflow_provider_ignite_kafka.airflow_api import calls_on_kill, task_states
-from airflow_provider_ignite_kafka.cluster_run import ClusterRun
-from airflow_provider_ignite_kafka.deferred_report import DeferredReport
-from airflow_provider_ignite_kafka.followed_run import SILENT, TIMED_OUT, FollowedRun
-from airflow_provider_ignite_kafka.hooks.cluster_app import ClusterApp
-from airflow_provider_ignite_kafka.kafka_access import monitor_of_run
-from airflow_provider_ignite_kafka.metrics import enabled
-from airflow_provider_ignite_kafka.run_progress import ProgressLog
+from airflow_provider_ignite_kafka.airflow_api import calls_on_kill, configure_stats, task_states
+from airflow_provider_ignite_kafka.runs.cluster_app import ClusterApp
+from airflow_provider_ignite_kafka.runs.cluster_run import ClusterRun
+from airflow_provider_ignite_kafka.runs.identity import FollowedRun
+from airflow_provider_ignite_kafka.runs.kafka_access import monitor_of_run
+from airflow_provider_ignite_kafka.runs.metrics import enabled
+from airflow_provider_ignite_kafka.runs.progress import ProgressLog
+from airflow_provider_ignite_kafka.runs.report import RunReport, push_from_trigger
+from airflow_provider_ignite_kafka.runs.watch import SILENT, TIMED_OUT
 from airflow_provider_ignite_kafka.threads import RepeatedCall, once
 from ignite_kafka.common.deadline import Deadline
 from ignite_kafka.errors import IgniteKafkaError, SettingsError
@@ -102,8 +103,11 @@ class ConnectorRunTrigger(BaseTrigger):
         """One poll; the first one looks the connection up."""
         if self._cluster is None:
             monitor = monitor_of_run(run)
-            report = DeferredReport(monitor, self.task_instance)
-            self._cluster = ClusterRun(monitor, ClusterApp(run), ProgressLog(self.log, monitor.lag), report.progressed)
+            configure_stats()
+            report = RunReport(monitor, push_from_trigger(self.task_instance))
+            self._cluster = ClusterRun(
+                monitor, ClusterApp(run), ProgressLog(self.log, monitor.sink_lag), report.progressed
+            )
         return self._cluster.poll()
 
     async def on_kill(self) -> None:

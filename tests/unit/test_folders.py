@@ -1,10 +1,10 @@
-"""Folders of the library: imports go one way, each folder says what belongs there, tests mirror modules."""
+"""Folders of library and provider: imports go one way, each folder says what belongs there, tests mirror modules."""
 
 from __future__ import annotations
 
 import ast
 import graphlib
-from collections.abc import Iterator
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -21,6 +21,12 @@ ORDER = (
     "convert.json_with_schemas", "convert.json_schema", "convert.to_ignite",
     "convert", "state", "runtime", "source", "source.snapshot", "source.stream", "sink", "run", "admin", "verification", "preflight",
     "datasources", "app", "verify_app", "cli", "",
+)  # fmt: skip
+# the same of the provider, whose metadata ("") import nothing
+PROVIDER_ORDER = (
+    "", "airflow_api", "options", "threads", "templates", "parse_check", "allowed_caches", "dbapi", "hooks", "cache_watch",
+    "assets", "links", "runs", "lineage", "spark", "triggers", "connector_status", "operators", "sensors", "decorators", "forms",
+    "connector_dags", "notifications", "plugins",
 )  # fmt: skip
 # modules without a test of their name, by the test that covers them through the module that uses them
 COVERED_BY = {
@@ -147,23 +153,9 @@ COVERED_BY = {
 
 
 MODULES = dict(house.modules(LIBRARY))
-FOLDERS = {name for name, path in MODULES.items() if path.name == "__init__.py"}
-
-
-def folder_of(module: str) -> str:
-    return house.folder_of(module, FOLDERS)
-
-
-def imports(module: str, path: Path) -> Iterator[str]:
-    return house.imports(module, path, MODULES, LIBRARY.name)
-
-
-ARROWS = {
-    (folder_of(module), folder_of(target)): f"{module} imports {target}"
-    for module, path in MODULES.items()
-    for target in imports(module, path)
-    if folder_of(module) != folder_of(target)
-}
+PACKAGES = [
+    pytest.param(root, order, least, id=root.name) for root, order, least in ((LIBRARY, ORDER, 500), (PROVIDER, PROVIDER_ORDER, 150))
+]
 
 
 def test_imports_inside_the_library_are_relative() -> None:
@@ -177,17 +169,34 @@ def test_imports_inside_the_library_are_relative() -> None:
     assert absolute == []
 
 
-def test_every_folder_has_its_place_in_the_order() -> None:
-    assert {folder_of(module) for module in MODULES} <= set(ORDER)
+def test_imports_inside_the_provider_are_absolute() -> None:
+    relative = [
+        f"{path}:{node.lineno}"
+        for _, path in house.modules(PROVIDER)
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ImportFrom) and node.level
+    ]
+    assert relative == []
 
 
-def test_folders_import_downward_only() -> None:
-    assert {arrow: text for arrow, text in ARROWS.items() if ORDER.index(arrow[1]) > ORDER.index(arrow[0])} == {}
+@pytest.mark.parametrize(("root", "order", "least"), PACKAGES)
+def test_folders_import_downward_only(root: Path, order: Sequence[str], least: int) -> None:
+    modules = dict(house.modules(root))
+    folders = {name for name, path in modules.items() if path.name == "__init__.py"}
+    upward = []
+    for module, path in modules.items():
+        folder = house.folder_of(module, folders)
+        for target in house.imports(module, path, modules, root.name):
+            if order.index(house.folder_of(target, folders)) > order.index(folder):
+                upward.append(f"{module} imports {target}")
+    assert upward == []
 
 
-def test_no_modules_import_each_other_in_a_circle() -> None:
-    graph = {module: {target for target in imports(module, path) if target in MODULES} for module, path in MODULES.items()}
-    assert sum(map(len, graph.values())) > 500
+@pytest.mark.parametrize(("root", "order", "least"), PACKAGES)
+def test_no_modules_import_each_other_in_a_circle(root: Path, order: Sequence[str], least: int) -> None:
+    modules = dict(house.modules(root))
+    graph = {module: set(house.imports(module, path, modules, root.name)) - {module} for module, path in modules.items()}
+    assert sum(map(len, graph.values())) > least
     try:
         graphlib.TopologicalSorter(graph).prepare()
     except graphlib.CycleError as circle:

@@ -22,9 +22,13 @@ This page is generated from the imports by `make pages`.
 
 
 def page() -> str:
-    """Return the page in Markdown: a picture and a table of the library."""
-    where = LIBRARY.relative_to(ROOT)
-    return f"{_HEAD}\n## The library\n`{where}/`\n\n```mermaid\n{_picture(arrows(LIBRARY))}\n```\n\n{_table(LIBRARY)}\n"
+    """Return the page in Markdown: a picture and a table of the library, and of the provider."""
+    return "\n".join([_HEAD, _section("The library", LIBRARY), _section("The Airflow provider", PROVIDER)])
+
+
+def _section(title: str, root: Path) -> str:
+    where = root.relative_to(ROOT)
+    return f"## {title}\n`{where}/`\n\n```mermaid\n{_picture(arrows(root))}\n```\n\n{_table(root)}\n"
 
 
 def arrows(root: Path) -> Arrows:

@@ -43,8 +43,8 @@ class ConnectorLag:
     names: frozenset[str] = frozenset()
 
     @property
-    def is_known(self) -> bool:
-        """True if the connector has a run with a readable lag."""
+    def is_readable(self) -> bool:
+        """Whether there is a run whose lag can be read."""
         return self.state not in (NEVER_STARTED, UNKNOWN)
 
     def counts(self) -> dict[str, int]:

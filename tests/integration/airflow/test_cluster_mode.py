@@ -16,7 +16,7 @@ import psutil
 import pytest
 from confluent_kafka import Producer
 
-from airflow_provider_ignite_kafka.connector_lag import LagCondition, LagReader
+from airflow_provider_ignite_kafka.runs.lag import LagCondition, LagReader
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.topics import Topics, TopicSpec
 from ignite_kafka.state.status import FAILED, STOPPED, RunStatus, read_runs
@@ -291,8 +291,8 @@ def test_a_stream_that_was_behind_has_caught_up(streams: Streams, connected: Non
     wait_until(lambda: reader.read().counts() == {streams.cache: 100}, lambda: f"{captured}: {reader.read()}", poll_s=0.5)
     behind = reader.read()
     assert (behind.state, behind.loaded, behind.counts()) == (PAUSED, True, {streams.cache: 100})
-    assert not LagCondition(99).met(behind)
-    assert LagCondition({streams.cache: 100}).met(behind)
+    assert not LagCondition(99).is_met(behind)
+    assert LagCondition({streams.cache: 100}).is_met(behind)
     waiting = airflow.trigger(CAUGHT_UP, {"name": streams.name})
     wait_until(lambda: f"Connector {streams.name} is {PAUSED}; to copy: " in airflow.log(CAUGHT_UP, waiting), "a poll of the triggerer")
     airflow.await_deferred(CAUGHT_UP, waiting)

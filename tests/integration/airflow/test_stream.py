@@ -14,9 +14,9 @@ import pytest
 from confluent_kafka import KafkaException
 
 from airflow_provider_ignite_kafka.connector_status import connector_status
-from airflow_provider_ignite_kafka.followed_run import FollowedRun
-from airflow_provider_ignite_kafka.run_monitor import RunMonitor
-from airflow_provider_ignite_kafka.spark.request import Request
+from airflow_provider_ignite_kafka.runs.identity import FollowedRun
+from airflow_provider_ignite_kafka.runs.monitor import RunMonitor
+from airflow_provider_ignite_kafka.runs.request import Request
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.topics import Topics
 from ignite_kafka.settings.secrets import Secrets, split_kafka

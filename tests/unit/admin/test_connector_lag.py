@@ -61,7 +61,7 @@ def test_a_connector_that_was_never_started_or_wrote_no_status(records: Any) -> 
     assert lag(no_cluster) == ConnectorLag("c", NEVER_STARTED)
     records(SNAPSHOT, None)
     assert lag(no_cluster) == ConnectorLag("c", UNKNOWN)
-    assert not lag(no_cluster).is_known
+    assert not lag(no_cluster).is_readable
 
 
 def test_a_sink_has_its_partitions_that_are_behind(records: Any) -> None:

@@ -17,11 +17,11 @@ from airflow.providers.common.compat.sdk import BaseHook
 from airflow.sdk import DAG
 from airflow.sdk.execution_time.context import OutletEventAccessors
 
-from airflow_provider_ignite_kafka.followed_run import FollowedRun
 from airflow_provider_ignite_kafka.operators.ignite_to_kafka import IgniteToKafkaOperator
 from airflow_provider_ignite_kafka.operators.kafka_to_ignite import KafkaToIgniteOperator
 from airflow_provider_ignite_kafka.operators.spark_copy import SparkCopyOperator
-from airflow_provider_ignite_kafka.run_monitor import RunMonitor
+from airflow_provider_ignite_kafka.runs.identity import FollowedRun
+from airflow_provider_ignite_kafka.runs.monitor import RunMonitor
 from ignite_kafka.errors import IgniteKafkaError
 from ignite_kafka.state.status import COMPLETED, CacheStatus, RunStatus, now_ms
 
@@ -73,7 +73,7 @@ class FakeMonitor(RunMonitor):
     """A monitor with the answers of the bench; it never calls Kafka."""
 
     def __init__(self, bench: Bench, run: FollowedRun) -> None:
-        super().__init__(replace(run, poll_s=0.01), NoRecords())
+        super().__init__(replace(run, poll_s=0.01), NoRecords())  # type: ignore[arg-type]
         self._bench = bench
 
     def following(self, run: FollowedRun) -> RunMonitor:
@@ -94,6 +94,9 @@ class FakeMonitor(RunMonitor):
 
     def active_try(self, own_runs: str) -> str | None:
         return self._bench.active_try(own_runs)
+
+    def earlier_run(self, status: RunStatus) -> RunStatus | None:
+        return None
 
     def tries(self, own_runs: str) -> list[RunStatus]:
         return list(self._bench.tries)

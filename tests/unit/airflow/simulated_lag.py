@@ -30,5 +30,5 @@ def simulate(monkeypatch: pytest.MonkeyPatch, *polls: ConnectorLag | Exception |
             raise poll
         return poll if isinstance(poll, ConnectorLag) else poll()
 
-    monkeypatch.setattr("airflow_provider_ignite_kafka.connector_lag.LagReader.read", read)
+    monkeypatch.setattr("airflow_provider_ignite_kafka.runs.lag.LagReader.read", read)
     return left

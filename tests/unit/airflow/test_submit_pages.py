@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from airflow.sdk import BaseOperator
 
-from airflow_provider_ignite_kafka.run_names import RunNames
+from airflow_provider_ignite_kafka.runs.names import RunNames
 from airflow_provider_ignite_kafka.sensors.connector_run import ConnectorRunSensor
 from airflow_provider_ignite_kafka.spark import app_package
 from tests.unit.airflow.bench import PASSWORDS, Bench

@@ -20,8 +20,8 @@ from openlineage.client.event_v2 import Job, Run, RunEvent, RunState
 from openlineage.client.naming.dataset import Kafka
 from openlineage.client.transport.file import FileConfig, FileTransport
 
-from airflow_provider_ignite_kafka.followed_run import FollowedRun
 from airflow_provider_ignite_kafka.lineage import openlineage
+from airflow_provider_ignite_kafka.runs.identity import FollowedRun
 from ignite_kafka.errors import CacheNotFound, IgniteUnreachable, KafkaUnavailable
 from ignite_kafka.ignite.cache_configuration import CacheConfiguration
 from ignite_kafka.ignite.types.model import QueryEntity, QueryField

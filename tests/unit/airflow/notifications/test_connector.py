@@ -60,9 +60,9 @@ class Broker:
 @pytest.fixture
 def broker(monkeypatch: pytest.MonkeyPatch) -> Broker:
     made = Broker()
-    monkeypatch.setattr(notifications, "clients_of", made.clients_of)
+    monkeypatch.setattr(notifications, "connection_clients", made.clients_of)
     monkeypatch.setattr(notifications, "Topics", lambda clients: clients)
-    monkeypatch.setattr(notifications, "status_of", lambda *_, **__: made.status())
+    monkeypatch.setattr(notifications, "newest_status", lambda *_, **__: made.status())
     return made
 
 

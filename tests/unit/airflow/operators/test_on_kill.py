@@ -12,9 +12,9 @@ import psutil
 import pytest
 from airflow.providers.common.compat.sdk import AirflowException
 
-from airflow_provider_ignite_kafka.followed_run import FollowedRun
-from airflow_provider_ignite_kafka.hooks.spark_app import SparkAppHook
 from airflow_provider_ignite_kafka.operators.ignite_to_kafka import IgniteToKafkaOperator
+from airflow_provider_ignite_kafka.runs.identity import FollowedRun
+from airflow_provider_ignite_kafka.spark.hook import SparkAppHook
 from ignite_kafka.errors import KafkaUnavailable, TopicError
 from ignite_kafka.state.status import FAILED, RUNNING, STOPPED, RunStatus
 from tests.support.waiting import wait_until
@@ -96,7 +96,7 @@ def test_on_kill_in_the_cluster_requests_a_stop_and_kills_what_does_not_follow(o
 
 def signal_when_followed(task: IgniteToKafkaOperator) -> None:
     """Send this process a SIGTERM once the task follows its run."""
-    wait_until(lambda: task._followed is not None, "the run to be followed")
+    wait_until(lambda: task._follower.cluster is not None, "the run to be followed")
     os.kill(os.getpid(), signal.SIGTERM)
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 
-from airflow_provider_ignite_kafka.hooks.spark_app import SparkAppHook
-from airflow_provider_ignite_kafka.run_names import RunNames, connector_name
+from airflow_provider_ignite_kafka.runs.names import RunNames, connector_name
+from airflow_provider_ignite_kafka.spark.hook import SparkAppHook
 from ignite_kafka.errors import IgniteKafkaError, KafkaUnavailable, SettingsError
 from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.state.status import RUNNING, RunStatus

@@ -13,9 +13,9 @@ import pytest
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 from airflow.sdk import DAG
 
-from airflow_provider_ignite_kafka.cluster_comparison import ClusterComparison
-from airflow_provider_ignite_kafka.followed_run import FollowedRun
 from airflow_provider_ignite_kafka.operators.verify import RESULT_KEY, VerifyOperator
+from airflow_provider_ignite_kafka.runs.comparison import ClusterComparison
+from airflow_provider_ignite_kafka.runs.identity import FollowedRun
 from airflow_provider_ignite_kafka.spark.packaging import app_path
 from ignite_kafka.errors import IgniteKafkaError, KafkaUnavailable, SettingsError
 from ignite_kafka.state.comparisons import ComparisonStatus
@@ -61,7 +61,7 @@ def test_it_submits_the_app_with_options_and_secrets_and_returns_the_result(benc
     assert list((bench.folder / "tmp").iterdir()) == []
 
 
-@pytest.mark.parametrize("where", ["tempfile.mkdtemp", "airflow_provider_ignite_kafka.spark.request.Request.write"])
+@pytest.mark.parametrize("where", ["tempfile.mkdtemp", "airflow_provider_ignite_kafka.runs.request.Request.write"])
 def test_a_full_local_folder_fails_the_task_with_a_named_error(where: str, bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "/tmp/ignite-kafka-x")

@@ -10,7 +10,7 @@ import pytest
 from airflow import plugins_manager
 
 from airflow_provider_ignite_kafka.plugins import connectors_plugin
-from airflow_provider_ignite_kafka.plugins.connectors_plugin import ConnectorsPlugin, LazyApp, page_path
+from airflow_provider_ignite_kafka.plugins.connectors_plugin import ConnectorsPlugin, LazyApp
 from tests.support.airflow_versions import PAGE_IN_NAVIGATION
 
 
@@ -26,15 +26,6 @@ def test_the_page_is_in_the_navigation() -> None:
     [plugin] = [plugin for plugin in plugins_manager.get_plugin_info() if plugin["name"] == "ignite_kafka"]
     [view] = plugin["external_views"]
     assert (view["destination"], view["category"], view["href"]) == ("nav", "browse", "/ignite-kafka/")
-
-
-@pytest.mark.parametrize(
-    ("base_url", "path"),
-    [("", "/ignite-kafka/"), ("http://localhost:8080", "/ignite-kafka/"), ("https://example.com/airflow/", "/airflow/ignite-kafka/")],
-)
-def test_link_is_below_the_path_of_airflow(monkeypatch: pytest.MonkeyPatch, base_url: str, path: str) -> None:
-    monkeypatch.setenv("AIRFLOW__API__BASE_URL", base_url)
-    assert page_path() == path
 
 
 def test_page_is_made_once_and_on_the_first_request(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 
 from airflow_provider_ignite_kafka.plugins.task_links import TaskOfRun
-from airflow_provider_ignite_kafka.run_names import RunNames
+from airflow_provider_ignite_kafka.runs.names import RunNames
 
 
 @pytest.mark.parametrize("map_index", [-1, 0, 12])

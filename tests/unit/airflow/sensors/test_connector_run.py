@@ -16,7 +16,8 @@ from airflow.providers.common.compat.sdk import (
     TaskDeferred,
 )
 
-from airflow_provider_ignite_kafka.followed_run import ENDED, NOT_STARTED, TIMED_OUT, FollowedRun
+from airflow_provider_ignite_kafka.runs.identity import FollowedRun
+from airflow_provider_ignite_kafka.runs.watch import ENDED, NOT_STARTED, TIMED_OUT
 from airflow_provider_ignite_kafka.sensors import connector_run
 from airflow_provider_ignite_kafka.sensors.connector_run import ConnectorRunSensor
 from ignite_kafka.errors import KafkaUnavailable, SettingsError

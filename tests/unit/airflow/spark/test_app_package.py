@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 
-from airflow_provider_ignite_kafka.followed_run import FollowedRun
-from airflow_provider_ignite_kafka.run_names import RunNames
+from airflow_provider_ignite_kafka.runs.identity import FollowedRun
+from airflow_provider_ignite_kafka.runs.names import RunNames
 from airflow_provider_ignite_kafka.spark import app_package
 from airflow_provider_ignite_kafka.spark.app_package import SparkAppFiles, package_app
 from tests.unit.airflow.bench import CONFIG, PASSWORDS, Bench

@@ -14,11 +14,12 @@ from typing import Any
 import pytest
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
-from airflow_provider_ignite_kafka import kafka_access
 from airflow_provider_ignite_kafka.airflow_api import calls_on_kill
-from airflow_provider_ignite_kafka.followed_run import ENDED, SILENT, TIMED_OUT, FollowedRun
-from airflow_provider_ignite_kafka.hooks.cluster_app import ClusterApp
-from airflow_provider_ignite_kafka.run_monitor import KafkaRunRecords
+from airflow_provider_ignite_kafka.runs import kafka_access
+from airflow_provider_ignite_kafka.runs.cluster_app import ClusterApp
+from airflow_provider_ignite_kafka.runs.identity import FollowedRun
+from airflow_provider_ignite_kafka.runs.records import RunRecords
+from airflow_provider_ignite_kafka.runs.watch import ENDED, SILENT, TIMED_OUT
 from airflow_provider_ignite_kafka.triggers import connector_run
 from airflow_provider_ignite_kafka.triggers.connector_run import ConnectorRunTrigger
 from ignite_kafka.errors import KafkaUnavailable
@@ -88,7 +89,7 @@ class Forbidden(ThreadPoolExecutor):
 
 def test_task_is_told_whether_metrics_have_its_counts(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[RunStatus] = []
-    monkeypatch.setattr(connector_run, "DeferredReport", lambda _monitor, _task: SimpleNamespace(progressed=seen.append))
+    monkeypatch.setattr(connector_run, "RunReport", lambda _monitor, _push: SimpleNamespace(progressed=seen.append))
     monkeypatch.setattr(connector_run, "enabled", lambda: True)
     bench.status = lambda: run_status(COMPLETED)
     assert fired(trigger())["reported"] is True
@@ -223,14 +224,14 @@ def test_monitor_uses_the_connection_and_what_it_does_not_name(bench: Bench, mon
     assert clients.common["bootstrap.servers"] == "broker:9092"
     assert clients.common["client.id"] == "mine"
     assert clients.common["sasl.password"] == "kafka-sesame"
-    assert isinstance(kafka_access.monitor_of_run(run)._records, KafkaRunRecords)
+    assert isinstance(kafka_access.monitor_of_run(run)._records, RunRecords)
 
 
 def test_monitor_uses_the_secrets_file_of_the_run(bench: Bench, tmp_path: Path) -> None:
     path = tmp_path / "secrets.json"
     dump(Secrets(kafka={"sasl.username": "app", "sasl.password": "mellon"}), path)
     records = kafka_access.monitor_of_run(replace(RUN, secrets_file=str(path), allow_insecure_connections=True))._records
-    assert isinstance(records, KafkaRunRecords)
+    assert isinstance(records, RunRecords)
     assert records._clients.common["sasl.password"] == "mellon"
 
 

@@ -1,0 +1,179 @@
+"""Lag of a run or a connector, and the conditions that sensors and triggers wait for."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from airflow.providers.common.compat.sdk import AirflowException
+from airflow.sdk.exceptions import AirflowRuntimeError
+
+from airflow_provider_ignite_kafka.hooks.ignite_connection import DEFAULT_CONN_ID, IgniteConnection
+from airflow_provider_ignite_kafka.runs.kafka_access import connection_clients
+from ignite_kafka.errors import IgniteKafkaError, SettingsError
+from ignite_kafka.settings.connector import ConnectorSettings
+
+if TYPE_CHECKING:
+    from airflow_provider_ignite_kafka.runs.monitor import RunMonitor
+    from airflow_provider_ignite_kafka.runs.request import Request
+    from ignite_kafka.admin.connector_lag import ConnectorLag
+    from ignite_kafka.ignite.cluster import Cluster
+    from ignite_kafka.state.status import RunStatus
+
+log = logging.getLogger(__name__)
+TIMEOUT_S = 60.0
+_OF_METRICS_S = 5.0
+
+
+class RunLag:
+    """Lag of a followed run: of a sink by topic, of a stream with a backlog by cache. A snapshot has none.
+
+    :param monitor: monitor of the run.
+    :param connect: opens the Ignite cluster; called for a stream with a backlog only.
+    """
+
+    def __init__(self, monitor: RunMonitor, connect: Callable[[], Cluster]) -> None:
+        self._monitor = monitor
+        self._connect = connect
+        self._last: Mapping[str, int] = {}
+
+    @staticmethod
+    def by_connection(monitor: RunMonitor) -> RunLag:
+        """Return the lag of a run without its request: its Ignite connection is looked up, once."""
+        run = monitor.run
+        connections: list[IgniteConnection] = []
+
+        def connect() -> Cluster:
+            if not connections:
+                connections.append(IgniteConnection.read(run.ignite_conn_id))
+            return connections[0].cluster(run.secrets_file, _OF_METRICS_S)
+
+        return RunLag(monitor, connect)
+
+    @staticmethod
+    def of(monitor: RunMonitor, request: Request) -> RunLag:
+        """Return the lag of a request's run, with the secrets of the request."""
+        return RunLag(monitor, lambda: request.cluster(_OF_METRICS_S))
+
+    def read(self, status: RunStatus) -> Mapping[str, int]:
+        """Read the records or changes that are yet to be copied; empty if a cluster does not answer.
+
+        A name that was behind before is 0 when it is not any more.
+        """
+        try:
+            counts = self._counts(status)
+        except (IgniteKafkaError, OSError, AirflowException, AirflowRuntimeError) as error:
+            log.info("The lag is not known: %s", error)
+            return {}
+        self._last = {**dict.fromkeys(self._last, 0), **counts}
+        return self._last
+
+    def _counts(self, status: RunStatus) -> Mapping[str, int]:
+        run = self._monitor.run
+        if run.sink:
+            return self._monitor.sink_lag(status)
+        if not run.streams or not run.has_backlog or not run.ignite_conn_id:
+            return {}
+        from ignite_kafka.admin import backlog, lag  # numpy, which a Dag file must not load
+
+        with self._connect() as cluster:
+            return lag.source_lag(backlog.status_of(cluster, run.connector))
+
+
+@dataclass(frozen=True)
+class LagReader:
+    """Reads the lag of one connector.
+
+    :param kafka_conn_id: connection of the Kafka provider.
+    :param ignite_conn_id: connection of type `ignite`; read for streams from Ignite only, whose backlog is on the
+        nodes.
+    :param secrets_file: path of a secrets file, whose parts replace the secrets of the connections.
+    """
+
+    connector: str
+    kafka_conn_id: str = "kafka_default"
+    ignite_conn_id: str = DEFAULT_CONN_ID
+    internal_topic_prefix: str = ConnectorSettings.internal_topic_prefix
+    secrets_file: str | None = None
+
+    def read(self, timeout_s: float = TIMEOUT_S) -> ConnectorLag:
+        """The lag now; blocks.
+
+        :param timeout_s: seconds, to which the timeouts of the Ignite connection are shortened.
+        :raises IgniteKafkaError: a cluster did not answer, or a connection cannot be used.
+        """
+        from ignite_kafka.admin.connector_lag import read_lag  # imports pyarrow, which a Dag file must not load
+
+        clients = connection_clients(self.kafka_conn_id, self.secrets_file)
+
+        def connect() -> Cluster:
+            return IgniteConnection.read(self.ignite_conn_id).cluster(self.secrets_file, timeout_s)
+
+        return read_lag(clients, self.internal_topic_prefix, self.connector, connect)
+
+
+@dataclass(frozen=True)
+class LagCondition:
+    """What a sensor waits for; the initial data must be copied, too.
+
+    :param max_lag: most records or changes left to copy, those behind open transactions included, of the whole
+        connector, or by cache or topic. While one of these is not copied by the connector, the condition is not met.
+    :param marks: positions to pass by ``name/partition``, instead of `max_lag`.
+    """
+
+    max_lag: int | Mapping[str, int] = 0
+    marks: Mapping[str, int] | None = None
+
+    def is_met(self, lag: ConnectorLag) -> bool:
+        """Whether a lag meets the condition; an unknown one does not."""
+        from ignite_kafka.admin.connector_lag import ahead_of
+
+        if not lag.is_readable or not lag.loaded:
+            return False
+        if self.marks is not None:
+            return not ahead_of(lag, self.marks)
+        counts = lag.counts()
+        opened = lag.open_counts()
+        if self._missing(lag):
+            return False
+        if isinstance(self.max_lag, Mapping):
+            return all(counts.get(name, 0) + opened.get(name, 0) <= most for name, most in self.max_lag.items())
+        return sum(counts.values()) + sum(opened.values()) <= self.max_lag
+
+    def warning(self, lag: ConnectorLag) -> str:
+        """What to warn of while the condition is not met.
+
+        Names that are not copied, records behind open transactions; or empty.
+        """
+        missing = self._missing(lag)
+        opened = lag.open_counts()
+        warnings = (
+            [f"Connector {lag.connector} does not copy {', '.join(missing)}, which max_lag names"] if missing else []
+        )
+        if opened:
+            counts = ", ".join(f"{name}: {count:,}" for name, count in sorted(opened.items()))
+            warnings.append(f"Records of connector {lag.connector} wait behind transactions that are open ({counts})")
+        return "; ".join(warnings)
+
+    def _missing(self, lag: ConnectorLag) -> list[str]:
+        """Names in `max_lag` that are no cache or topic of the connector: perhaps misspelt, or not created yet."""
+        return sorted(self.max_lag.keys() - lag.names) if isinstance(self.max_lag, Mapping) and lag.is_readable else []
+
+    def check(self) -> None:
+        """Check the values.
+
+        :raises SettingsError: one is no number of 0 or more.
+        """
+        several = self.max_lag.values() if isinstance(self.max_lag, Mapping) else [self.max_lag]
+        if not all(_is_count(value) for value in several):
+            raise SettingsError(
+                f"max_lag is {self.max_lag!r}",
+                "Give a whole number, 0 or more, or one for each cache or topic.",
+                setting="max_lag",
+            )
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0

@@ -1,0 +1,127 @@
+"""What Airflow learns of a run that is followed: metrics, and links to the connector, to Spark and to the topic."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from airflow.providers.common.compat.sdk import AirflowException
+from airflow.sdk.exceptions import AirflowRuntimeError
+
+from airflow_provider_ignite_kafka.links import copy as links
+from airflow_provider_ignite_kafka.runs.lag import RunLag
+from airflow_provider_ignite_kafka.runs.metrics import RunMetrics, enabled
+from ignite_kafka.common.deadline import Interval
+from ignite_kafka.errors import IgniteKafkaError
+from ignite_kafka.state.status import now_ms
+
+if TYPE_CHECKING:
+    from airflow_provider_ignite_kafka.runs.monitor import RunMonitor
+    from ignite_kafka.state.status import RunStatus
+
+log = logging.getLogger(__name__)
+_LAG_EVERY_S = 30.0
+_APPLICATION = re.compile(r"Spark application \S+, web UI (\S+)$")  # of ignite_kafka.app
+
+Push = Callable[[type[links.PushedLink], str], None]
+"""Stores the URL of a link of the task; an empty URL removes the link."""
+
+
+class RunReport:
+    """Reports one run to Airflow, whether the task itself, a sensor or a trigger follows it.
+
+    A process that continues for another one makes a report of its own, which exports only what the other has not.
+
+    :param monitor: monitor of the run.
+    :param push: stores a link; None: the task is not known, so that no link is stored.
+    :param lag: reads the lag; None: by the connections of the run.
+    """
+
+    def __init__(self, monitor: RunMonitor, push: Push | None = None, lag: RunLag | None = None) -> None:
+        self._monitor = monitor
+        self._push = push
+        self._lag = lag or RunLag.by_connection(monitor)
+        self._lag_due = Interval(_LAG_EVERY_S)
+        self._made_ms = now_ms()
+        self._metrics: RunMetrics | None = None
+        self._spark_ui = ""
+
+    def started(self) -> None:
+        """Link the connector's page, because the run is about to start."""
+        run = self._monitor.run
+        self._store(
+            links.ConnectorLink, links.connector_url(run.kafka_conn_id, run.connector, run.internal_topic_prefix)
+        )
+
+    def printed(self, line: str) -> None:
+        """Read a line of the app's output, which in client mode names Spark's web UI first."""
+        if match := _APPLICATION.search(line):
+            self._link_spark_ui(match[1])
+
+    def progressed(self, status: RunStatus) -> None:
+        """Report a status record of the run."""
+        self._link_spark_ui(status.spark_ui)
+        # the process that followed the run until now has exported what was copied before this report was made
+        self._export(status, exported=status.started_ms < self._made_ms, with_lag=self._lag_due.due())
+
+    def ended(self, status: RunStatus, *, exported: bool = False) -> None:
+        """Report the run's last record.
+
+        :param exported: whether another process has exported the counts of the record.
+        """
+        self._export(status, exported=exported, with_lag=True)
+        self._store(links.SparkLink, links.history_url(status.application_id))
+        records = {cache.topic: cache.records for cache in status.caches.values()}
+        self._store(links.TopicLink, links.topic_url(records))
+
+    def _export(self, status: RunStatus, *, exported: bool, with_lag: bool) -> None:
+        """Export metrics.
+
+        :param exported: whether another process has exported the counts of the first record that this one sees.
+        """
+        if not enabled() or status.already_complete:
+            return
+        if self._metrics is None:
+            before = status if exported else self._earlier_run(status)
+            self._metrics = RunMetrics(to_kafka=not self._monitor.run.sink, counted=before)
+        self._metrics.update(status)
+        if with_lag:
+            self._metrics.lag(status.connector, self._lag.read(status))
+
+    def _earlier_run(self, status: RunStatus) -> RunStatus | None:
+        """Read the last run of the same snapshot before this one; None if Kafka does not answer."""
+        try:
+            return self._monitor.earlier_run(status)
+        except IgniteKafkaError as error:
+            log.info("Metrics include records of earlier tries, because the status topic could not be read: %s", error)
+            return None
+
+    def _link_spark_ui(self, reported: str) -> None:
+        """Link Spark's web UI when its URL is known, and again when it changes."""
+        url = links.spark_url(reported)
+        if url and url != self._spark_ui:
+            self._spark_ui = url
+            self._store(links.SparkLink, url)
+
+    def _store(self, link: type[links.PushedLink], url: str) -> None:
+        if self._push is not None:
+            self._push(link, url)
+
+
+def push_from_trigger(task: Any) -> Push | None:
+    """Return what stores the links of a deferred task; an error is logged, because the run continues.
+
+    :param task: the task instance of the trigger; None: not known.
+    """
+    if task is None:
+        return None
+
+    def push(link: type[links.PushedLink], url: str) -> None:
+        try:
+            links.push_from_trigger(task, link, url)
+        except (IgniteKafkaError, OSError, AirflowException, AirflowRuntimeError) as error:
+            log.warning("The link %s to %s could not be stored: %s", link.name, url, error)
+
+    return push
