@@ -289,5 +289,7 @@ class NamePattern:
 
 def _repeated_group(items: Any) -> Set[int]:
     """Return the group that is the whole repeated part."""
-    (operation, argument), *others = items
-    return {argument[0]} if operation is regex_constants.SUBPATTERN and not others else set()
+    if len(items) != 1:  # none: Python 3.10 has no item for an empty group
+        return set()
+    ((operation, argument),) = items
+    return {argument[0]} if operation is regex_constants.SUBPATTERN else set()

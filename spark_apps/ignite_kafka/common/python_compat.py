@@ -7,6 +7,7 @@ Spark's images and Amazon EMR have Python 3.10. Everything else of the library r
 
 from __future__ import annotations
 
+import re
 import sys
 from datetime import datetime
 from enum import Enum
@@ -38,10 +39,12 @@ else:
 
 
 def parse_time(text: str) -> datetime:
-    """Parse a date, or a time by ISO 8601. Python 3.10 takes fractions of three or six digits only.
+    """Parse a date, or a time by ISO 8601.
 
     :raises ValueError: it is neither.
     """
-    if sys.version_info < (3, 11) and text.endswith("Z"):
-        text = f"{text[:-1]}+00:00"
+    if sys.version_info < (3, 11):
+        # it takes no Z, and fractions of three or six digits only
+        text = re.sub(r"Z$", "+00:00", text)
+        text = re.sub(r"(?<=:\d\d)[.,](\d+)", lambda fraction: f".{fraction[1][:6]:0<6}", text)
     return datetime.fromisoformat(text)

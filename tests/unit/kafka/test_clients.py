@@ -43,7 +43,7 @@ def check(monkeypatch: pytest.MonkeyPatch, *seen: Sequence[int], answered: int |
     try:
         KafkaClients({"bootstrap.servers": "kafka:9093"}).check(timeout_s)
     except (AuthenticationFailed, KafkaUnavailable) as error:
-        error.add_note(str(admin.waited))
+        error.__notes__ = [str(admin.waited)]  # Python 3.10 has no add_note
         raise
     return admin.waited
 

@@ -34,7 +34,7 @@ def test_java_home_counts_before_the_path(tmp_path: Path) -> None:
     with pytest.raises(SettingsError) as caught:
         require_java({"PATH": str(on_path / "bin"), "JAVA_HOME": str(tmp_path / "b")})
     assert f"JAVA_HOME is not the folder of one: {tmp_path}/b/bin/java is no program [JAVA HOME {tmp_path}/b]" in str(caught.value)
-    assert "Install Java 17 or newer" in str(caught.value)
+    assert f"Install Java {java_check._OLDEST} or newer" in str(caught.value)
 
 
 def test_no_java_at_all_says_where_it_was_looked_for(tmp_path: Path) -> None:

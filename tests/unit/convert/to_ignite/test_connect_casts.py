@@ -7,7 +7,7 @@ import math
 import struct as binary_struct
 import uuid
 from collections.abc import Callable, Mapping
-from decimal import Decimal, localcontext
+from decimal import Context, Decimal, localcontext
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -99,7 +99,7 @@ def real(kind: str, value: Any, form: str) -> Any:
 
 def printed(number: Decimal, made: float) -> bool:
     """Whether a double prints as the number with as many digits as that has, 17 at most."""
-    with localcontext(prec=100):
+    with localcontext(Context(prec=100)):
         digits = len(number.normalize().as_tuple().digits)
     return digits <= 17 and Decimal(f"{made:.{digits}g}") == number
 
@@ -110,13 +110,13 @@ def big_decimal(kind: str, value: Any, scale: int) -> Any:
     number = Decimal(value)
     if scale < 0:
         return number.quantize(Decimal(1).scaleb(-int(kind.split()[1])), context=wide()) if " " in kind else number
-    with localcontext(prec=200):
+    with localcontext(Context(prec=200)):
         fitted = number.quantize(Decimal(1).scaleb(-scale))
     return fitted if fitted == number and abs(number) < Decimal(10) ** (38 - scale) else BAD
 
 
 def wide() -> Any:
-    with localcontext(prec=200) as context:
+    with localcontext(Context(prec=200)) as context:
         return context.copy()
 
 

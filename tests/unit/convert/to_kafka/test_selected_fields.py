@@ -95,7 +95,7 @@ def test_a_renamed_decimal_keeps_its_declared_scale(schemas: str) -> None:
     (found,) = made.convert([page([(long(0), value)])], cache, types).values.to_pylist()
     payload = json.loads(found)
     payload = payload["payload"] if schemas == "true" else payload
-    unscaled = {name: int.from_bytes(base64.b64decode(text)) for name, text in payload.items()}
+    unscaled = {name: int.from_bytes(base64.b64decode(text), "big") for name, text in payload.items()}
     assert unscaled == {"fee": 150, "total": 250_000}
     renamed = SelectedFields(parse_columns("amount AS fee, fee AS total"))
     (schema,) = declared_schemas(renamed.of_cache(cache), renamed.of_types(cache, types), key=False)
