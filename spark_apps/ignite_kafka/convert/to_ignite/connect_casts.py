@@ -1,4 +1,6 @@
-"""Casts of Connect's values to Ignite's types, by the schema and the target's field. Whatever is not exact is refused.
+"""Casts of Connect's values to Ignite's types, by the schema and the target's field.
+
+A value without an exact form in the target is refused.
 
 =====================  =====================================================================================
 target                 schemas
@@ -49,9 +51,10 @@ _LOGICAL = {(ConnectType.INT32, DATE), (ConnectType.INT32, TIME), (ConnectType.I
 
 
 class Converted(NamedTuple):
-    """Values of a target: the array, the field that `ignite.binary.encode.encoded` takes it with, and the rows with a wrong value.
+    """An array of converted values, its field, and the rows with a wrong value.
 
-    What a wrong row holds means nothing; it may be null.
+    `ignite.binary.encode.encoded` takes the array with this field. The content of a wrong row means nothing; it may
+    be null.
     """
 
     data: pa.Array
@@ -63,23 +66,23 @@ Cast = Callable[[pa.Array], Converted]
 
 
 def kind_of(schema: ConnectSchema) -> str:
-    """The schema's logical type (`decimal`, or its name), or its type."""
+    """Return the schema's logical type (`decimal`, or its name), or its type."""
     if scale_of(schema) is not None:
         return DECIMAL
     return schema.name if schema.name is not None and (schema.type, schema.name) in _LOGICAL else schema.type
 
 
 def own_field(name: str, schema: ConnectSchema) -> pa.Field:
-    """The field of a schema without content where the cluster has none.
+    """Return a field for a schema without content, where the cluster has none.
 
-    The type that the table of Kafka Connect's types gives.
+    Its type is that of the table of Kafka Connect's types.
     """
     kind = kind_of(schema)
     return pa.field(name, pa.date32()) if kind == DATE else declared_field(name, _CODES[kind])
 
 
 def scalar_cast(schema: ConnectSchema, field: pa.Field, zone: str = UTC) -> Cast | None:
-    """The cast of a schema's values to a field without content; None: there is none.
+    """Return the cast of a schema's values to a field without content; None: there is no such cast.
 
     :param zone: time zone of java.sql.Date and java.sql.Time.
     """
@@ -87,22 +90,22 @@ def scalar_cast(schema: ConnectSchema, field: pa.Field, zone: str = UTC) -> Cast
     whole = schema.type in _INTEGERS
     integer = whole and kind == schema.type
     mark = mark_of(field)
-    wanted = field.type
-    if mark == DECIMAL or pa.types.is_decimal(wanted):
+    arrow_type = field.type
+    if mark == DECIMAL or pa.types.is_decimal(arrow_type):
         if kind != DECIMAL and not integer:
             return None
-        return partial(_decimals, field)
+        return partial(_cast_decimals, field)
     if mark in _MARKED:
         return _MARKED[mark](field, kind, integer, zone)
-    if pa.types.is_timestamp(wanted) or wanted == pa.date32():
-        return _temporal(field, kind, integer, zone)
-    if pa.types.is_floating(wanted) or pa.types.is_integer(wanted):
-        return _numbers(field, kind, whole)
+    if pa.types.is_timestamp(arrow_type) or arrow_type == pa.date32():
+        return _cast_to_dates(field, kind, integer, zone)
+    if pa.types.is_floating(arrow_type) or pa.types.is_integer(arrow_type):
+        return _cast_to_numbers(field, kind, whole)
     simple = {pa.bool_(): ConnectType.BOOLEAN, pa.string(): ConnectType.STRING, pa.binary(): ConnectType.BYTES}
-    return partial(_as_they_are, field) if simple.get(wanted) == kind else None
+    return partial(_keep, field) if simple.get(arrow_type) == kind else None
 
 
-def _of(field: pa.Field, function: Callable[[pa.Array], tuple[pa.Array, Mask]]) -> Cast:
+def _make_cast(field: pa.Field, function: Callable[[pa.Array], tuple[pa.Array, Mask]]) -> Cast:
     def cast(array: pa.Array) -> Converted:
         data, wrong = function(array)
         return Converted(data, field, wrong)
@@ -110,78 +113,83 @@ def _of(field: pa.Field, function: Callable[[pa.Array], tuple[pa.Array, Mask]]) 
     return cast
 
 
-def _as_they_are(field: pa.Field, array: pa.Array) -> Converted:
+def _keep(field: pa.Field, array: pa.Array) -> Converted:
     return Converted(array, field, none_wrong(array))
 
 
-def _decimals(field: pa.Field, array: pa.Array) -> Converted:
-    """Decimals at the declared scale; without one each keeps its own."""
+def _cast_decimals(field: pa.Field, array: pa.Array) -> Converted:
+    """Convert decimals to the declared scale; without one each keeps its own."""
     data, wrong = decimals(array, field.type if pa.types.is_decimal128(field.type) else None)
     return Converted(data, field_of(field.name, data.type, DECIMAL), wrong)
 
 
-def _numbers(field: pa.Field, kind: str, whole: bool) -> Cast | None:
-    wanted = field.type
+def _cast_to_numbers(field: pa.Field, kind: str, whole: bool) -> Cast | None:
+    arrow_type = field.type
     if kind == DECIMAL:
-        return _of(field, lambda array: from_decimals(array, wanted))
+        return _make_cast(field, lambda array: from_decimals(array, arrow_type))
     if kind in (DATE, TIME, TIMESTAMP):
-        return _of(field, lambda array: numbers(units(array), wanted)) if pa.types.is_integer(wanted) else None
+        return (
+            _make_cast(field, lambda array: numbers(units(array), arrow_type))
+            if pa.types.is_integer(arrow_type)
+            else None
+        )
     if not whole and kind not in (ConnectType.FLOAT32, ConnectType.FLOAT64):
         return None
-    return _of(field, lambda array: numbers(array, wanted))
+    return _make_cast(field, lambda array: numbers(array, arrow_type))
 
 
-def _temporal(field: pa.Field, kind: str, integer: bool, zone: str) -> Cast | None:
-    """Casts to java.util.Date, java.sql.Timestamp and java.sql.Date."""
-    wanted = field.type
-    if wanted == pa.date32():
+def _cast_to_dates(field: pa.Field, kind: str, integer: bool, zone: str) -> Cast | None:
+    """Return the cast to java.util.Date, java.sql.Timestamp or java.sql.Date."""
+    arrow_type = field.type
+    if arrow_type == pa.date32():
         if kind == TIMESTAMP:
-            return _of(field, lambda array: days_at(array, zone))
-        return _of(field, days) if kind == DATE or integer else None
+            return _make_cast(field, lambda array: days_at(array, zone))
+        return _make_cast(field, days) if kind == DATE or integer else None
     if kind == DATE:
-        return _of(field, lambda array: instants(midnight_millis(array, zone), wanted))
-    return _of(field, lambda array: instants(array, wanted)) if kind == TIMESTAMP or integer else None
+        return _make_cast(field, lambda array: instants(midnight_millis(array, zone), arrow_type))
+    return _make_cast(field, lambda array: instants(array, arrow_type)) if kind == TIMESTAMP or integer else None
 
 
-def _time(field: pa.Field, kind: str, integer: bool, zone: str) -> Cast | None:
-    return _of(field, lambda array: times(array, zone)) if kind == TIME or integer else None
+def _cast_to_times(field: pa.Field, kind: str, integer: bool, zone: str) -> Cast | None:
+    return _make_cast(field, lambda array: times(array, zone)) if kind == TIME or integer else None
 
 
-def _char(field: pa.Field, kind: str, integer: bool, zone: str) -> Cast | None:
-    return _of(field, chars) if integer else None
+def _cast_to_chars(field: pa.Field, kind: str, integer: bool, zone: str) -> Cast | None:
+    return _make_cast(field, chars) if integer else None
 
 
-def _class(field: pa.Field, kind: str, integer: bool, zone: str) -> Cast | None:
-    return partial(_as_they_are, field) if kind == ConnectType.STRING else None
+def _cast_to_classes(field: pa.Field, kind: str, integer: bool, zone: str) -> Cast | None:
+    return partial(_keep, field) if kind == ConnectType.STRING else None
 
 
-def _uuid(field: pa.Field, kind: str, integer: bool, zone: str) -> Cast | None:
+def _cast_to_uuids(field: pa.Field, kind: str, integer: bool, zone: str) -> Cast | None:
     def uuids(array: pa.Array) -> tuple[pa.Array, Mask]:
         return array, ~np.asarray(pc.match_substring_regex(array, UUID_FORM).fill_null(True))
 
-    return _of(field, uuids) if kind == ConnectType.STRING else None
+    return _make_cast(field, uuids) if kind == ConnectType.STRING else None
 
 
-def _enum(field: pa.Field, kind: str, integer: bool, zone: str) -> Cast | None:
+def _cast_to_enums(field: pa.Field, kind: str, integer: bool, zone: str) -> Cast | None:
     if kind != ConnectType.STRING and not integer:
         return None
     ordinals = enum_values(field)
     forms = enum_forms(field)
-    made = field.with_type(pa.int32())
+    ordinal_field = field.with_type(pa.int32())
 
     def by_name(array: pa.Array) -> tuple[pa.Array, Mask]:
-        found = pc.index_in(array, value_set=pa.array(list(forms), pa.string()))
-        wrong = np.asarray(found.is_null()) & np.asarray(array.is_valid())
-        return pa.array(list(forms.values()), pa.int32()).take(found), wrong
+        places = pc.index_in(array, value_set=pa.array(list(forms), pa.string()))
+        wrong = np.asarray(places.is_null()) & np.asarray(array.is_valid())
+        return pa.array(list(forms.values()), pa.int32()).take(places), wrong
 
     def by_ordinal(array: pa.Array) -> tuple[pa.Array, Mask]:
         data, wrong = numbers(array, pa.int32())
-        known = pc.is_in(data, value_set=pa.array(list(ordinals.values()), pa.int32()))
-        return data, wrong | (~np.asarray(known) & np.asarray(array.is_valid()))
+        is_ordinal = pc.is_in(data, value_set=pa.array(list(ordinals.values()), pa.int32()))
+        return data, wrong | (~np.asarray(is_ordinal) & np.asarray(array.is_valid()))
 
-    return _of(made, by_ordinal if integer else by_name)
+    return _make_cast(ordinal_field, by_ordinal if integer else by_name)
 
 
 _MARKED: Mapping[str | None, Callable[[pa.Field, str, bool, str], Cast | None]] = {
-    "time": _time, "char": _char, "class": _class, "uuid": _uuid, "enum": _enum,
+    "time": _cast_to_times, "char": _cast_to_chars, "class": _cast_to_classes, "uuid": _cast_to_uuids,
+    "enum": _cast_to_enums,
 }  # fmt: skip

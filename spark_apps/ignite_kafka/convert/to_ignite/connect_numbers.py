@@ -24,12 +24,12 @@ _LONG_DIGITS = 19
 
 
 def none_wrong(array: pa.Array) -> Mask:
-    """A mask of no row."""
+    """Return a mask with no row marked."""
     return np.zeros(len(array), bool)
 
 
 def numbers(array: pa.Array, kind: pa.DataType) -> tuple[pa.Array, Mask]:
-    """Integers or floats as another number type, and the rows whose number it does not hold.
+    """Convert integers or floats to another number type, and mark the rows whose number it does not hold.
 
     NaN and infinities are floats only.
 
@@ -38,26 +38,26 @@ def numbers(array: pa.Array, kind: pa.DataType) -> tuple[pa.Array, Mask]:
     if array.type == kind:
         return array, none_wrong(array)
     values: npt.NDArray[Any] = array.fill_null(0).to_numpy(zero_copy_only=False)
-    wanted = kind.to_pandas_dtype()
+    dtype = kind.to_pandas_dtype()
     with np.errstate(invalid="ignore", over="ignore"):
-        made = _truncated(values, wanted) if pa.types.is_integer(kind) else values.astype(wanted)
-        wrong = ~_same(values, made)
-    return pa.array(made, kind, mask=np.asarray(array.is_null()) if array.null_count else None), wrong
+        converted = _truncate(values, dtype) if pa.types.is_integer(kind) else values.astype(dtype)
+        wrong = ~_are_equal(values, converted)
+    return pa.array(converted, kind, mask=np.asarray(array.is_null()) if array.null_count else None), wrong
 
 
-def _truncated(values: npt.NDArray[Any], wanted: type) -> npt.NDArray[Any]:
-    """Values as integers; those beyond 64 bits, and NaN, as 0."""
+def _truncate(values: npt.NDArray[Any], dtype: type) -> npt.NDArray[Any]:
+    """Convert values to integers; those beyond 64 bits, and NaN, become 0."""
     if values.dtype.kind == "f":
         values = np.where(_is_long(values), values, 0).astype(np.int64)
-    return values.astype(wanted)
+    return values.astype(dtype)
 
 
-def _same(values: npt.NDArray[Any], made: npt.NDArray[Any]) -> Mask:
-    """Whether pairs of numbers are equal; a pair of an integer and a float is compared as integers."""
-    if values.dtype.kind == made.dtype.kind:
-        same: Mask = (values == made) | ((values != values) & (made != made))  # NaN is no number's equal
+def _are_equal(values: npt.NDArray[Any], converted: npt.NDArray[Any]) -> Mask:
+    """Tell whether pairs of numbers are equal; an integer and a float are compared as integers."""
+    if values.dtype.kind == converted.dtype.kind:
+        same: Mask = (values == converted) | ((values != values) & (converted != converted))  # NaN is no number's equal
         return same
-    whole, real = (values, made) if values.dtype.kind == "i" else (made, values)
+    whole, real = (values, converted) if values.dtype.kind == "i" else (converted, values)
     inside = _is_long(real)
     plain = np.where(inside, real, 0)
     equal: Mask = inside & (plain.astype(np.int64) == whole) & (plain % 1 == 0)
@@ -65,14 +65,15 @@ def _same(values: npt.NDArray[Any], made: npt.NDArray[Any]) -> Mask:
 
 
 def _is_long(values: npt.NDArray[Any]) -> Mask:
-    """Whether floats are within the range of 64 bits."""
+    """Tell whether floats are within the range of 64 bits."""
     inside: Mask = (values >= -_MOST_LONG) & (values < _MOST_LONG)
     return inside
 
 
 def decimals(array: pa.Array, kind: pa.DataType | None) -> tuple[pa.Array, Mask]:
-    """Decimals, texts of decimals, or integers as decimals of another type, and the rows that have no exact form in it.
+    """Convert decimals to another decimal type, and mark the rows without an exact form in it.
 
+    :param array: decimals, texts of decimals, or integers.
     :param kind: decimal128 of the declared scale; None: each value keeps its own scale.
     """
     if kind is None:
@@ -86,39 +87,39 @@ def decimals(array: pa.Array, kind: pa.DataType | None) -> tuple[pa.Array, Mask]
             return exact_cast(array, kind), none_wrong(array)
         except pa.ArrowInvalid:
             pass
-    values = [_fitted(_decimal(value), kind) for value in array.to_pylist()]
+    values = [_fit_scale(_parse_decimal(value), kind) for value in array.to_pylist()]
     return pa.array(values, kind), np.array([value is None for value in values], bool) & np.asarray(array.is_valid())
 
 
-def _fitted(value: Decimal | None, kind: pa.DataType) -> Decimal | None:
-    """The value with the type's scale; None if it has no exact form in it."""
+def _fit_scale(value: Decimal | None, kind: pa.DataType) -> Decimal | None:
+    """Return the value with the type's scale; None if it has no exact form in it."""
     if value is None or (value and value.adjusted() >= kind.precision - kind.scale):
         return None
     fitted = value.quantize(Decimal((0, (1,), -kind.scale)), context=_EXACT)
     return fitted if fitted == value else None
 
 
-def _decimal(value: Decimal | str | int | None) -> Decimal | None:
-    """The decimal of a text or a number; None for none."""
+def _parse_decimal(value: Decimal | str | int | None) -> Decimal | None:
+    """Return the decimal of a text or a number; None if it has none."""
     if value is None:
         return None
     try:
-        made = Decimal(value)
+        decimal = Decimal(value)
     except DecimalException:
         return None
-    return made if made.is_finite() else None
+    return decimal if decimal.is_finite() else None
 
 
 def from_decimals(array: pa.Array, kind: pa.DataType) -> tuple[pa.Array, Mask]:
-    """Decimals as integers, or as floats that print as the same number, and the rows that have no such form.
+    """Convert decimals to integers, or to floats of the same text, and mark the rows without such a form.
 
     :param kind: an Arrow integer or float type.
     """
-    values = [_number(_decimal(value), kind) for value in array.to_pylist()]
+    values = [_convert_decimal(_parse_decimal(value), kind) for value in array.to_pylist()]
     return pa.array(values, kind), np.array([value is None for value in values], bool) & np.asarray(array.is_valid())
 
 
-def _number(value: Decimal | None, kind: pa.DataType) -> int | float | None:
+def _convert_decimal(value: Decimal | None, kind: pa.DataType) -> int | float | None:
     if value is None:
         return None
     if pa.types.is_integer(kind):
@@ -136,7 +137,7 @@ def _number(value: Decimal | None, kind: pa.DataType) -> int | float | None:
 
 
 def chars(array: pa.Array) -> tuple[pa.Array, Mask]:
-    """Integers as UTF-16 code units, and the rows outside of 0 to 65,535."""
+    """Convert integers to UTF-16 code units, and mark the rows outside of 0 to 65,535."""
     wide = array.cast(pa.int64())
     wrong = np.asarray(pc.invert(pc.and_(pc.greater_equal(wide, 0), pc.less_equal(wide, 0xFFFF))).fill_null(False))
     return pc.if_else(pa.array(wrong), pa.scalar(0, pa.int64()), wide).cast(pa.int32()), np.array(wrong)

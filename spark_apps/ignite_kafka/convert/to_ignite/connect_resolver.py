@@ -1,4 +1,4 @@
-"""Targets of Connect schemas by what the cluster, the query entity and the schema itself say of each type."""
+"""Targets of Connect schemas, by the types in the cluster, the query entity and the schema itself."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _CONTAINERS = (ConnectType.ARRAY, ConnectType.MAP, ConnectType.STRUCT)
 
 @dataclass(frozen=True)
 class Place:
-    """Where a schema's values are stored.
+    """The place of a schema's values in an entry.
 
     :param name: of the field; empty: the whole key or value.
     :param type_name: binary type of a STRUCT that says none.
@@ -55,12 +55,12 @@ class Place:
     depth: int = 0
 
     def within(self, type_name: str, name: str) -> Place:
-        """A field of a binary type, its elements and its values."""
+        """Return the place of a field of a binary type, of its elements and its values."""
         return Place(name, f"{type_name}.{name}", self.of_key, self.depth + 1)
 
 
 class Resolver:
-    """Finds targets, and adds the fields to `objects` that types lack.
+    """Finds targets, and adds missing fields of types to `objects`.
 
     :param zone: time zone of java.sql.Date and java.sql.Time.
     :param scrubbed: names that records have scrubbed; None: records have names as they are.
@@ -71,74 +71,77 @@ class Resolver:
         self._zone = zone
         self._scrubbed = scrubbed
 
-    def target(self, schema: ConnectSchema, known: pa.Field | None, place: Place) -> Target:
-        """The target of a schema's values.
+    def target(self, schema: ConnectSchema, field: pa.Field | None, place: Place) -> Target:
+        """Return the target of a schema's values.
 
-        :param known: the field of the cluster or of the query entity; None: neither has one.
+        :param field: of the cluster or of the query entity; None: neither has one.
         """
-        if known is None or is_a(known, UNKNOWN) or is_a(known, ANY):
-            type_name = place.type_name if known is None or is_a(known, UNKNOWN) else _type_name(known)
-            return self._own(schema, type_name, place)
-        if is_untyped_enum(known) and schema.type is ConnectType.STRING:
+        if field is None or is_a(field, UNKNOWN) or is_a(field, ANY):
+            type_name = place.type_name if field is None or is_a(field, UNKNOWN) else _read_type_name(field)
+            return self._find_own_target(schema, type_name, place)
+        if is_untyped_enum(field) and schema.type is ConnectType.STRING:
             return ScalarTarget(
                 schema, full_names(place.name, self._objects.types), "an enum that no query entity names"
             )
-        if is_a(known, REFUSED):
-            return RefusingTarget(place.name, known.metadata[REASON].decode())
-        kind = known.type
-        if is_a(known, OBJECT) and schema.type is ConnectType.STRUCT:
-            return self._object(schema, _type_name(known), place)
+        if is_a(field, REFUSED):
+            return RefusingTarget(place.name, field.metadata[REASON].decode())
+        kind = field.type
+        if is_a(field, OBJECT) and schema.type is ConnectType.STRUCT:
+            return self._find_object_target(schema, _read_type_name(field), place)
         if pa.types.is_list(kind) and schema.type is ConnectType.ARRAY and schema.value_schema is not None:
-            return self._list(schema.value_schema, known, place)
+            return self._find_list_target(schema.value_schema, field, place)
         if pa.types.is_map(kind) and schema.type is ConnectType.MAP and schema.key_schema and schema.value_schema:
-            key = self.target(schema.key_schema, kind.key_field, _deeper(place))
+            key = self.target(schema.key_schema, kind.key_field, _nest(place))
             return MapTarget(
-                place.name, key, self.target(schema.value_schema, kind.item_field, _deeper(place)), self._objects
+                place.name, key, self.target(schema.value_schema, kind.item_field, _nest(place)), self._objects
             )
         cast = (
             None
             if schema.type in _CONTAINERS or pa.types.is_null(kind)
-            else scalar_cast(schema, known.with_name(place.name), self._zone)
+            else scalar_cast(schema, field.with_name(place.name), self._zone)
         )
         if cast is None:
             return RefusingTarget(
-                place.name, f"is {_a(label(schema))}, and the cache has {described(known)} for it: {_WAY_OUT}"
+                place.name, f"is {_add_article(label(schema))}, and the cache has {described(field)} for it: {_WAY_OUT}"
             )
-        return ScalarTarget(schema, cast, described(known))
+        return ScalarTarget(schema, cast, described(field))
 
-    def _list(self, schema: ConnectSchema, known: pa.Field, place: Place) -> Target:
-        """The target of lists of a schema's values where the cluster has a collection or an array."""
-        item = known.type.value_field
-        element = self.target(schema, item, _deeper(place))
-        is_array = mark_of(known) != "collection"
+    def _find_list_target(self, schema: ConnectSchema, field: pa.Field, place: Place) -> Target:
+        """Return the target of lists of a schema's values, where the cluster has a collection or an array."""
+        item = field.type.value_field
+        element = self.target(schema, item, _nest(place))
+        is_array = mark_of(field) != "collection"
         generic = self._zone if is_array and is_a(item, ANY) else None
-        empty = _of_none(item) if is_array and isinstance(element, RefusingTarget) else None
-        return ListTarget(known.with_name(place.name), element, generic, item.nullable, empty, self._objects)
+        empty = _make_empty_field(item) if is_array and isinstance(element, RefusingTarget) else None
+        return ListTarget(field.with_name(place.name), element, generic, item.nullable, empty, self._objects)
 
-    def _own(self, schema: ConnectSchema, type_name: str, place: Place) -> Target:
-        """The target of values whose type is the schema's."""
+    def _find_own_target(self, schema: ConnectSchema, type_name: str, place: Place) -> Target:
+        """Return the target of values whose type is the schema's."""
         if place.depth > MAX_DEPTH:
             return RefusingTarget(place.name, f"is nested deeper than {MAX_DEPTH}")
         if schema.type is ConnectType.STRUCT:
-            return self._object(schema, self._struct_name(schema, type_name), place)
-        inner = _deeper(place)
+            return self._find_object_target(schema, self._name_struct(schema, type_name), place)
+        inner = _nest(place)
         if schema.type is ConnectType.ARRAY and schema.value_schema is not None:
-            return ListTarget(_stored(place.name, schema, type_name), self._own(schema.value_schema, type_name, inner))
+            return ListTarget(
+                _make_stored_field(place.name, schema, type_name),
+                self._find_own_target(schema.value_schema, type_name, inner),
+            )
         if schema.type is ConnectType.MAP and schema.key_schema is not None and schema.value_schema is not None:
-            key = self._own(schema.key_schema, type_name, inner)
-            value = self._own(schema.value_schema, type_name, inner)
+            key = self._find_own_target(schema.key_schema, type_name, inner)
+            value = self._find_own_target(schema.value_schema, type_name, inner)
             return MapTarget(place.name, key, value, self._objects)
         field = own_field(place.name, schema)
         cast = scalar_cast(schema, field, self._zone)
         assert cast is not None, schema
         return ScalarTarget(schema, cast, described(field))
 
-    def _struct_name(self, schema: ConnectSchema, otherwise: str) -> str:
+    def _name_struct(self, schema: ConnectSchema, otherwise: str) -> str:
         name = struct_name(schema, otherwise)
         return name if self._scrubbed is None else self._scrubbed.type_name(name)
 
-    def _object(self, schema: ConnectSchema, type_name: str, place: Place) -> Target:
-        """The target of a STRUCT: fields that the type lacks are added first."""
+    def _find_object_target(self, schema: ConnectSchema, type_name: str, place: Place) -> Target:
+        """Return the target of a STRUCT, after adding its fields to the type."""
         other = self._objects.names.other(type_name)
         if other is not None:
             why = (
@@ -146,23 +149,23 @@ class Resolver:
                 "SetSchemaMetadata does"
             )
             return RefusingTarget(place.name, why)
-        places, unwritten = self._add(schema, type_name, place)
+        places, unwritten = self._add_fields(schema, type_name, place)
         members: list[Member] = []
         written = self._objects.written(type_name)
-        for number, known in enumerate(written):
-            found = places.get(known.name.lower())
-            spare = is_optional(known)
+        for number, field in enumerate(written):
+            position = places.get(field.name.lower())
+            spare = is_optional(field)
             # one is left, as a struct must have a field
-            if found is None and spare and (members or number < len(written) - 1):
+            if position is None and spare and (members or number < len(written) - 1):
                 continue
             target = (
                 None
-                if found is None
-                else self.target(schema.fields[found].schema, known, place.within(type_name, known.name))
+                if position is None
+                else self.target(schema.fields[position].schema, field, place.within(type_name, field.name))
             )
-            members.append(Member(known.name, found, target, known.nullable, spare))
+            members.append(Member(field.name, position, target, field.nullable, spare))
         missing = next(
-            (one for one in self._objects.fields(type_name) if undecided_class(one) and not one.nullable), None
+            (field for field in self._objects.fields(type_name) if undecided_class(field) and not field.nullable), None
         )
         if missing is not None:
             return RefusingTarget(
@@ -172,34 +175,45 @@ class Resolver:
             return RefusingTarget(place.name, f"is an object of {type_name}, of which no field is known")
         return ObjectTarget(place.name, type_name, tuple(members), tuple(unwritten))
 
-    def _add(self, schema: ConnectSchema, type_name: str, place: Place) -> tuple[dict[str, int], list[Unwritten]]:
-        """Add a STRUCT's fields to a type; return places of those that it takes, by lower-case name, and the others."""
+    def _add_fields(
+        self, schema: ConnectSchema, type_name: str, place: Place
+    ) -> tuple[dict[str, int], list[Unwritten]]:
+        """Add a STRUCT's fields to a type.
+
+        :returns: places of the fields in the type, by lower-case name; and the fields that it does not take.
+        """
         objects = self._objects
         places: dict[str, int] = {}
         unwritten: list[Unwritten] = []
         objects.add_fields(type_name, (), of_key=place.of_key)
-        scrubbed = self._scrubbed_fields(type_name)
-        for number, one in enumerate(schema.fields):
-            found = scrubbed.get(one.name.lower(), []) if objects.field(type_name, one.name) is None else []
-            if len(found) == 1:
-                one = replace(one, name=found[0])
-            name = one.name.lower()
-            other = objects.same_id(type_name, one.name)
-            nested = objects.columns.refusal(type_name, one.name)
+        scrubbed = self._find_scrubbed(type_name)
+        for number, struct_field in enumerate(schema.fields):
+            unscrubbed = (
+                scrubbed.get(struct_field.name.lower(), [])
+                if objects.field(type_name, struct_field.name) is None
+                else []
+            )
+            if len(unscrubbed) == 1:
+                struct_field = replace(struct_field, name=unscrubbed[0])
+            name = struct_field.name.lower()
+            other = objects.same_id(type_name, struct_field.name)
+            nested = objects.columns.refusal(type_name, struct_field.name)
             if nested is not None:
                 why = nested
-            elif len(found) > 1:
-                why = f"is the scrubbed name of fields {', '.join(found)} of {type_name}: rename one of them"
+            elif len(unscrubbed) > 1:
+                why = f"is the scrubbed name of fields {', '.join(unscrubbed)} of {type_name}: rename one of them"
             elif name in places:
                 why = "differs from another field in upper and lower case only, which Ignite takes as one"
             elif other is not None:
                 why = f"has the field id of {other!r}: Ignite does not tell these names apart"
             else:
                 # a key has all fields of its schema, so that its bytes are those of the source's cluster
-                if place.of_key or not _is_undefined(one.schema):
-                    stored = _stored(one.name, one.schema, f"{type_name}.{one.name}")
+                if place.of_key or not _is_undefined(struct_field.schema):
+                    stored = _make_stored_field(
+                        struct_field.name, struct_field.schema, f"{type_name}.{struct_field.name}"
+                    )
                     objects.add_fields(type_name, [stored], of_key=place.of_key, by_name=type_name != schema.name)
-                field = self._decided(type_name, one)
+                field = self._decide_field(type_name, struct_field)
                 if field is not None and not undecided_class(field):
                     places[name] = number
                     continue
@@ -208,68 +222,73 @@ class Resolver:
                     why = f"is not a field of {type_name}, to which records add no field beyond {MAX_FIELDS}"
                 elif field is not None:
                     why = unknown_class(undecided_class(field))
-                elif _is_undefined(one.schema):
-                    why = f"is {_a(label(one.schema))} without fields, and {type_name} has no such field"
-            unwritten.append((number, one.name, RefusingTarget(one.name, why)))
+                elif _is_undefined(struct_field.schema):
+                    noun = _add_article(label(struct_field.schema))
+                    why = f"is {noun} without fields, and {type_name} has no such field"
+            unwritten.append((number, struct_field.name, RefusingTarget(struct_field.name, why)))
         return places, unwritten
 
-    def _scrubbed_fields(self, type_name: str) -> dict[str, list[str]]:
-        """A type's fields by their scrubbed names, where these are others."""
+    def _find_scrubbed(self, type_name: str) -> dict[str, list[str]]:
+        """Return a type's fields by their scrubbed names, where these differ."""
         return (
-            {} if self._scrubbed is None else self._scrubbed.fields(one.name for one in self._objects.fields(type_name))
+            {}
+            if self._scrubbed is None
+            else self._scrubbed.fields(field.name for field in self._objects.fields(type_name))
         )
 
-    def _decided(self, type_name: str, one: ConnectField) -> pa.Field | None:
-        """The field of a type for a STRUCT's field; one of an unknown class is decided by the schema, or stays open."""
-        found = self._objects.field(type_name, one.name)
-        if found is None or not undecided_class(found):
-            return found
-        schema = one.schema.value_schema if one.schema.type is ConnectType.ARRAY else one.schema
+    def _decide_field(self, type_name: str, struct_field: ConnectField) -> pa.Field | None:
+        """Return the field of a type for a STRUCT's field; its schema decides a field of an unknown class."""
+        field = self._objects.field(type_name, struct_field.name)
+        if field is None or not undecided_class(field):
+            return field
+        schema = (
+            struct_field.schema.value_schema if struct_field.schema.type is ConnectType.ARRAY else struct_field.schema
+        )
         is_object = schema is not None and schema.type is ConnectType.STRUCT and not _is_undefined(schema)
-        return self._objects.decide(type_name, one.name, is_object=is_object) or found
+        return self._objects.decide(type_name, struct_field.name, is_object=is_object) or field
 
 
 def _is_undefined(schema: ConnectSchema) -> bool:
-    """True for a STRUCT without fields, which says nothing of the type of its field.
+    """Tell whether a schema is a STRUCT without fields, because all its values have been null so far.
 
-    The values have been null so far.
+    Such a schema does not tell the type of its field.
     """
     return schema.type is ConnectType.STRUCT and not schema.fields
 
 
-def _of_none(item: pa.Field) -> pa.Field:
-    """The field of an array's elements where there are none, or nulls only."""
+def _make_empty_field(item: pa.Field) -> pa.Field:
+    """Return the field of an array's elements where it has none, or only nulls."""
     if is_a(item, ANY):
         return ENCODED
-    return object_field("item", _type_name(item), [pa.field("", pa.null())]) if is_a(item, OBJECT) else item
+    return object_field("item", _read_type_name(item), [pa.field("", pa.null())]) if is_a(item, OBJECT) else item
 
 
 def struct_name(schema: ConnectSchema, otherwise: str) -> str:
-    """The binary type of a STRUCT: its name if it is one of Java, as a source writes it."""
+    """Return the binary type of a STRUCT: its name if that is a name of Java, as a source writes it."""
     name = schema.name or ""
     parts = name.replace("$", "_").split(".")
     return name if all(part.isidentifier() for part in parts) else otherwise
 
 
 def described(field: pa.Field) -> str:
-    """Name of a field's type in Ignite, for messages."""
+    """Return the name of a field's type in Ignite, for messages."""
     if column := column_class(field):
         return f"{column} (the key's column of this name)"
     if is_a(field, OBJECT):
-        return f"an object of {_type_name(field)}"
+        return f"an object of {_read_type_name(field)}"
     if field.type == pa.date32():
         return "java.sql.Date"
     if pa.types.is_decimal(field.type):
         return f"BigDecimal of scale {field.type.scale}"
     if mark_of(field) == "enum":
-        return f"enum {_type_name(field)}"
+        return f"enum {_read_type_name(field)}"
     if pa.types.is_list(field.type) and pa.types.is_null(field.type.value_type):
         return "a Collection" if mark_of(field) == "collection" else "an array"
     return code_name(type_code(field))
 
 
-def _stored(name: str, schema: ConnectSchema, type_name: str) -> pa.Field:
-    """The field as the cluster's metadata has it: content is not declared there."""
+def _make_stored_field(name: str, schema: ConnectSchema, type_name: str) -> pa.Field:
+    """Return the field as it is in the cluster's metadata, without the types of its content."""
     match schema.type:
         case ConnectType.STRUCT:
             return any_kind(name, type_name)
@@ -280,14 +299,14 @@ def _stored(name: str, schema: ConnectSchema, type_name: str) -> pa.Field:
     return own_field(name, schema)
 
 
-def _deeper(place: Place) -> Place:
-    """Elements of a list, keys and values of a map."""
+def _nest(place: Place) -> Place:
+    """Return the place of the elements of a list, or the keys and values of a map."""
     return Place(place.name, place.type_name, place.of_key, place.depth + 1)
 
 
-def _type_name(field: pa.Field) -> str:
+def _read_type_name(field: pa.Field) -> str:
     return str((field.metadata or {}).get(TYPE_NAME, b""), "utf-8")
 
 
-def _a(noun: str) -> str:
+def _add_article(noun: str) -> str:
     return f"{'an' if noun[0] in 'AEIOU' else 'a'} {noun}"

@@ -1,6 +1,7 @@
-"""What a Connect schema becomes in Ignite: targets, one for each schema within it, that convert columns of its values.
+"""Targets of Connect schemas: they convert columns of a schema's values to those of an Ignite type.
 
-A target is made once per schema and type; it converts by columns, and explains single wrong values by rows of one.
+A schema within a schema has its own target. A target is made once per schema and type; it converts by columns, and
+explains single wrong values by columns of one row.
 """
 
 from __future__ import annotations
@@ -43,37 +44,37 @@ class Target(Protocol):
 class ScalarTarget:
     """Values without content.
 
-    :param wanted: name of the type in Ignite, for messages.
+    :param ignite_type: name of the type in Ignite, for messages.
     """
 
     schema: ConnectSchema
     cast: Cast
-    wanted: str
+    ignite_type: str
 
     def convert(self, array: pa.Array) -> Converted:
-        """By the cast."""
+        """Convert by the cast."""
         return self.cast(array)
 
     def explain(self, array: pa.Array) -> None:
-        """The value, its type and the target."""
+        """Name the value, its type and the target."""
         if self.cast(array).wrong[0]:
-            what = f"is {_shown(array)} ({label(self.schema)}), which {self.wanted} does not hold"
+            what = f"is {_show(array)} ({label(self.schema)}), which {self.ignite_type} does not hold"
             raise Refused(f"{what}: cast it where the topic is written, or declare a type that holds it", of_value=True)
 
 
 @dataclass(frozen=True)
 class RefusingTarget:
-    """Values that have no target: each that is not null is wrong."""
+    """Values without a target: all are wrong but nulls."""
 
     name: str
     reason: str
 
     def convert(self, array: pa.Array) -> Converted:
-        """Nulls."""
+        """Return nulls."""
         return Converted(pa.nulls(len(array)), pa.field(self.name, pa.null()), np.array(array.is_valid()))
 
     def explain(self, array: pa.Array) -> None:
-        """The reason."""
+        """Raise with the reason."""
         raise Refused(self.reason, of_value=True)
 
 
@@ -106,35 +107,35 @@ class ObjectTarget:
     unwritten: tuple[tuple[int, str, Target], ...] = ()
 
     def convert(self, array: pa.StructArray) -> Converted:
-        """A struct of the members."""
+        """Return a struct of the members."""
         missing = null_mask(array)
         # under a null struct there may be anything
         columns = (
             array.flatten() if missing is not None else [array.field(place) for place in range(array.type.num_fields)]
         )
         wrong = none_wrong(array)
-        made: list[Converted] = []
+        converted: list[Converted] = []
         for member in self.members:
             if member.target is None or member.place is None:
-                made.append(Converted(pa.nulls(len(array)), pa.field(member.name, pa.null()), wrong))
+                converted.append(Converted(pa.nulls(len(array)), pa.field(member.name, pa.null()), wrong))
             else:
-                made.append(member.target.convert(columns[member.place]))
-                wrong = wrong | made[-1].wrong
-            if not member.nullable and made[-1].data.null_count:
-                wrong = wrong | np.asarray(made[-1].data.is_null())
+                converted.append(member.target.convert(columns[member.place]))
+                wrong = wrong | converted[-1].wrong
+            if not member.nullable and converted[-1].data.null_count:
+                wrong = wrong | np.asarray(converted[-1].data.is_null())
         for place, _, target in self.unwritten:
             wrong = wrong | target.convert(columns[place]).wrong
         if missing is not None:
             wrong = wrong & ~np.asarray(missing)
         fields = [
-            optional(one.field.with_nullable(True)) if member.optional else one.field.with_nullable(True)
-            for member, one in zip(self.members, made, strict=True)
+            optional(column.field.with_nullable(True)) if member.optional else column.field.with_nullable(True)
+            for member, column in zip(self.members, converted, strict=True)
         ]
-        data = pa.StructArray.from_arrays([one.data for one in made], fields=fields, mask=missing)
+        data = pa.StructArray.from_arrays([column.data for column in converted], fields=fields, mask=missing)
         return Converted(data, object_field(self.name, self.type_name, fields), wrong)
 
     def explain(self, array: pa.StructArray) -> None:
-        """The first wrong field."""
+        """Explain the first wrong field."""
         columns = array.flatten()
         for place, name, target in self.unwritten:
             _explain(target, columns[place], name)
@@ -165,7 +166,7 @@ class ListTarget:
     schemas: Schemas | None = None
 
     def convert(self, array: pa.ListArray) -> Converted:
-        """A list of the converted elements."""
+        """Return a list of the converted elements."""
         elements = array.flatten()
         inner = self.element.convert(elements)
         bad = inner.wrong
@@ -177,19 +178,19 @@ class ListTarget:
             data = pa.nulls(len(data), self.empty.type)
             field = self.empty
         elif self.generic is not None:
-            data, field = _generic(inner, bad, self.generic, self.schemas)
+            data, field = _encode_elements(inner, bad, self.generic, self.schemas)
         field = field.with_name("item")
         mask = null_mask(array)
-        made = pa.ListArray.from_arrays(list_starts(array), data, type=pa.list_(field), mask=mask)
-        return Converted(made, self.field.with_type(made.type), _outer(array, bad))
+        lists = pa.ListArray.from_arrays(list_starts(array), data, type=pa.list_(field), mask=mask)
+        return Converted(lists, self.field.with_type(lists.type), _mark_rows(array, bad))
 
     def explain(self, array: pa.ListArray) -> None:
-        """The first wrong element."""
+        """Explain the first wrong element."""
         elements = array.flatten()
         for at in range(len(elements)):
-            one = elements.slice(at, 1)
-            _explain(self.element, one, f"[{at}]")
-            if not self.nullable and one.null_count:
+            element = elements.slice(at, 1)
+            _explain(self.element, element, f"[{at}]")
+            if not self.nullable and element.null_count:
                 raise null_error().within(f"[{at}]")
 
 
@@ -206,8 +207,8 @@ class MapTarget:
     schemas: Schemas | None = None
 
     def convert(self, array: pa.MapArray) -> Converted:
-        """A map of the converted keys and values."""
-        lists = _pairs(array)
+        """Return a map of the converted keys and values."""
+        lists = _cast_to_lists(array)
         pairs = lists.flatten()
         key = self.key.convert(pairs.field(0))
         value = self.value.convert(pairs.field(1))
@@ -219,12 +220,12 @@ class MapTarget:
         if array.null_count:
             starts = pa.array(np.asarray(starts), mask=np.append(np.asarray(array.is_null()), False))
         kind = pa.map_(key.field.with_name("key").with_nullable(False), value.field.with_name("value"))
-        made = pa.MapArray.from_arrays(starts, key.data, value.data, kind)
-        return Converted(made, pa.field(self.name, made.type), _outer(lists, wrong))
+        maps = pa.MapArray.from_arrays(starts, key.data, value.data, kind)
+        return Converted(maps, pa.field(self.name, maps.type), _mark_rows(lists, wrong))
 
     def explain(self, array: pa.MapArray) -> None:
-        """The first wrong key or value."""
-        pairs = _pairs(array).flatten()
+        """Explain the first wrong key or value."""
+        pairs = _cast_to_lists(array).flatten()
         for at in range(len(pairs)):
             # others may be beyond Python's
             name = pairs.field(0)[at].as_py() if pa.types.is_string(pairs.field(0).type) else f"[{at}]"
@@ -233,7 +234,7 @@ class MapTarget:
 
 
 def label(schema: ConnectSchema) -> str:
-    """The schema's type for messages, such as INT32, Decimal or STRUCT org.example.Person."""
+    """Return the schema's type for messages, such as INT32, Decimal or STRUCT org.example.Person."""
     kind = kind_of(schema)
     if kind != schema.type:
         return (schema.name or kind).rpartition(".")[2]
@@ -241,20 +242,20 @@ def label(schema: ConnectSchema) -> str:
 
 
 def reasons(target: Target, array: pa.Array, rows: Sequence[int]) -> list[tuple[int, str]]:
-    """Why the values of these rows are wrong."""
-    found = []
+    """Explain why the values of these rows are wrong."""
+    explained = []
     for row in rows:
         try:
             target.explain(array.slice(row, 1))
         except Refused as error:
-            found.append((row, error.reason))
+            explained.append((row, error.reason))
         else:
             raise AssertionError("a wrong value has no reason")
-    return found
+    return explained
 
 
-def _shown(array: pa.Array) -> str:
-    """A value without content for messages. Dates may be beyond those of Python."""
+def _show(array: pa.Array) -> str:
+    """Return a value without content as text for messages. Dates may be beyond those of Python."""
     kind = array.type
     if pa.types.is_binary(kind):
         return f"{len(array[0].as_py())} bytes"
@@ -271,22 +272,22 @@ def _explain(target: Target, array: pa.Array, name: str) -> None:
         raise error.within(name) from None
 
 
-def _generic(inner: Converted, bad: Mask, zone: str, schemas: Schemas | None) -> tuple[pa.Array, pa.Field]:
-    """Elements as values with their own types; wrong ones are null, as nothing can be written for them."""
+def _encode_elements(inner: Converted, bad: Mask, zone: str, schemas: Schemas | None) -> tuple[pa.Array, pa.Field]:
+    """Encode elements with their own types; wrong ones become null, as nothing can be written for them."""
     data = inner.data
     if bad.any():
         data = data.take(pa.array(np.arange(len(data)), mask=bad))
     return encoded(data, inner.field, date_zone=zone, schemas=schemas), ENCODED
 
 
-def _outer(array: pa.ListArray, bad: Mask) -> Mask:
-    """The rows of the elements for which `bad` is True."""
+def _mark_rows(array: pa.ListArray, bad: Mask) -> Mask:
+    """Mark the rows of the elements for which `bad` is True."""
     wrong = none_wrong(array)
     if bad.any():
         wrong[np.asarray(pc.list_parent_indices(array))[bad]] = True
     return wrong
 
 
-def _pairs(array: pa.MapArray) -> pa.ListArray:
+def _cast_to_lists(array: pa.MapArray) -> pa.ListArray:
     kind = array.type
     return array.cast(pa.list_(pa.field("entries", pa.struct([kind.key_field, kind.item_field]), nullable=False)))

@@ -17,8 +17,9 @@ from .connect_numbers import none_wrong
 
 
 def instants(array: pa.Array, kind: pa.DataType) -> tuple[pa.Array, Mask]:
-    """Milliseconds since 1970-01-01T00:00Z, integers or a Timestamp, as java.util.Date (ms) or Timestamp (us).
+    """Convert milliseconds since 1970-01-01T00:00Z to java.util.Date (ms) or Timestamp (us).
 
+    :param array: integers or a Timestamp.
     :returns: the values, and the rows beyond the range of microseconds in 64 bits.
     """
     millis = array.view(pa.int64()) if pa.types.is_timestamp(array.type) else array.cast(pa.int64())
@@ -26,7 +27,7 @@ def instants(array: pa.Array, kind: pa.DataType) -> tuple[pa.Array, Mask]:
 
 
 def days(array: pa.Array) -> tuple[pa.Array, Mask]:
-    """Days since 1970-01-01, a Date or integers, as date32, and the rows beyond 32 bits."""
+    """Convert days since 1970-01-01, a Date or integers, to date32, and mark the rows beyond 32 bits."""
     if pa.types.is_date32(array.type):
         return array, none_wrong(array)
     if array.type == pa.int32():
@@ -37,28 +38,31 @@ def days(array: pa.Array) -> tuple[pa.Array, Mask]:
 
 
 def midnight_millis(array: pa.Array, zone: str) -> pa.Array:
-    """Milliseconds (int64) of the midnight at which each day (date32) begins in a zone."""
+    """Return the milliseconds (int64) of the midnight at which each day (date32) begins in a zone."""
     days = array.view(pa.int32()).fill_null(0).to_numpy(zero_copy_only=False)
     return pa.array(midnights(days, zone), mask=np.asarray(array.is_null()))
 
 
 def days_at(array: pa.Array, zone: str) -> tuple[pa.Array, Mask]:
-    """Timestamps at midnight in a zone as days (date32), and the rows that are another time of day."""
-    found, begins = days_of(array.view(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False), zone)
+    """Convert timestamps at midnight in a zone to days (date32), and mark the rows of another time of day."""
+    day_numbers, begins = days_of(array.view(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False), zone)
     missing = np.asarray(array.is_null())
-    made, beyond = days(pa.array(found, mask=missing))
-    return made, beyond | ~(begins | missing)
+    dates, beyond = days(pa.array(day_numbers, mask=missing))
+    return dates, beyond | ~(begins | missing)
 
 
 def times(array: pa.Array, zone: str) -> tuple[pa.Array, Mask]:
-    """Milliseconds of a day, a Time or integers, as java.sql.Time's milliseconds, and the rows outside of the day."""
+    """Convert milliseconds of the day to those of java.sql.Time, and mark the rows outside of the day.
+
+    :param array: a Time or integers.
+    """
     millis = (array.view(pa.int32()) if pa.types.is_time(array.type) else array).cast(pa.int64())
-    made = millis if zone == UTC else pc.subtract(millis, epoch_offset_ms(zone))
-    return made, outside(millis, 0, DAY_MS)
+    java_millis = millis if zone == UTC else pc.subtract(millis, epoch_offset_ms(zone))
+    return java_millis, outside(millis, 0, DAY_MS)
 
 
 def units(array: pa.Array) -> pa.Array:
-    """The integers that a Date, Time or Timestamp is made of.
+    """Return the integers that a Date, Time or Timestamp is made of.
 
     Days, milliseconds of the day, milliseconds since 1970.
     """

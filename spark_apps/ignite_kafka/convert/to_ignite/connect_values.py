@@ -1,4 +1,4 @@
-"""Records with Connect schemas, of one side (keys or values), to values in Ignite's binary format."""
+"""Conversion of one side of records, keys or values, from Connect schemas to Ignite's binary format."""
 
 from __future__ import annotations
 
@@ -77,28 +77,28 @@ class ConnectReader:
         bad = list(values.bad)
         parts = []
         for part in values.parts:
-            chosen, wrong = self._choice(part)
+            chosen, wrong = self._choose(part)
             parts.append(chosen)
             bad += wrong
         if not self._place.of_key:  # a key has all fields of its own schema
             parts = joined_parts(part for part in parts if part.rows.size)
-        sides = self._sides(parts)
+        sides = self._convert(parts)
         if not sides:
             return ConvertedSide(_NONE, pa.array([], pa.binary()), tuple(sorted(bad)))
         side = concat_sides(sides, [part.rows for part in parts])
         return replace(side, bad=tuple(sorted([*side.bad, *bad])))
 
-    def _sides(self, parts: list[ConnectPart]) -> list[ConvertedSide]:
-        """The converted parts, whose types the cluster holds with the schemas of all objects."""
+    def _convert(self, parts: list[ConnectPart]) -> list[ConvertedSide]:
+        """Convert parts, and register their types, with the schemas of all objects, in the cluster."""
         for _ in range(_MOST_ATTEMPTS):
-            targets = self._resolved(parts)
-            sides = [self._side(part.column, targets) for part in parts]
+            targets = self._resolve(parts)
+            sides = [self._convert_column(part.column, targets) for part in parts]
             if self._objects.register():
                 return sides
         raise AssertionError("the types of a batch change each time it is converted")
 
-    def _resolved(self, parts: list[ConnectPart]) -> dict[ConnectSchema, Target]:
-        """Targets of all schemas, whose types the cluster then holds.
+    def _resolve(self, parts: list[ConnectPart]) -> dict[ConnectSchema, Target]:
+        """Find the targets of all schemas, and register their types in the cluster.
 
         Schemas give types their fields in the order of their first records. A key type is registered, and so fixed,
         before the next schema is resolved. So the types of fields are those that batches of one record would give: no
@@ -113,8 +113,9 @@ class ConnectReader:
                 self._state = state
             if len(self._targets) > _MOST_TARGETS:
                 self._targets = {}
-            for schema in [one for one in schemas if one not in self._targets]:
-                self._targets[schema] = self._target(schema)
+            unresolved = [schema for schema in schemas if schema not in self._targets]
+            for schema in unresolved:
+                self._targets[schema] = self._find_target(schema)
                 if self._place.of_key and not self._objects.register():
                     break  # another task has registered the type: everything is resolved anew
             learned = self._objects.version, self._objects.rereads
@@ -122,15 +123,15 @@ class ConnectReader:
                 return self._targets
         raise AssertionError("the types of a batch change each time it is read")
 
-    def _target(self, schema: ConnectSchema) -> Target:
+    def _find_target(self, schema: ConnectSchema) -> Target:
         if not self._only or schema.name in self._only:
             return self._resolver.target(schema, self._root, self._place)
         what = f"is {label(schema)}, and the cache's query entities have values of {', '.join(self._only)}"
         return RefusingTarget("", f"{what}: name the struct by one of them, as SetSchemaMetadata does")
 
-    def _side(self, column: ConnectColumn, targets: dict[ConnectSchema, Target]) -> ConvertedSide:
+    def _convert_column(self, column: ConnectColumn, targets: dict[ConnectSchema, Target]) -> ConvertedSide:
         if column.schema is None:
-            return self._texts(column.data)
+            return self._read_texts(column.data)
         target = targets[column.schema]
         data, field, wrong = target.convert(column.data)
         rows: RowIndex = np.arange(len(data))
@@ -139,24 +140,24 @@ class ConnectReader:
             bad = tuple(reasons(target, column.data, np.flatnonzero(wrong).tolist()))
             rows = rows[~wrong]
             data = data.filter(pa.array(~wrong))
-        made = encoded(data, field, date_zone=self._zone, schemas=self._objects)
+        entries = encoded(data, field, date_zone=self._zone, schemas=self._objects)
         if data.null_count:
-            made = pc.if_else(data.is_valid(), made, pa.scalar(None, pa.binary()))
-        return ConvertedSide(rows, made, bad)
+            entries = pc.if_else(data.is_valid(), entries, pa.scalar(None, pa.binary()))
+        return ConvertedSide(rows, entries, bad)
 
-    def _texts(self, texts: pa.BinaryArray) -> ConvertedSide:
-        """Values without a schema; an Arrow null is JSON's null."""
+    def _read_texts(self, texts: pa.BinaryArray) -> ConvertedSide:
+        """Convert values without a schema; an Arrow null is JSON's null."""
         if self._only:
             why = f"it has no schema, and the cache's query entities have values of {', '.join(self._only)}"
-            there = np.asarray(pc.not_equal(texts, _NULL_JSON).fill_null(False))
-            rows = np.flatnonzero(~there)
+            has_value = np.asarray(pc.not_equal(texts, _NULL_JSON).fill_null(False))
+            rows = np.flatnonzero(~has_value)
             return ConvertedSide(
-                rows, pa.nulls(len(rows), pa.binary()), tuple((int(row), why) for row in np.flatnonzero(there))
+                rows, pa.nulls(len(rows), pa.binary()), tuple((int(row), why) for row in np.flatnonzero(has_value))
             )
         return self._schemaless.read(texts.fill_null(b"null") if texts.null_count else texts)
 
-    def _choice(self, part: ConnectPart) -> tuple[ConnectPart, list[tuple[int, str]]]:
-        """The part with the chosen fields only, and the rows that lack one.
+    def _choose(self, part: ConnectPart) -> tuple[ConnectPart, list[tuple[int, str]]]:
+        """Return the part with the chosen fields only, and the rows that lack a chosen field.
 
         Without a schema the other reader chooses.
         """
@@ -168,31 +169,33 @@ class ConnectReader:
         if schema.type is not ConnectType.STRUCT:
             why = f"it has no field {self._chosen[0]}, which is to make the key: it is a whole {schema.type.name}"
             return none, [(int(row), why) for row in part.rows]
-        names = {one.name.lower(): number for number, one in enumerate(schema.fields)}
+        names = {field.name.lower(): number for number, field in enumerate(schema.fields)}
         for short, full in (self._scrubbed.fields(self._chosen) if self._scrubbed is not None else {}).items():
-            names |= {one.lower(): names[short] for one in full if short in names and one.lower() not in names}
+            names |= {name.lower(): names[short] for name in full if short in names and name.lower() not in names}
         places = [names.get(name.lower(), -1) for name in self._chosen]
         columns = data.flatten()
-        there = np.asarray(data.is_valid())
-        bad = [(int(row), "the key is null") for row in part.rows[~there]]
+        is_complete = np.asarray(data.is_valid())
+        bad = [(int(row), "the key is null") for row in part.rows[~is_complete]]
         for name, place in zip(self._chosen, places, strict=True):
-            lacking = there if place < 0 else there & np.asarray(columns[place].is_null())
+            lacking = is_complete if place < 0 else is_complete & np.asarray(columns[place].is_null())
             bad += [
                 (int(row), f"field {name}, which is to make the key, is null or missing") for row in part.rows[lacking]
             ]
-            there = there & ~lacking
-        if not there.any():
+            is_complete = is_complete & ~lacking
+        if not is_complete.any():
             return replace(
                 none, column=ConnectColumn(pa.array([], pa.string()), ConnectSchema(ConnectType.STRING))
             ), bad
         of_schema = [schema.fields[place] for place in places]
         fields = [
-            one if one.name.lower() == name.lower() else replace(one, name=name)
-            for name, one in zip(self._chosen, of_schema, strict=True)
+            field if field.name.lower() == name.lower() else replace(field, name=name)
+            for name, field in zip(self._chosen, of_schema, strict=True)
         ]
-        made = [columns[place] for place in places]
+        chosen = [columns[place] for place in places]
         picked = ConnectSchema(ConnectType.STRUCT, fields=tuple(fields))
-        column = ConnectColumn(pa.StructArray.from_arrays(made, [one.name for one in fields]), picked)
+        column = ConnectColumn(pa.StructArray.from_arrays(chosen, [field.name for field in fields]), picked)
         if self._alone:
-            column = ConnectColumn(made[0], fields[0].schema)
-        return ConnectPart(part.rows[there], ConnectColumn(column.data.filter(pa.array(there)), column.schema)), bad
+            column = ConnectColumn(chosen[0], fields[0].schema)
+        return ConnectPart(
+            part.rows[is_complete], ConnectColumn(column.data.filter(pa.array(is_complete)), column.schema)
+        ), bad
