@@ -17,29 +17,29 @@ from .connect_casts import Cast, Converted
 
 
 def full_names(name: str, types: TypeSource) -> Cast:
-    """The cast of texts to encoded constants of whatever enums they name; the cluster has to know these.
+    """Return the cast of full names to encoded constants of enums, which the cluster has to know.
 
     :param name: of the field.
     """
 
     def cast(array: pa.Array) -> Converted:
         texts = pc.dictionary_encode(array)
-        known = pa.array([_constant(text, types) for text in texts.dictionary.to_pylist()], pa.binary())
-        data = known.take(texts.indices)
+        constants = pa.array([_encode(text, types) for text in texts.dictionary.to_pylist()], pa.binary())
+        data = constants.take(texts.indices)
         return Converted(data, ENCODED.with_name(name), np.asarray(data.is_null()) & np.asarray(array.is_valid()))
 
     return cast
 
 
-def _constant(text: str, types: TypeSource) -> bytes | None:
-    """A constant with its type code; None if the cluster has no enum of that name, or the enum no such constant."""
+def _encode(text: str, types: TypeSource) -> bytes | None:
+    """Encode a constant with its type code; None if the cluster has no such enum, or the enum no such constant."""
     type_name, _, label = text.rpartition(".")
     type_id = java_hash(type_name.lower())
     try:
         binary = types.binary_type(type_id)
     except UnknownBinaryType:
         return None
-    ordinals = [ordinal for ordinal, one in binary.enum_values.items() if one == label]
+    ordinals = [ordinal for ordinal, name in binary.enum_values.items() if name == label]
     if binary.name != type_name or not binary.is_enum or not ordinals:
         return None
     return struct.pack("<Bii", codes.ENUM, type_id, ordinals[0])

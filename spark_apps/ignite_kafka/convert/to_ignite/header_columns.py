@@ -33,7 +33,10 @@ class HeaderReader:
     key: str = ""
 
     def read(self, consumed: Consumed) -> list[tuple[RowIndex, tuple[Header, ...]]]:
-        """The headers of all records: rows whose headers are the same by name, order and schema, and these headers."""
+        """Return the headers of all records, in groups.
+
+        The rows of a group have headers of the same names, order and schemas.
+        """
         count = len(consumed)
         if consumed.headers is None:
             return [(np.arange(count), ())]
@@ -43,41 +46,41 @@ class HeaderReader:
         part_of = np.full(len(flat), -1)
         place = np.zeros(len(flat), np.int64)
         parts: list[Header] = []
-        for at, part in self._parts(flat, consumed.topic):
+        for at, part in self._deserialize(flat, consumed.topic):
             part_of[at], place[at] = len(parts), np.arange(at.size)
             parts.append(part)
         forms: dict[tuple[tuple[str, int], ...], list[int]] = {}
         ends = np.cumsum(sizes)
         for row, (start, end) in enumerate(zip((ends - sizes).tolist(), ends.tolist(), strict=True)):
             forms.setdefault(tuple(zip(names[start:end], part_of[start:end].tolist(), strict=True)), []).append(row)
-        made = []
-        for form, mine in forms.items():
-            rows = np.array(mine, np.int64)
+        groups = []
+        for form, form_rows in forms.items():
+            rows = np.array(form_rows, np.int64)
             first = (ends - sizes)[rows]
-            headers = [_header(name, parts, number, place[first + at]) for at, (name, number) in enumerate(form)]
-            made.append((rows, tuple(headers)))
-        return made
+            headers = [_take_header(name, parts, number, place[first + at]) for at, (name, number) in enumerate(form)]
+            groups.append((rows, tuple(headers)))
+        return groups
 
-    def _parts(self, flat: pa.StructArray, topic: str) -> Iterator[tuple[RowIndex, Header]]:
-        """Places of headers that have a value, and their values; the names are empty."""
-        there: Mask = np.asarray(flat.field(1).is_valid())
+    def _deserialize(self, flat: pa.StructArray, topic: str) -> Iterator[tuple[RowIndex, Header]]:
+        """Yield the places of headers with a value, and their values; the names are empty."""
+        has_value: Mask = np.asarray(flat.field(1).is_valid())
         of_key: Mask = np.asarray(pc.equal(flat.field(0), self.key)) & bool(self.key)
         readers = (
-            (self.deserializer, there & ~of_key),
-            (KeyHeaderDeserializer(self.deserializer, self.key), there & of_key),
+            (self.deserializer, has_value & ~of_key),
+            (KeyHeaderDeserializer(self.deserializer, self.key), has_value & of_key),
         )
-        for reader, wanted in readers:
-            at = np.flatnonzero(wanted)
-            found = reader.deserialize(flat.field(1).take(pa.array(at)), topic)
-            for part in found.parts:
+        for reader, mask in readers:
+            at = np.flatnonzero(mask)
+            deserialized = reader.deserialize(flat.field(1).take(pa.array(at)), topic)
+            for part in deserialized.parts:
                 yield at[part.rows], Header("", part.column)
-            if found.bad:
-                reasons = pa.array([with_way_out(why) for _, why in found.bad], pa.string())
-                yield at[[row for row, _ in found.bad]], Header("", ConnectColumn(reasons, None), unread=True)
+            if deserialized.bad:
+                reasons = pa.array([with_way_out(why) for _, why in deserialized.bad], pa.string())
+                yield at[[row for row, _ in deserialized.bad]], Header("", ConnectColumn(reasons, None), unread=True)
 
 
-def _header(name: str, parts: list[Header], number: int, places: RowIndex) -> Header:
-    """Values of one part; nulls for number -1."""
+def _take_header(name: str, parts: list[Header], number: int, places: RowIndex) -> Header:
+    """Take values of one part; nulls for number -1."""
     if number < 0:
         return Header(name, ConnectColumn(pa.repeat(_NULL, places.size), None))
     part = parts[number]

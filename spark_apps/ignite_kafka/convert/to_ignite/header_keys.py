@@ -1,4 +1,4 @@
-"""Keys from headers that converter `simple` reads: texts that differ must not become one key in silence.
+"""Keys from headers by converter `simple`: different texts must not become one key in silence.
 
 ``Values.parseString`` reads `007` as 7 and `1::2` as 1. In a header that is data; as a key it makes one entry of two
 records.
@@ -25,15 +25,16 @@ WAY_OUT = f"{_SETTING}string reads texts as they are"
 
 
 def with_way_out(why: str) -> str:
-    """Why the converter cannot read a header, with the converter that can."""
+    """Return the reason why the converter cannot read a header, with the way out: another converter."""
     return why if _SETTING in why else f"{why}; {_SETTING}bytes reads any bytes"
 
 
 class KeyHeaderDeserializer:
-    """Reads the header that makes the keys. With converter `simple` a text must be that of its value.
+    """Reads the header that makes the keys.
 
-    Another spelling of a number (`007`, `1E-2`) is accepted, and event KEY_SPELLED_OTHERWISE names the first one. Any
-    other text that is read as a value of another text (`1::2`, `2024-02-31`) is bad.
+    With converter `simple` a text must be the text of its value. Another spelling of a number (`007`, `1E-2`) is
+    accepted, and event KEY_SPELLED_OTHERWISE names the first one. Any other text that is read as a value of another
+    text (`1::2`, `2024-02-31`) is bad.
 
     :param header: name of the header, for the event.
     """
@@ -49,56 +50,56 @@ class KeyHeaderDeserializer:
         return self._deserializer.name
 
     def deserialize(self, data: pa.BinaryArray, topic: str) -> Deserialized:
-        """Values of a binary array without nulls."""
-        found = self._deserializer.deserialize(data, topic)
-        bad = [(row, with_way_out(why)) for row, why in found.bad]
+        """Return the values of a binary array without nulls."""
+        deserialized = self._deserializer.deserialize(data, topic)
+        bad = [(row, with_way_out(why)) for row, why in deserialized.bad]
         if self.name != SIMPLE:
-            return replace(found, bad=tuple(bad))
+            return replace(deserialized, bad=tuple(bad))
         parts = []
-        for part in found.parts:
-            wrong = self._several(data, part, topic)
+        for part in deserialized.parts:
+            wrong = self._find_ambiguous(data, part, topic)
             bad += wrong
-            parts.append(_without(part, {row for row, _ in wrong}) if wrong else part)
+            parts.append(_drop(part, {row for row, _ in wrong}) if wrong else part)
         return Deserialized(tuple(parts), tuple(sorted(bad)))
 
-    def _several(self, data: pa.BinaryArray, part: ConnectPart, topic: str) -> list[tuple[int, str]]:
-        """The rows of a part whose texts lose something when they are read, with reasons."""
+    def _find_ambiguous(self, data: pa.BinaryArray, part: ConnectPart, topic: str) -> list[tuple[int, str]]:
+        """Return the rows of texts that lose something when they are read, with reasons."""
         if part.column.schema is None:
             return []
-        written = _written(part)
+        written = _write(part)
         texts = data.take(pa.array(part.rows))
         bad = []
         for at in np.flatnonzero(np.asarray(pc.not_equal(texts, written))).tolist():
             text = texts[at].as_py().decode()
             read = written[at].as_py().decode()
-            if not _same_number(text, read):
-                what = f"the text {_shown(text)} is read as {_shown(read)}, so several texts would be one key"
+            if not _is_same_number(text, read):
+                what = f"the text {_show(text)} is read as {_show(read)}, so several texts would be one key"
                 bad.append((int(part.rows[at]), f"{what}; {WAY_OUT}"))
             elif not self._reported:
                 self._reported = True
-                emit(KEY_SPELLED_OTHERWISE, topic=topic, header=self._header, text=_shown(text), read=_shown(read))
+                emit(KEY_SPELLED_OTHERWISE, topic=topic, header=self._header, text=_show(text), read=_show(read))
         return bad
 
 
-def _written(part: ConnectPart) -> pa.BinaryArray:
-    """The one text of each value that is accepted."""
+def _write(part: ConnectPart) -> pa.BinaryArray:
+    """Write the one accepted text of each value."""
     if pa.types.is_temporal(part.column.data.type):  # converter simple writes times before 1970 without their day
         return iso_text(part.column.data).cast(pa.binary())
     return SimpleSerializer().serialize(part.column, "")
 
 
-def _same_number(text: str, read: str) -> bool:
+def _is_same_number(text: str, read: str) -> bool:
     try:
         return Decimal(text.strip()) == Decimal(read)
     except InvalidOperation:
         return False
 
 
-def _without(part: ConnectPart, wrong: set[int]) -> ConnectPart:
+def _drop(part: ConnectPart, wrong: set[int]) -> ConnectPart:
     keep = np.array([row not in wrong for row in part.rows.tolist()])
     column = part.column
     return ConnectPart(part.rows[keep], replace(column, data=column.data.filter(pa.array(keep))))
 
 
-def _shown(text: str) -> str:
+def _show(text: str) -> str:
     return in_message(text if len(text) <= _MOST_SHOWN else f"{text[: _MOST_SHOWN - 3]}...")

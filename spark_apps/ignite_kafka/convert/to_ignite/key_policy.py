@@ -34,7 +34,7 @@ class Keys(Protocol):
     """Makes the keys of a batch."""
 
     def read(self, sides: RecordSides) -> ConvertedSide:
-        """The key of each record in Ignite's binary format, and the records without one."""
+        """Return the keys of the records in Ignite's binary format, and the records without a key."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class RecordKeys:
     reader: AnyReader
 
     def read(self, sides: RecordSides) -> ConvertedSide:
-        """The records' keys; a record without a key is bad."""
+        """Return the records' keys; a record without a key is bad."""
         return _read_present(sides, "key", self.reader, "the record has no key, and key_policy is key")
 
 
@@ -55,7 +55,7 @@ class ValueKeys:
     reader: AnyReader
 
     def read(self, sides: RecordSides) -> ConvertedSide:
-        """Keys from the records' values; a record without a value is bad."""
+        """Return keys from the records' values; a record without a value is bad."""
         return _read_present(
             sides, "value", self.reader, "a tombstone has no fields to make a key of: key_policy is value"
         )
@@ -73,23 +73,23 @@ class HeaderKeys:
     reads_types: bool = False
 
     def read(self, sides: RecordSides) -> ConvertedSide:
-        """Keys from the header; a record without it is bad, a tombstone with it removes its key."""
-        there = sides.present("header")
+        """Return keys from the header; a record without it is bad, a tombstone with it removes its key."""
+        is_present = sides.present("header")
         valid = sides.valid("header")
         missing = [
             (int(row), f"the record has no header {self.header}, and key_policy is header")
-            for row in np.flatnonzero(~there)
+            for row in np.flatnonzero(~is_present)
         ]
-        null = there & ~valid
+        null = is_present & ~valid
         missing += [
             (int(row), f"header {self.header} is null, and key_policy is header") for row in np.flatnonzero(null)
         ]
-        found = sides.convert("header", self.reader, valid)
-        bad = tuple((row, self._with_header(why)) for row, why in found.bad)
-        return _none_null(replace(found, bad=bad), missing)
+        keys = sides.convert("header", self.reader, valid)
+        bad = tuple((row, self._name_header(why)) for row, why in keys.bad)
+        return _drop_nulls(replace(keys, bad=bad), missing)
 
-    def _with_header(self, why: str) -> str:
-        """The reason with the header's name and, of a text that looks like another type, the way out."""
+    def _name_header(self, why: str) -> str:
+        """Add the header's name to a reason and, for a text that looks like another type, the way out."""
         advice = f"; {WAY_OUT}" if self.reads_types and "header_converter=" not in why else ""
         return f"header {self.header}: {why}{advice}"
 
@@ -103,10 +103,14 @@ class KafkaKeys:
     objects: ObjectTypes
 
     def read(self, sides: RecordSides) -> ConvertedSide:
-        """:raises TypeClash: another program has registered the type with other fields since the names were compared with it."""
+        """Return keys of topic, partition and offset.
+
+        :raises TypeClash: another program has registered the type with other fields since the names were compared with
+            it.
+        """
         consumed = sides.consumed
-        fields = self._registered()
-        if _wrong_places(self.names, fields):
+        fields = self._register()
+        if _are_misplaced(self.names, fields):
             what = "the type of the cache's keys was registered with other fields meanwhile"
             raise TypeClash(
                 what, "Start again: its fields are checked then.", key_type=self.type_name, topic=consumed.topic
@@ -118,29 +122,35 @@ class KafkaKeys:
             pa.array(consumed.offsets, pa.int64()),
         )
         by_name = {name.lower(): part for name, part in zip(self.names, parts, strict=True)}
-        columns = pa.StructArray.from_arrays([by_name[one.name.lower()] for one in fields], fields=list(fields))
+        columns = pa.StructArray.from_arrays([by_name[field.name.lower()] for field in fields], fields=list(fields))
         return ConvertedSide(np.arange(count), encoded(columns, object_field("", self.type_name, fields)), ())
 
-    def _registered(self) -> tuple[pa.Field, ...]:
-        """The type's fields as the cluster knows them: where another task was quicker they are read from it, then."""
+    def _register(self) -> tuple[pa.Field, ...]:
+        """Register the type, and return its fields as the cluster knows them.
+
+        If another task has registered it first, the fields are read again.
+        """
         fields = self.objects.fields(self.type_name)
         return fields if self.objects.register() else self.objects.fields(self.type_name)
 
 
 def keys_by_policy(policy: str, names: tuple[str, ...], readers: Readers) -> Keys:
-    """The source of keys for a policy. Raises SettingsError if `names` do not form a key of the cache's key type."""
-    known = readers.known
+    """Return the source of keys for a policy.
+
+    :raises SettingsError: `names` do not form a key of the cache's key type.
+    """
+    types = readers.entry_types
     objects = readers.objects
-    root = known.key
-    plain = not (is_a(known.key, OBJECT) or is_a(known.key, ANY))
+    root = types.key
+    plain = not (is_a(types.key, OBJECT) or is_a(types.key, ANY))
     if policy == "key" and not names:
         return RecordKeys(readers.key("key", root))
     if policy == "header":
         return HeaderKeys(readers.key("header", root), names[0], readers.reads_types_of_headers)
     if policy == "kafka":
-        return _kafka_keys(names or KAFKA_FIELDS, root, objects)
+        return _make_kafka_keys(names or KAFKA_FIELDS, root, objects)
     if not names and is_a(root, OBJECT):  # keys of a declared type have its fields
-        names = tuple(one.name for one in objects.fields(str(root.metadata[TYPE_NAME], "utf-8")))
+        names = tuple(field.name for field in objects.fields(str(root.metadata[TYPE_NAME], "utf-8")))
     if plain and not names:
         what = f"key_policy is 'value' without key_fields, and the cache's keys are of {root.type}, which has no fields"
         raise SettingsError(what, "Name the one field that holds the key.", setting="key_fields")
@@ -151,15 +161,15 @@ def keys_by_policy(policy: str, names: tuple[str, ...], readers: Readers) -> Key
         objects = ObjectTypes(objects.types, {"key": (root.with_name(names[0]),)}, local=frozenset({"key"}))
         root = pa.field("", pa.null(), metadata={b"ignite": OBJECT.encode(), TYPE_NAME: b"key"})
     elif is_a(root, OBJECT):
-        _same_names(names, root, objects)
-    alone = len(names) == 1 and not is_a(known.key, OBJECT)
+        _require_all_names(names, root, objects)
+    alone = len(names) == 1 and not is_a(types.key, OBJECT)
     if is_a(root, ANY):
         root = root.with_metadata({**root.metadata, b"ignite": OBJECT.encode()})
     reader = readers.key(policy, root, objects, names, alone=alone)
     return ValueKeys(reader) if policy == "value" else RecordKeys(reader)
 
 
-def _kafka_keys(names: tuple[str, ...], root: pa.Field, objects: ObjectTypes) -> Keys:
+def _make_kafka_keys(names: tuple[str, ...], root: pa.Field, objects: ObjectTypes) -> Keys:
     name = (root.metadata or {}).get(TYPE_NAME, b"").decode()
     if not name:
         what = (
@@ -171,31 +181,35 @@ def _kafka_keys(names: tuple[str, ...], root: pa.Field, objects: ObjectTypes) ->
         for label, kind in zip(names, _KAFKA_TYPES, strict=True):
             objects.declare(name, pa.field(label, kind))
     fields = objects.fields(name)
-    if _wrong_places(names, fields):
+    if _are_misplaced(names, fields):
         what = (
             f"key_policy is 'kafka', and {name}, the type of the cache's keys, has fields "
-            f"{', '.join(one.name for one in fields)}"
+            f"{', '.join(field.name for field in fields)}"
         )
         remedy = f"It must have {', '.join(names)} (String, Integer, Long) and no other; name them in key_fields."
         raise SettingsError(what, remedy, setting="key_fields")
     return KafkaKeys(name, names, objects)
 
 
-def _wrong_places(names: tuple[str, ...], fields: tuple[pa.Field, ...]) -> bool:
-    """True if these are not the fields for topic, partition and offset."""
-    found = {one.name.lower(): one for one in fields}
-    wrong = [label for label, kind in zip(names, _KAFKA_TYPES, strict=True) if _plain(found.get(label.lower())) != kind]
-    return bool(wrong) or len(found) != len(names)
+def _are_misplaced(names: tuple[str, ...], fields: tuple[pa.Field, ...]) -> bool:
+    """Tell whether these are other fields than those for topic, partition and offset."""
+    by_name = {field.name.lower(): field for field in fields}
+    wrong = [
+        label
+        for label, kind in zip(names, _KAFKA_TYPES, strict=True)
+        if _find_plain_type(by_name.get(label.lower())) != kind
+    ]
+    return bool(wrong) or len(by_name) != len(names)
 
 
-def _plain(field: pa.Field | None) -> pa.DataType | None:
+def _find_plain_type(field: pa.Field | None) -> pa.DataType | None:
     return None if field is None or mark_of(field) else field.type
 
 
-def _same_names(names: tuple[str, ...], root: pa.Field, objects: ObjectTypes) -> None:
-    """A declared key type is written whole: a key that lacks a field would be another key."""
+def _require_all_names(names: tuple[str, ...], root: pa.Field, objects: ObjectTypes) -> None:
+    """Require all fields of a declared key type: a key that lacks a field would be another key."""
     type_name = str(root.metadata[TYPE_NAME], "utf-8")
-    fields = {one.name.lower(): one.name for one in objects.fields(type_name)}
+    fields = {field.name.lower(): field.name for field in objects.fields(type_name)}
     if fields and {name.lower() for name in names} != set(fields):
         what = (
             f"key_fields are {', '.join(names)}, and {type_name}, the type of the cache's keys, has fields "
@@ -208,17 +222,17 @@ def _read_present(sides: RecordSides, side: str, reader: AnyReader, why_bad: str
     """Return keys from the values of a side; a record whose value is null is bad."""
     valid = sides.valid(side)
     missing = [(int(row), why_bad) for row in np.flatnonzero(~valid)]
-    return _none_null(sides.convert(side, reader, valid), missing)
+    return _drop_nulls(sides.convert(side, reader, valid), missing)
 
 
-def _none_null(side: ConvertedSide, missing: list[tuple[int, str]]) -> ConvertedSide:
-    """The side without null keys; those and the missing ones are bad."""
+def _drop_nulls(side: ConvertedSide, missing: list[tuple[int, str]]) -> ConvertedSide:
+    """Return the side without null keys; null and missing keys are bad."""
     bad = [(row, why + _NOT_TEXT if why.startswith("not JSON") else why) for row, why in side.bad] + missing
     data = side.data
     rows = side.rows
     if data.null_count:
-        there = np.asarray(data.is_valid())
-        bad += [(int(row), "the key is null") for row in rows[~there]]
-        data = data.filter(pa.array(there))
-        rows = rows[there]
+        is_valid = np.asarray(data.is_valid())
+        bad += [(int(row), "the key is null") for row in rows[~is_valid]]
+        data = data.filter(pa.array(is_valid))
+        rows = rows[is_valid]
     return ConvertedSide(rows, data, tuple(sorted(bad)))

@@ -48,28 +48,28 @@ class Readers:
         self._read_sides = read_sides
         self._scrubbed = ScrubbedNames.of(use.name for use in uses if use.type_id)
         sides = {"key": rules.key, "value": rules.value}
-        made = {
-            side: deserializers(side, one)
-            for side, one in sides.items()
-            if one.converter != IGNITE_BINARY and side not in read_sides
+        by_side = {
+            side: deserializers(side, side_rules)
+            for side, side_rules in sides.items()
+            if side_rules.converter != IGNITE_BINARY and side not in read_sides
         }
-        values = "value" in read_sides or made.get("value") is not None
+        values = "value" in read_sides or by_side.get("value") is not None
         header = ""
         if rules.key_policy == "header":
             header = rules.key_fields[0]
             if "header" not in read_sides:
                 headers = deserializers("header", rules.header)
-                made["header"] = headers and KeyHeaderDeserializer(headers, header)
-        self.sides = SideReaders(made, topic, header, joined=rules.key_policy != "value")
+                by_side["header"] = headers and KeyHeaderDeserializer(headers, header)
+        self.sides = SideReaders(by_side, topic, header, joined=rules.key_policy != "value")
         # a value in Ignite's binary format names its type, too
         several = values or rules.value.converter == IGNITE_BINARY
         declared = entry_types(cache, types, several=several)
-        always = {name: tuple(one.name.lower() for one in fields) for name, fields in declared.objects.items()}
-        self.known = with_uses(declared, cache, types, uses)
-        keys = types_of_keys(self.known)
-        classes = keys - self.known.key_objects - {f"{cache.name}.Key"}
+        always = {name: tuple(field.name.lower() for field in fields) for name, fields in declared.objects.items()}
+        self.entry_types = with_uses(declared, cache, types, uses)
+        keys = types_of_keys(self.entry_types)
+        classes = keys - self.entry_types.key_objects - {f"{cache.name}.Key"}
         self.objects = ObjectTypes(
-            types, self.known.objects, keys, columns=sql_columns(cache, types), always=always, key_classes=classes
+            types, self.entry_types.objects, keys, columns=sql_columns(cache, types), always=always, key_classes=classes
         )
 
     @property
@@ -78,8 +78,8 @@ class Readers:
         return self._rules.header.converter == SIMPLE
 
     def value(self) -> AnyReader:
-        """The reader of whole values."""
-        return self._reader("value", "value", self.known.value, self.objects)
+        """Return the reader of whole values."""
+        return self._make_reader("value", "value", self.entry_types.value, self.objects)
 
     def key(
         self,
@@ -90,16 +90,16 @@ class Readers:
         *,
         alone: bool = False,
     ) -> AnyReader:
-        """A reader of keys from a side of the records.
+        """Return a reader of keys from a side of the records.
 
         :param side: key, value or header.
         :param root: for JSON without schemas: the type of the objects that the chosen members are of, in `objects` if
             given.
         :param chosen: see :class:`~.json.JsonReader`. :param alone: likewise.
         """
-        return self._reader(side, "key", root, objects or self.objects, chosen, alone=alone)
+        return self._make_reader(side, "key", root, objects or self.objects, chosen, alone=alone)
 
-    def _reader(
+    def _make_reader(
         self,
         side: str,
         part: str,
@@ -115,7 +115,7 @@ class Readers:
         )
         if side not in self._read_sides and self.sides.deserializers[side] is None:
             return texts(enveloped=None if are_columns(self._cache, side) else side)
-        whole = self.known.key if part == "key" else self.known.value
+        whole = self.entry_types.key if part == "key" else self.entry_types.value
         return ConnectReader(
             whole,
             self.objects,
@@ -123,7 +123,7 @@ class Readers:
             of_key=part == "key",
             chosen=chosen,
             alone=alone,
-            only=self.known.value_types if part == "value" else (),
+            only=self.entry_types.value_types if part == "value" else (),
             zone=self._rules.zone,
             scrubbed=self._scrubbed if rules.converter == AVRO else None,
         )
