@@ -1,4 +1,6 @@
-"""Kafka records to Ignite entries: :class:`RecordConverter` converts, :func:`last_per_key` keeps one operation per key.
+"""Conversion of Kafka records to Ignite entries.
+
+:class:`RecordConverter` converts; :func:`last_per_key` keeps one operation per key.
 
 Imports convert.rules and ignite; sink imports it.
 """

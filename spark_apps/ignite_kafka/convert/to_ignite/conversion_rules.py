@@ -53,11 +53,11 @@ class ConversionRules:
     header: SideRules = SideRules(converters.SIMPLE)
 
     def __post_init__(self) -> None:
-        _one_of("key_converter", self.key.converter, converters.NAMES)
-        _one_of("value_converter", self.value.converter, converters.NAMES)
-        _one_of("key_policy", self.key_policy, KEY_POLICIES)
+        _require("key_converter", self.key.converter, converters.NAMES)
+        _require("value_converter", self.value.converter, converters.NAMES)
+        _require("key_policy", self.key_policy, KEY_POLICIES)
         for side in (self.key, self.value):
-            _one_of("decimal_format", side.json_format.decimal_format, ("BASE64", "NUMERIC"))
+            _require("decimal_format", side.json_format.decimal_format, ("BASE64", "NUMERIC"))
         read = {"key": self.key.converter, "value": self.value.converter}.get(self.key_policy)
         if self.key_policy == "kafka" and len(self.key_fields) not in (0, 3):
             what = f"key_policy is 'kafka', and there are {len(self.key_fields)} key_fields"
@@ -72,6 +72,6 @@ class ConversionRules:
             raise SettingsError(what, "Use converter json, or leave key_fields out.", setting="key_fields")
 
 
-def _one_of(setting: str, value: str, allowed: tuple[str, ...]) -> None:
+def _require(setting: str, value: str, allowed: tuple[str, ...]) -> None:
     if value not in allowed:
         raise SettingsError(f"{setting} is {value!r}", f"Use one of {', '.join(allowed)}.", setting=setting)

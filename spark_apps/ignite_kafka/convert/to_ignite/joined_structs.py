@@ -1,6 +1,6 @@
-"""Parts of STRUCTs whose schemas differ only in which fields they have, as one part.
+"""Joining of STRUCTs with different fields to one part, as each schema costs as much as many rows.
 
-Each schema costs as much as many rows.
+A field that two schemas have must have the same type in both.
 """
 
 from __future__ import annotations
@@ -17,13 +17,14 @@ from ..connect.schema import ConnectSchema
 
 
 def joined_parts(parts: Iterable[ConnectPart]) -> list[ConnectPart]:
-    """The parts, by first row, with the STRUCTs of one name joined, unless one of these gives a field another type than the others.
+    """Return the parts, by first row, with the STRUCTs of one name joined.
 
-    Then the first record with the field decides about it, so each keeps its own schema.
+    They are not joined if they give a field different types: then the first record with the field decides about it, so
+    each part keeps its own schema.
 
     :param parts: with at least one row each.
     """
-    ordered = sorted(parts, key=lambda one: int(one.rows[0]))
+    ordered = sorted(parts, key=lambda part: int(part.rows[0]))
     groups: dict[str | None, _Group] = {}
     apart: set[str | None] = set()
     for part in ordered:
@@ -34,18 +35,18 @@ def joined_parts(parts: Iterable[ConnectPart]) -> list[ConnectPart]:
             and not groups.setdefault(schema.name, _Group(schema)).add(part, schema)
         ):
             apart.add(schema.name)
-    found: dict[int, ConnectPart] = {}
+    joined: dict[int, ConnectPart] = {}
     for number, part in enumerate(ordered):
         schema = part.column.schema
         if schema is None or not has_fields(schema) or schema.name in apart:
-            found[number] = part
+            joined[number] = part
         elif schema.name in groups:
-            found[number] = groups.pop(schema.name).part()
-    return list(found.values())
+            joined[number] = groups.pop(schema.name).part()
+    return list(joined.values())
 
 
 class _Group:
-    """Parts that are joined."""
+    """Parts to be joined."""
 
     def __init__(self, schema: ConnectSchema) -> None:
         self._merged = MergedSchema(schema)
@@ -61,40 +62,40 @@ class _Group:
         return True
 
     def part(self) -> ConnectPart:
-        """All parts as one."""
+        """Return all parts as one."""
         if len(self._parts) == 1:
             return self._parts[0]
-        data = _concat([one.column.data for one in self._parts], self._merged.kind())
-        rows = np.concatenate([one.rows for one in self._parts])
+        data = _concat([part.column.data for part in self._parts], self._merged.kind())
+        rows = np.concatenate([part.rows for part in self._parts])
         order = np.argsort(rows)
         return ConnectPart(rows[order], ConnectColumn(data.take(pa.array(order)), self._merged.schema()))
 
 
 def _concat(arrays: Sequence[pa.Array], kind: pa.DataType) -> pa.Array:
-    """Arrays one after the other; structs, in lists too, have the fields of `kind`, null where an array lacks one."""
+    """Concatenate arrays; structs, in lists too, get the fields of `kind`, null where an array lacks one."""
     if all(array.type == kind for array in arrays):
         return pa.concat_arrays(arrays)
     if pa.types.is_list(kind):
         values = _concat([array.flatten() for array in arrays], kind.value_type)
         sizes = np.concatenate([list_sizes(array) for array in arrays])
         starts = pa.array(np.concatenate([[0], np.cumsum(sizes)]), pa.int32())
-        return pa.ListArray.from_arrays(starts, values, type=kind, mask=_missing(arrays))
+        return pa.ListArray.from_arrays(starts, values, type=kind, mask=_find_nulls(arrays))
     starts = np.cumsum([0, *map(len, arrays)])
-    pieces: dict[str, list[tuple[int, pa.Array]]] = {one.name: [] for one in kind}
+    pieces: dict[str, list[tuple[int, pa.Array]]] = {field.name: [] for field in kind}
     for number, array in enumerate(arrays):
-        for one, column in zip(array.type, array.flatten(), strict=True):
-            pieces[one.name].append((number, column))
-    columns = [_placed(pieces[one.name], one.type, starts) for one in kind]
-    return pa.StructArray.from_arrays(columns, fields=list(kind), mask=_missing(arrays))
+        for field, column in zip(array.type, array.flatten(), strict=True):
+            pieces[field.name].append((number, column))
+    columns = [_place(pieces[field.name], field.type, starts) for field in kind]
+    return pa.StructArray.from_arrays(columns, fields=list(kind), mask=_find_nulls(arrays))
 
 
-def _missing(arrays: Sequence[pa.Array]) -> pa.Array | None:
+def _find_nulls(arrays: Sequence[pa.Array]) -> pa.Array | None:
     missing = np.concatenate([np.asarray(array.is_null()) for array in arrays])
     return pa.array(missing) if missing.any() else None
 
 
-def _placed(pieces: Sequence[tuple[int, pa.Array]], kind: pa.DataType, starts: np.ndarray) -> pa.Array:
-    """A field's columns at the rows of their arrays, null elsewhere."""
+def _place(pieces: Sequence[tuple[int, pa.Array]], kind: pa.DataType, starts: np.ndarray) -> pa.Array:
+    """Place a field's columns at the rows of their arrays, with nulls elsewhere."""
     data = _concat([column for _, column in pieces], kind)
     if len(data) == starts[-1]:
         return data

@@ -13,7 +13,7 @@ from ..ignite_types.entries import Entries
 
 
 def last_per_key(entries: Entries, *, overwrite: bool) -> Entries:
-    """One operation per key, in the order of the records.
+    """Keep one operation per key, in the order of the records.
 
     :param overwrite: True keeps the last operation of each key. False keeps the first put, because existing entries
         stay as they are, and drops removals.
@@ -34,7 +34,7 @@ def last_per_key(entries: Entries, *, overwrite: bool) -> Entries:
 
 
 def concat_entries(parts: Sequence[Entries]) -> Entries:
-    """Entries of several batches, one batch after the other, with new rows and without bad records."""
+    """Concatenate the entries of several batches, with new rows and without bad records."""
     if len(parts) == 1:
         return parts[0]
     keys = pa.concat_arrays([part.keys for part in parts])
@@ -43,7 +43,7 @@ def concat_entries(parts: Sequence[Entries]) -> Entries:
 
 
 def merge_rows(parts: Sequence[Entries]) -> Entries:
-    """Entries of several parts of one batch, in the order of their rows and without bad records."""
+    """Merge the entries of several parts of one batch, in the order of their rows and without bad records."""
     if len(parts) == 1:
         return parts[0]
     rows = np.concatenate([part.rows for part in parts])

@@ -39,7 +39,9 @@ _LAST_FIRST = (
 
 
 class RecordConverter:
-    """Converts the records of one topic for one cache. It learns types from batch to batch. For one thread.
+    """Converts the records of one topic for one cache.
+
+    It learns types from batch to batch. For one thread.
 
     :param carried: source of the types of values in Ignite's binary format; None: `types`.
     :param topic: name of the topic, by which a registry knows schemas.
@@ -84,7 +86,7 @@ class RecordConverter:
             self._keys = keys_by_policy(rules.key_policy, rules.key_fields, readers)
 
     def convert(self, consumed: Consumed, read: Mapping[str, ReadSide] = MappingProxyType({})) -> Entries:
-        """The records as entries, in their order, and the bad records with their reasons.
+        """Convert the records to entries, in their order, and give the reasons of bad records.
 
         A null value removes its key. So does a value that its converter reads as null, such as JSON's: Kafka Connect
         passes both alike.
@@ -93,16 +95,19 @@ class RecordConverter:
         :raises TypeClash: a query entity declares a field otherwise than the cluster's binary metadata.
         """
         sides = RecordSides(consumed, self._sides, read)
-        there = sides.valid("value")
+        has_value = sides.valid("value")
         if self._json_value:  # in other formats these four letters are not null
-            there &= ~np.asarray(pc.fill_null(pc.equal(consumed.values, _NULL_JSON), True))
-        values = sides.convert("value", self._value, there)
+            has_value &= ~np.asarray(pc.fill_null(pc.equal(consumed.values, _NULL_JSON), True))
+        values = sides.convert("value", self._value, has_value)
         keys = self._keys.read(sides)
-        found = [*_bad(sides, "value", "value", values.bad), *_bad(sides, "key", self._key_side, keys.bad)]
-        bad = {one.row: one for one in sorted(found, key=lambda one: _LAST_FIRST.index(one.stage))}
-        key_of = _places(keys, len(consumed))
-        value_of = _places(values, len(consumed))
-        rows = np.flatnonzero((key_of >= 0) & ((value_of >= 0) | ~there))
+        bad_records = [
+            *_collect_bad(sides, "value", "value", values.bad),
+            *_collect_bad(sides, "key", self._key_side, keys.bad),
+        ]
+        bad = {record.row: record for record in sorted(bad_records, key=lambda record: _LAST_FIRST.index(record.stage))}
+        key_of = _locate(keys, len(consumed))
+        value_of = _locate(values, len(consumed))
+        rows = np.flatnonzero((key_of >= 0) & ((value_of >= 0) | ~has_value))
         place = value_of[rows]
         return Entries(
             rows,
@@ -112,7 +117,7 @@ class RecordConverter:
         )
 
 
-def _bad(sides: RecordSides, part: str, side: str, bad: Sequence[tuple[int, str]]) -> list[BadRecord]:
+def _collect_bad(sides: RecordSides, part: str, side: str, bad: Sequence[tuple[int, str]]) -> list[BadRecord]:
     """Return the records without a usable part, key or value, of the entry.
 
     Their stage is PUT if the side's converter can read them.
@@ -128,15 +133,15 @@ def _bad(sides: RecordSides, part: str, side: str, bad: Sequence[tuple[int, str]
     ]
 
 
-def _places(side: ConvertedSide, count: int) -> RowIndex:
-    """Position of each row of the batch in the side's data, -1 if it has none."""
+def _locate(side: ConvertedSide, count: int) -> RowIndex:
+    """Return the position of each row of the batch in the side's data, -1 if it has none."""
     places = np.full(count, -1, np.int64)
     places[side.rows] = np.arange(len(side.rows))
     return places
 
 
 def _take_or_null(data: pa.BinaryArray, places: RowIndex) -> pa.BinaryArray:
-    """Values at these positions, null for -1."""
+    """Take the values at these positions, null for -1."""
     if places.size == len(data) and np.array_equal(places, np.arange(places.size)):
         return data
     missing = places < 0

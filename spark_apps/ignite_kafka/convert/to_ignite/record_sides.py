@@ -38,7 +38,7 @@ class ReadSide:
 
 @dataclass(frozen=True)
 class SideReaders:
-    """What reads the sides of records as Connect columns.
+    """Reads the sides of records as Connect columns.
 
     :param deserializers: by side; None: JSON without schemas. A side of Ignite's own bytes has none.
     :param header: name of the header that makes the keys; empty: none does.
@@ -78,24 +78,27 @@ class RecordSides:
     def convert(self, side: str, reader: AnyReader, rows: Mask) -> ConvertedSide:
         """Convert a side of the records for which `rows` is True, all of them with a value."""
         if isinstance(reader, ConnectReader):
-            return reader.read(self._side(side).values)
-        return read_rows(reader, self._bytes(side)[0], rows)
+            return reader.read(self._read_side(side).values)
+        return read_rows(reader, self._find_bytes(side)[0], rows)
 
     def valid(self, side: str) -> Mask:
         """Return N flags: the record has a value there, which is not null."""
         if side in self._read:
             return self._read[side].valid
-        return np.array(self._bytes(side)[0].is_valid())
+        return np.array(self._find_bytes(side)[0].is_valid())
 
     def present(self, side: str) -> Mask:
         """Return N flags: the record has the side, be it null."""
-        return self._read[side].present if side in self._read else self._bytes(side)[1]
+        return self._read[side].present if side in self._read else self._find_bytes(side)[1]
 
     def unread(self, side: str, rows: Sequence[int]) -> set[int]:
-        """Return the rows, of some that make no entry, that the side's converter itself cannot read."""
+        """Return the rows that the side's converter itself cannot read.
+
+        :param rows: of records without an entry.
+        """
         if self._is_connect(side):
-            return {row for row, _ in self._side(side).values.bad}
-        data = self._bytes(side)[0]
+            return {row for row, _ in self._read_side(side).values.bad}
+        data = self._find_bytes(side)[0]
         texts = [(row, data[row].as_py()) for row in rows if data[row].is_valid]
         if side in self._readers.deserializers:
             return {row for row, text in texts if not is_json(text)}
@@ -104,9 +107,9 @@ class RecordSides:
     def _is_connect(self, side: str) -> bool:
         return side in self._read or self._readers.deserializers.get(side) is not None
 
-    def _side(self, side: str) -> ReadSide:
+    def _read_side(self, side: str) -> ReadSide:
         if side not in self._read:
-            data, present = self._bytes(side)
+            data, present = self._find_bytes(side)
             valid: Mask = np.array(data.is_valid())
             head = self.consumed.head if side == "value" else b""
             if valid.all():
@@ -117,7 +120,7 @@ class RecordSides:
             self._read[side] = ReadSide(values, valid, present)
         return self._read[side]
 
-    def _bytes(self, side: str) -> tuple[pa.BinaryArray, Mask]:
+    def _find_bytes(self, side: str) -> tuple[pa.BinaryArray, Mask]:
         """Return the bytes of a side, and the records that have it."""
         if side == "header":
             return self._header

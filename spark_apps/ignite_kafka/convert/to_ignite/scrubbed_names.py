@@ -13,7 +13,7 @@ from ..avro.names import scrubbed, scrubbed_full
 
 @dataclass(frozen=True)
 class ScrubbedNames:
-    """Finds what scrubbed names are of.
+    """Finds the original names of scrubbed names.
 
     :param types: names of binary types by their scrubbed ones.
     """
@@ -22,21 +22,24 @@ class ScrubbedNames:
 
     @classmethod
     def of(cls, types: Iterable[str]) -> ScrubbedNames:
-        """With the types of these names; one whose scrubbed name is that of another is left out."""
-        found: dict[str, set[str]] = {}
+        """Return the scrubbed names of these types; types with the same scrubbed name are left out."""
+        full_names: dict[str, set[str]] = {}
         for name in types:
-            found.setdefault(scrubbed_full(name), set()).add(name)
-        return cls({name: names.pop() for name, names in found.items() if len(names) == 1})
+            full_names.setdefault(scrubbed_full(name), set()).add(name)
+        return cls({name: names.pop() for name, names in full_names.items() if len(names) == 1})
 
     def type_name(self, name: str) -> str:
-        """The name of the type that a STRUCT's name is of."""
+        """Return the name of the type for a STRUCT's name."""
         return self.types.get(name, name)
 
     def fields(self, names: Iterable[str]) -> dict[str, list[str]]:
-        """The fields that Avro refuses by their scrubbed names in lower case, as Ignite's names have no case."""
-        found: dict[str, list[str]] = {}
+        """Return the fields that Avro refuses, by their scrubbed names.
+
+        These are in lower case, as Ignite's names have no case.
+        """
+        by_short: dict[str, list[str]] = {}
         for name in names:
             short = scrubbed(name)
             if short != name:
-                found.setdefault(short.lower(), []).append(name)
-        return found
+                by_short.setdefault(short.lower(), []).append(name)
+        return by_short

@@ -1,6 +1,7 @@
-"""Records of a topic through Kafka Connect's transforms and setting select, ready for :class:`.record_converter.RecordConverter`.
+"""Kafka Connect's transforms and setting select for records of a topic.
 
-The sides that transforms read or change become Connect columns and pass the chain; the others stay bytes.
+The results are for :class:`.record_converter.RecordConverter`. The sides that transforms read or change become Connect
+columns and pass the chain; the others stay bytes.
 """
 
 from __future__ import annotations
@@ -52,31 +53,31 @@ class PlainJson:
         self._whole = whole
 
     def deserialize(self, data: pa.BinaryArray, topic: str) -> Deserialized:
-        """The texts themselves; one that is not JSON is bad, and the text null is null."""
+        """Return the texts themselves; a text that is not JSON is bad, and the text null is null."""
         if self._whole:
-            return _one_by_one(data, np.arange(len(data)))
+            return _parse_each(data, np.arange(len(data)))
         right = np.flatnonzero(_are_objects(data))
-        found = split(data if right.size == len(data) else data.take(pa.array(right)))
-        rows = right[found.fit]
+        objects = split(data if right.size == len(data) else data.take(pa.array(right)))
+        rows = right[objects.fit]
         if not rows.size:
-            return _one_by_one(data, np.arange(len(data)))
-        part = ConnectPart(rows, split_objects(rows.size, found).column())
+            return _parse_each(data, np.arange(len(data)))
+        part = ConnectPart(rows, split_objects(rows.size, objects).column())
         if rows.size == len(data):
             return Deserialized((part,))
-        rest = _one_by_one(data, np.setdiff1d(np.arange(len(data)), rows))
+        rest = _parse_each(data, np.setdiff1d(np.arange(len(data)), rows))
         return Deserialized((part, *rest.parts), rest.bad)
 
 
 def _are_objects(data: pa.BinaryArray) -> Mask:
-    """Mask of texts that are certainly valid JSON objects."""
-    found: list[Mask] = []
+    """Mask the texts that are certainly valid JSON objects."""
+    masks: list[Mask] = []
     for part, array in parsed(data, _ANY_OBJECT, ignore=True):
-        found.append(np.full(part.stop - part.start, array is not None))
-    return np.concatenate(found) if found else np.zeros(0, bool)
+        masks.append(np.full(part.stop - part.start, array is not None))
+    return np.concatenate(masks) if masks else np.zeros(0, bool)
 
 
-def _one_by_one(data: pa.BinaryArray, rows: RowIndex) -> Deserialized:
-    """The texts of some rows as one column."""
+def _parse_each(data: pa.BinaryArray, rows: RowIndex) -> Deserialized:
+    """Return the texts of some rows as one column, after parsing each of them."""
     bad = []
     good = []
     texts = []
@@ -95,7 +96,7 @@ def _one_by_one(data: pa.BinaryArray, rows: RowIndex) -> Deserialized:
 
 @dataclass(frozen=True)
 class Routed:
-    """Records of one batch that have one topic after the transforms.
+    """Records of one batch with one topic after the transforms.
 
     :param rows: rows of the batch, one for each record, rising.
     :param consumed: the records; the bytes of the sides in `read` are null.
@@ -109,7 +110,7 @@ class Routed:
 
 
 class TransformingReader:
-    """Applies the transforms of one topic's records. For one thread.
+    """Applies the transforms to one topic's records. For one thread.
 
     :param settings: of the steps, in the same order.
     :param deserializers: makes the deserializer of a side.
@@ -125,17 +126,17 @@ class TransformingReader:
         select: tuple[SelectedField, ...] = (),
     ) -> None:
         self._steps = (*steps, *([select_step(select)] if select else ()))
-        self._classes = {one.alias: one.type for one in settings}
+        self._classes = {transform.alias: transform.type for transform in settings}
         self._header_key = rules.key_policy == "header"
         sides = {"key": rules.key, "value": rules.value, "header": rules.header}
-        wanted = {
+        uses = {
             "key": touches(settings, "key"),
             "value": bool(select) or touches(settings, "value") or asks_for_tombstones(settings),
             "header": self._header_key or reads_headers(settings),
         }
         self._readers = {
             side: deserializers(side, sides[side]) or PlainJson(whole=side == "header")
-            for side, used in wanted.items()
+            for side, used in uses.items()
             if used
         }
         headers = self._readers.get("header")
@@ -153,53 +154,56 @@ class TransformingReader:
         return "header" in self._readers
 
     def read(self, consumed: Consumed) -> tuple[list[Routed], list[BadRecord]]:
-        """The records of a batch by their topics after the transforms, without those that were dropped, and the bad ones by row."""
+        """Apply the transforms to a batch; dropped records are left out.
+
+        :returns: the records by their topics after the transforms, and the bad ones by row.
+        """
         bad: dict[int, BadRecord] = {}
-        keys = self._side("key", consumed.keys, consumed.topic, Stage.KEY, bad)
-        values = self._side("value", consumed.values, consumed.topic, Stage.VALUE, bad)
+        keys = self._deserialize("key", consumed.keys, consumed.topic, Stage.KEY, bad)
+        values = self._deserialize("value", consumed.values, consumed.topic, Stage.VALUE, bad)
         headers = self._headers.read(consumed) if self._headers else [(np.arange(len(consumed)), ())]
         by_name: dict[str, list[ConnectBatch]] = {}
-        for batch in _batches(consumed, keys, values, headers, sorted(bad)):
+        for batch in _make_batches(consumed, keys, values, headers, sorted(bad)):
             result = apply_chain(batch, self._steps)
-            for one in result.bad:
-                bad.setdefault(one.row, self._refused(one))
+            for bad_row in result.bad:
+                bad.setdefault(bad_row.row, self._refuse(bad_row))
             for done in result.batches:
                 for topic, part in by_topic(done):
                     by_name.setdefault(topic, []).append(part)
-        routed = [self._routed(topic, consumed.partition, parts) for topic, parts in by_name.items()]
+        routed = [self._route(topic, consumed.partition, parts) for topic, parts in by_name.items()]
         return routed, [bad[row] for row in sorted(bad)]
 
-    def _refused(self, one: BadRow) -> BadRecord:
-        if one.transform == ALIAS:
+    def _refuse(self, bad_row: BadRow) -> BadRecord:
+        if bad_row.transform == ALIAS:
             where = {"setting": "select", "transform_class": f"{SelectFields.__module__}.{SelectFields.__name__}"}
-            return BadRecord(one.row, Stage.TRANSFORMATION, in_message(one.reason), where)
-        what = f"transform {one.transform} throws {one.exception}: {in_message(one.reason)}"
+            return BadRecord(bad_row.row, Stage.TRANSFORMATION, in_message(bad_row.reason), where)
+        what = f"transform {bad_row.transform} throws {bad_row.exception}: {in_message(bad_row.reason)}"
         where = {
-            "transform": one.transform,
-            "transform_class": self._classes[one.transform],
-            "exception": one.exception,
+            "transform": bad_row.transform,
+            "transform_class": self._classes[bad_row.transform],
+            "exception": bad_row.exception,
         }
-        return BadRecord(one.row, Stage.TRANSFORMATION, what, where)
+        return BadRecord(bad_row.row, Stage.TRANSFORMATION, what, where)
 
-    def _side(
+    def _deserialize(
         self, side: str, data: pa.BinaryArray, topic: str, stage: Stage, bad: dict[int, BadRecord]
     ) -> list[ConnectPart]:
-        """Connect columns of a side; of one that no transform touches a placeholder for each value."""
+        """Return Connect columns of a side; the bytes themselves if no transform touches it."""
         reader = self._readers.get(side)
         rows = np.flatnonzero(np.asarray(data.is_valid()))
         if reader is None:
             return [ConnectPart(np.arange(len(data)), ConnectColumn(data, None))]
         whole = rows.size == len(data)
-        found = reader.deserialize(data if whole else data.take(pa.array(rows)), topic)
-        for row, why in found.bad:
+        deserialized = reader.deserialize(data if whole else data.take(pa.array(rows)), topic)
+        for row, why in deserialized.bad:
             bad.setdefault(int(rows[row]), BadRecord(int(rows[row]), stage, why))
-        parts = [ConnectPart(rows[part.rows], part.column) for part in found.parts if part.rows.size]
+        parts = [ConnectPart(rows[part.rows], part.column) for part in deserialized.parts if part.rows.size]
         if not whole:
             nulls = np.setdiff1d(np.arange(len(data)), rows)
             parts.append(ConnectPart(nulls, ConnectColumn(pa.nulls(nulls.size, _BINARY), None)))
         return parts
 
-    def _routed(self, topic: str, partition: int, batches: Sequence[ConnectBatch]) -> Routed:
+    def _route(self, topic: str, partition: int, batches: Sequence[ConnectBatch]) -> Routed:
         """Return the records of one topic, in their order."""
         rows = np.concatenate([batch.rows for batch in batches])
         order = np.argsort(rows)
@@ -211,21 +215,23 @@ class TransformingReader:
             columns = [getattr(batch, side) for batch in batches]
             if side in self._readers:
                 data[side] = pa.nulls(rows.size, _BINARY)
-                read[side] = _read_side(batches, [Header("", column) for column in columns], places)
+                read[side] = _join_side(batches, [Header("", column) for column in columns], places)
             else:
                 data[side] = pa.concat_arrays([column.data for column in columns]).take(pa.array(order))
         if self._header_key:
-            read["header"] = _read_side(batches, [_last(batch.headers, self._key_header) for batch in batches], places)
+            read["header"] = _join_side(
+                batches, [_find_last(batch.headers, self._key_header) for batch in batches], places
+            )
         offsets = np.concatenate([batch.position.offsets for batch in batches if batch.position is not None])[order]
         return Routed(topic, rows[order], Consumed(topic, partition, data["key"], data["value"], offsets), read)
 
 
-def _last(headers: Sequence[Header], name: str) -> Header | None:
+def _find_last(headers: Sequence[Header], name: str) -> Header | None:
     return next((header for header in reversed(headers) if header.name == name), None)
 
 
-def _read_side(batches: Sequence[ConnectBatch], columns: Sequence[Header | None], places: RowIndex) -> ReadSide:
-    """Return one side of records that come in batches.
+def _join_side(batches: Sequence[ConnectBatch], columns: Sequence[Header | None], places: RowIndex) -> ReadSide:
+    """Return one side of records from several batches.
 
     :param columns: the values of each batch; None: its records lack the header.
     :param places: place of each record, batch by batch.
@@ -253,20 +259,20 @@ def _read_side(batches: Sequence[ConnectBatch], columns: Sequence[Header | None]
     return ReadSide(Deserialized(tuple(parts), tuple(sorted(bad))), valid, present)
 
 
-def _batches(
+def _make_batches(
     consumed: Consumed,
     keys: Sequence[ConnectPart],
     values: Sequence[ConnectPart],
     headers: Sequence[tuple[RowIndex, tuple[Header, ...]]],
     bad: Sequence[int],
 ) -> Iterable[ConnectBatch]:
-    """Batches of the good records, each with one schema of keys, one of values, and the same headers."""
+    """Yield batches of the good records, each with one schema of keys, one of values, and the same headers."""
     count = len(consumed)
     good = np.ones(count, bool)
     good[list(bad)] = False
-    of_key, key_at = _places(keys, count)
-    of_value, value_at = _places(values, count)
-    of_headers, header_at = _places(
+    of_key, key_at = _locate(keys, count)
+    of_value, value_at = _locate(values, count)
+    of_headers, header_at = _locate(
         [ConnectPart(rows, ConnectColumn(pa.nulls(rows.size), None)) for rows, _ in headers], count
     )
     form = (of_key * (len(values) + 1) + of_value) * (len(headers) + 1) + of_headers
@@ -277,17 +283,17 @@ def _batches(
         at = header_at[rows]
         yield ConnectBatch(
             rows,
-            _taken(keys[of_key[first]].column, key_at[rows]),
-            _taken(values[of_value[first]].column, value_at[rows]),
+            _take(keys[of_key[first]].column, key_at[rows]),
+            _take(values[of_value[first]].column, value_at[rows]),
             pa.repeat(pa.scalar(consumed.topic), rows.size),
             times[rows],
-            tuple(replace(one, column=_taken(one.column, at)) for one in headers[of_headers[first]][1]),
+            tuple(replace(header, column=_take(header.column, at)) for header in headers[of_headers[first]][1]),
             Position(np.full(rows.size, consumed.partition, np.int32), consumed.offsets[rows]),
         )
 
 
-def _places(parts: Sequence[ConnectPart], count: int) -> tuple[RowIndex, RowIndex]:
-    """Part of each row, and its place there."""
+def _locate(parts: Sequence[ConnectPart], count: int) -> tuple[RowIndex, RowIndex]:
+    """Return the part of each row, and its place in the part."""
     part_of = np.zeros(count, np.int64)
     place = np.zeros(count, np.int64)
     for number, part in enumerate(parts):
@@ -295,7 +301,7 @@ def _places(parts: Sequence[ConnectPart], count: int) -> tuple[RowIndex, RowInde
     return part_of, place
 
 
-def _taken(column: ConnectColumn, rows: RowIndex) -> ConnectColumn:
+def _take(column: ConnectColumn, rows: RowIndex) -> ConnectColumn:
     if rows.size == len(column.data) and np.array_equal(rows, np.arange(rows.size)):
         return column
     return replace(column, data=column.data.take(pa.array(rows)))
