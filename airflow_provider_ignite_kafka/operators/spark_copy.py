@@ -61,8 +61,8 @@ class SparkCopyOperator(ResumableJobMixin, SparkAppTask, CopyLineage, CopyArgume
 
     In client mode (``local[*]``, ``spark://``) the app runs on the worker and ends with the task. With ``deploy-mode``
     cluster (YARN, Kubernetes) the cluster runs it, and the task, or with `deferrable` a trigger, follows it by the
-    connector's status topic. A retried task follows a run of an earlier try that has not ended; ``durable=False`` replaces
-    that run.
+    connector's status topic. A retried task follows a run of an earlier try that has not ended; ``durable=False``
+    replaces that run.
 
     Parameters: :class:`.CopyArguments`.
     """

@@ -60,7 +60,7 @@ def deserializer(side: str, rules: SideRules) -> Deserializer | None:
 
 
 def head_of(rules: SideRules) -> Callable[[bytes], bytes] | None:
-    """Return the function that finds a value's head for :class:`~.connect.columns.HeadedDeserializer`.
+    """Return the function that finds a value's head, which the reader cuts off (:mod:`~ignite_kafka.kafka.value_heads`).
 
     None if the values have no heads.
     """

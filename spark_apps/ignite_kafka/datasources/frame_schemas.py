@@ -119,8 +119,11 @@ def to_frame(array: pa.Array, frame_type: pa.DataType, path: str) -> pa.Array:
         return pa.StructArray.from_arrays(columns, fields=list(frame_type), mask=mask)
     if pa.types.is_list(source) and pa.types.is_list(frame_type):
         return pa.ListArray.from_arrays(
-            list_starts(array), to_frame(array.flatten(), frame_type.value_type, f"{path}[]"), type=frame_type, mask=mask
-        )  # fmt: skip
+            list_starts(array),
+            to_frame(array.flatten(), frame_type.value_type, f"{path}[]"),
+            type=frame_type,
+            mask=mask,
+        )
     if pa.types.is_map(source) and pa.types.is_map(frame_type):
         lists = _entries(array)
         keys, items = lists.flatten().flatten()

@@ -137,9 +137,8 @@ class _FrameTypes:
             )
         if not is_object and not is_a(declared, ANY):
             what = (
-                f"the {role}s of the cache are {_describe(declared)}, and columns {', '.join(names)} would be fields of "
-                "an "
-                "object"
+                f"the {role}s of the cache are {_describe(declared)}, and columns {', '.join(names)} would be fields "
+                "of an object"
             )
             raise UnsupportedType(what, f"Give the {role} as one column {whole}.", cache=self._cache)
         return Part(self._make_object("", _type_name_of(declared), columns, role), names, whole=False)

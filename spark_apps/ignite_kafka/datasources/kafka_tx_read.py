@@ -208,7 +208,8 @@ def _check_start(
             "a start is given for a partition that the topic does not have", "Correct starting_offsets.", **where
         )
     if start < first[topic_partition]:
-        what = f"records were deleted from the topic before they were read: the first record now has offset {first[topic_partition]}"
+        offset = first[topic_partition]
+        what = f"records were deleted from the topic before they were read: the first record now has offset {offset}"
         raise RecordsLost(what, "Give that offset in starting_offsets, or earliest.", **where)
     if start > ends[topic_partition]:
         what = f"the partition ends at offset {ends[topic_partition]}, before the given start"

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from ..common.arrays import RowIndex
 from ..convert.connect import ConnectColumn, ConnectSchema, Deserialized, Deserializer, Serializer
@@ -159,13 +158,9 @@ class ColumnReader:
         return deserializer(self.options.side, SideRules(self.options.name, self.options.properties))
 
     @cached_property
-    def _envelope_deserializer(self) -> ConnectJsonDeserializer:
-        return ConnectJsonDeserializer()
-
-    @cached_property
-    def _head(self) -> bytes:
-        """What comes before a JSON text in an envelope with the schema of the DataFrame's column."""
-        return f'{{"schema":{schema_json(_make_optional(schema_of(self.column)), JsonFormat())},"payload":'.encode()
+    def _json_deserializer(self) -> ConnectJsonDeserializer:
+        """Reads JSON texts by the schema of the DataFrame's column."""
+        return ConnectJsonDeserializer(content=schema_json(_make_optional(schema_of(self.column)), JsonFormat()))
 
     def read(self, data: pa.BinaryArray, topic: str) -> pa.Array:
         """Values of records in the DataFrame's type; null for null.
@@ -185,7 +180,7 @@ class ColumnReader:
             rows = valid[part.rows]
             column = part.column
             if column.schema is None:  # JSON texts, of a converter that reads both forms
-                plain = self._read_plain_json(column.data, topic)
+                plain = self._json_deserializer.deserialize(column.data, topic)
                 if plain.bad:
                     raise self._bad_record_error(plain.bad[0], rows)
                 inner = [(rows[plain_part.rows], plain_part.column.data) for plain_part in plain.parts]
@@ -200,16 +195,7 @@ class ColumnReader:
         return pa.concat_arrays(parts).take(pa.array(np.maximum(place, 0), mask=place < 0))
 
     def _deserialize(self, data: pa.BinaryArray, topic: str) -> Deserialized:
-        return (
-            self._read_plain_json(data, topic)
-            if self._deserializer is None
-            else self._deserializer.deserialize(data, topic)
-        )
-
-    def _read_plain_json(self, texts: pa.BinaryArray, topic: str) -> Deserialized:
-        """JSON texts, read in an envelope with the schema of the DataFrame's column."""
-        head, tail, nothing = (pa.scalar(text, pa.binary()) for text in (self._head, b"}", b""))
-        return self._envelope_deserializer.deserialize(pc.binary_join_element_wise(head, texts, tail, nothing), topic)
+        return (self._deserializer or self._json_deserializer).deserialize(data, topic)
 
     def _bad_record_error(self, bad: tuple[int, str], rows: RowIndex) -> DecodeError:
         row, reason = bad

@@ -36,6 +36,7 @@ from ..settings.secrets import Secrets
 from ..settings.sink import NONE
 from ..state.status import CacheCount
 from .dead_letters import dead_letters
+from .entry_router import EntryRouter
 from .slots import SinkSlots
 from .store import Store, Stored
 
@@ -120,15 +121,16 @@ class SinkTask(TaskLoop):
             if self._settings.streams
             else {(t.name, p): t.ends[p] for _, t, p in self._plan.partitions(self._slots)}
         )
+        router = EntryRouter(self._plan, cluster, self._clients)
         with (
             closing(SinkSlots(self._plan, self._clients, self._slots, self._owner)) as slots,
-            closing(Store(self._plan, cluster, self._clients, in_order=self._in_order)) as store,
+            closing(Store(router, cluster, self._settings, in_order=self._in_order)) as store,
         ):
             starts = slots.starts()
-            needed = {"timed": store.needs_times, "headers": store.needs_headers}
+            needed = {"timed": router.needs_times, "headers": router.needs_headers}
             group = self._settings.group_id
             with closing(
-                RecordReader(self._clients, group, starts.offsets, ends, limits, **needed, head_of=store.head_of)
+                RecordReader(self._clients, group, starts.offsets, ends, limits, **needed, head_of=router.head_of)
             ) as reader:
                 slots.commit({place: starts.offsets[place] for place in starts.unrecorded}, {}, reader.group_metadata)
                 self._batches(reader, store, slots, end)

@@ -14,7 +14,7 @@ from ..kafka.clients import KafkaClients
 from ..kafka.headers import headers_of, pairs
 from ..kafka.records import Consumed
 from ..kafka.topics import Topics
-from ..sink.store import Store
+from ..sink.entry_router import EntryRouter
 from .direction import ComparedPair
 from .topic_batches import topic_batches, topic_bounds
 from .whole_enums import unify_codes
@@ -26,7 +26,7 @@ _FIRST = f"{_CONTEXT}topic"
 
 def read_refused_entries(
     clients: KafkaClients,
-    store: Store,
+    router: EntryRouter,
     connector: str,
     dead_letters: str,
     topics: Collection[str],
@@ -38,7 +38,7 @@ def read_refused_entries(
     Dead letters are converted again like records of their topics, and count for records of the same key and value. An
     offset would not do: a topic that was deleted and created again has another record there.
 
-    :param store: converts records; nothing is stored.
+    :param router: converts records.
     :param dead_letters: the dead-letter topic, of this and of other connectors; it need not exist.
     :param topics: topics of the connector.
     :param keys: keys to look for.
@@ -47,10 +47,11 @@ def read_refused_entries(
     refused: set[tuple[bytes, bytes]] = set()
     for letters in _read_letters(clients, dead_letters):
         for records in restore_records(letters, connector, topics):
-            caches = set(store.caches_of(records))
+            caches = set(router.count_caches(records))
             if cache not in caches:
                 continue  # the conversion would create the other caches
-            for _, entries_of_part in store.converted(records, caches - {cache})[0]:
+            router.begin_batch()
+            for _, entries_of_part in router.route(records, caches - {cache}).parts:
                 columns = unify_codes(entries_of_part.keys), unify_codes(entries_of_part.values)
                 entries = zip(*(column.to_pylist() for column in columns), strict=True)
                 refused |= {(key, value) for key, value in entries if key in keys}

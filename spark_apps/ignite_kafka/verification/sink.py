@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,7 +29,7 @@ from ..plan.sink_plan import SinkPlan
 from ..settings.error_policies import STOP
 from ..settings.secrets import Secrets
 from ..sink.dead_letters import error_of
-from ..sink.store import Store
+from ..sink.entry_router import EntryRouter
 from .comparison import Kind
 from .direction import Batch, ComparedPair, DirectionClients, Judged, SuspectRows, make_taker
 from .entry_comparison import Verified
@@ -72,15 +71,16 @@ class SinkDirection(DirectionClients):
 
         :raises RecordRefused: a record cannot be converted, and the error policy is to stop.
         """
-        for store, part in self._read(pair, partitions):
-            parts, bad = store.converted(part, self.absent)
-            errors = [error_of(part, record) for record in bad]
-            for record, error in zip(bad, errors, strict=True):
+        for router, part in self._read(pair, partitions):
+            router.begin_batch()
+            routed = router.route(part, self.absent)
+            errors = [error_of(part, record) for record in routed.bad]
+            for record, error in zip(routed.bad, errors, strict=True):
                 if policy_of(self.plan.settings, record.stage, record.where) == STOP:
                     raise error
             if errors:
                 yield Batch(np.zeros(0, ROW), make_taker(_NO_BYTES, _NO_BYTES), list(map(str, errors)))
-            for cache, entries in parts:
+            for cache, entries in routed.parts:
                 order = record_order(pair.first_partition + part.partition, part.offsets[entries.rows])
                 keys = unify_codes(entries.keys)
                 values = unify_codes(entries.values)
@@ -89,15 +89,14 @@ class SinkDirection(DirectionClients):
 
     def count_caches(self, pair: ComparedPair, partitions: Sequence[int]) -> Iterator[Counter[str]]:
         """Count the records for each cache, after the transforms."""
-        for store, part in self._read(pair, partitions):
-            yield store.caches_of(part)
+        for router, part in self._read(pair, partitions):
+            yield router.count_caches(part)
 
-    def _read(self, pair: ComparedPair, partitions: Sequence[int]) -> Iterator[tuple[Store, Consumed]]:
-        with closing(Store(self.plan, self.cluster, self.clients)) as store:
-            for part in topic_batches(
-                self.clients, pair, partitions, timed=store.needs_times, headers=store.needs_headers
-            ):
-                yield store, part
+    def _read(self, pair: ComparedPair, partitions: Sequence[int]) -> Iterator[tuple[EntryRouter, Consumed]]:
+        router = EntryRouter(self.plan, self.cluster, self.clients)
+        needed = {"timed": router.needs_times, "headers": router.needs_headers}
+        for part in topic_batches(self.clients, pair, partitions, **needed):
+            yield router, part
 
     def read_entries(self, pair: ComparedPair, partitions: Sequence[int], *, again: bool) -> Iterator[Batch]:
         """Read entries of the cache."""
@@ -164,10 +163,10 @@ class SinkDirection(DirectionClients):
         if not keys or not self.plan.settings.dead_letter_topic:
             return ()
         topics = [topic.name for topic in self.plan.topics]
-        with closing(Store(self.plan, self.cluster, self.clients)) as store:
-            return read_refused_entries(
-                self.clients, store, self.plan.connector, self.plan.settings.dead_letter_topic, topics, cache, keys
-            )
+        router = EntryRouter(self.plan, self.cluster, self.clients)
+        return read_refused_entries(
+            self.clients, router, self.plan.connector, self.plan.settings.dead_letter_topic, topics, cache, keys
+        )
 
     def _describe_difference(
         self, info: CacheInfo, key: bytes, value: bytes | None, held: bytes | None

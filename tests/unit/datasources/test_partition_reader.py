@@ -69,4 +69,4 @@ def test_a_cache_that_is_no_longer_captured_ends_the_query() -> None:
     cluster = SimpleNamespace(ask=simulator.ask, credentials=simulator.credentials)
     client = BacklogClient(cast(Cluster, cluster), "mine", lambda connection, secret: connection)
     with pytest.raises(CacheDestroyed, match="made again"):
-        PartitionReader(PLAN, TABLE, client).changes()
+        PartitionReader(PLAN, TABLE, client).read_changes()

@@ -91,7 +91,7 @@ def test_no_option_of_a_data_source_does(row: str, reading: bool, tmp_path: Path
 
     def use() -> None:
         made = (ReadOptions if reading else WriteOptions).of(options if reading else {**options, "name": "w"})
-        made.converters["value"].provide()
+        made.converters["value"].register_registry()
 
     with pytest.raises(SettingsError, match=r"(no setting may do that|would show a secret).* \[(?:setting|option) value\.converter\."):
         use()

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
-
 import pytest
 
-from ignite_kafka.plan.sink_plan import SinkPlan, TopicPlan
-from ignite_kafka.settings.sink import SinkSettings
-from ignite_kafka.sink.store import Store
+from tests.support.sink_stores import Caches, make_plan, make_store
 from tests.support.to_ignite_records import consumed
 from tests.support.types_log import NAME, TypesLog
-from tests.unit.sink.test_store import Caches
 
 BROKEN, KEYLESS, FINE = (b"1", b'{"n":'), (None, b'{"n":1}'), (b"2", b'{"n":2}')
 """Records that its converter cannot read, that makes no entry, and that is stored."""
@@ -39,15 +34,10 @@ def test_each_policy_is_for_its_errors(
     *,
     in_order: bool,
 ) -> None:
-    log, caches = TypesLog(), Caches()
-    monkeypatch.setattr("ignite_kafka.sink.store.CacheWriter", caches.writer)
-    monkeypatch.setattr("ignite_kafka.sink.store.ClusterTypes", lambda _: caches.types)
-    monkeypatch.setattr("ignite_kafka.sink.store.TypesTopic", lambda *_: log.topic)
-    settings = SinkSettings(
-        name="c", topics=("topic",), types_topic=NAME, error_handling_policy=policy, conversion_error_policy=conversions
-    )
-    plan = SinkPlan("c", 1, 4, settings, (TopicPlan("topic", "id", "cache", 4),))
-    store = Store(plan, cast(Any, caches), cast(Any, None), in_order=in_order)
+    caches = Caches()
+    caches.replace_cluster(monkeypatch, TypesLog())
+    plan = make_plan(types_topic=NAME, error_handling_policy=policy, conversion_error_policy=conversions)
+    store = make_store(plan, caches, in_order=in_order)
     stored = store.store([consumed([value for _, value in records], [key for key, _ in records])])
     assert [one.row for _, bad in stored.skipped for one in bad] == skipped
     assert [error.where["offset"] for error in stored.stopped.values()] == ([] if stopped is None else [stopped])

@@ -8,14 +8,12 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
 from ignite_kafka import events
 from ignite_kafka.convert.to_ignite import Entries
-from ignite_kafka.errors import CacheNotFound, IgniteKafkaError, ProgramFault, TypeClash
+from ignite_kafka.errors import IgniteKafkaError, ProgramFault, TypeClash
 from ignite_kafka.ignite.binary.row_values import EnumValue
-from ignite_kafka.ignite.cache_configuration import CacheConfiguration
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import CacheInfo
 from ignite_kafka.plan.sink_plan import SinkPlan, TopicPlan
@@ -25,7 +23,8 @@ from ignite_kafka.sink.store import Store
 from ignite_kafka.state.types import write_uses
 from tests.support.converters import converter
 from tests.support.ignite_bytes import CACHE, NULL, Types, binary, enum, number, page
-from tests.support.to_ignite_records import GrowingTypes, consumed
+from tests.support.sink_stores import BY_DAY, KAFKA, Caches, by_day, make_router, make_store
+from tests.support.to_ignite_records import consumed
 from tests.support.types_log import NAME, TypesLog
 
 
@@ -42,8 +41,8 @@ class Failing:
 def store_that_fails(error: Exception, policy: str) -> Store:
     dead_letter_topic = "dead" if policy == "DEAD_LETTER" else ""
     settings = SinkSettings(name="c", topics=("topic",), error_handling_policy=policy, dead_letter_topic=dead_letter_topic)
-    store = Store(SinkPlan("c", 1, 4, settings, (TopicPlan("topic", "id", "cache", 4),)), cast(Any, None), cast(Any, None))
-    store._converters["topic"] = cast(Any, Failing(error))
+    store = make_store(SinkPlan("c", 1, 4, settings, (TopicPlan("topic", "id", "cache", 4),)), None)
+    store._router._converters["topic"] = cast(Any, Failing(error))
     return store
 
 
@@ -68,63 +67,29 @@ def test_other_errors_of_the_conversion_are_raised_unchanged(error: Exception) -
     assert raised.value is error
 
 
-class Caches:
-    """A cluster without types, and the entries that were put."""
-
-    def __init__(self) -> None:
-        self.types = GrowingTypes()
-        self.put: list[tuple[bytes, bytes]] = []
-
-    def cache(self, name: str) -> CacheInfo:
-        return CacheInfo(name, 1)
-
-    def writer(self, *_: Any, **__: Any) -> Any:
-        def put(keys: pa.BinaryArray, values: pa.BinaryArray) -> None:
-            self.put += zip(keys.to_pylist(), values.to_pylist(), strict=True)
-
-        return SimpleNamespace(put=put, flush=lambda: None)
-
-
 def test_a_filter_leaves_entries_out_before_they_are_put(monkeypatch: pytest.MonkeyPatch) -> None:
     log, caches = TypesLog(), Caches()
-    monkeypatch.setattr("ignite_kafka.sink.store.CacheWriter", caches.writer)
-    monkeypatch.setattr("ignite_kafka.sink.store.ClusterTypes", lambda _: caches.types)
-    monkeypatch.setattr("ignite_kafka.sink.store.TypesTopic", lambda *_: log.topic)
+    caches.replace_cluster(monkeypatch, log)
     where = "n >= 2 OR _offset = 100"
     settings = SinkSettings(
         name="c", topics=("topic",), types_topic=NAME, where=where, error_handling_policy="LOG_ONLY", process_updates=True
     )
-    store = Store(SinkPlan("c", 1, 4, settings, (TopicPlan("topic", "id", "cache", 4),)), cast(Any, caches), cast(Any, None))
+    store = make_store(SinkPlan("c", 1, 4, settings, (TopicPlan("topic", "id", "cache", 4),)), caches)
     values: list[bytes | None] = [b'{"n":0,"s":"a"}', b'{"n":1}', b'{"n":', b'{"n":2}', b'{"n":3,"s":"b"}']
     stored = store.store([consumed(values)])
     found = [converter("json").convert([page([entry])], CACHE, caches.types).values[0].as_py() for entry in caches.put]
     assert [json.loads(value)["n"] for value in found] == [0, 2, 3]
     assert (stored.entries, stored.filtered) == ({("topic", 3): 3}, {("topic", 3): 1})
     assert [[bad.row for bad in records] for _, records in stored.skipped] == [[2]]
-    assert not store.needs_times
-
-
-def test_what_is_compared_with_a_cache_is_what_the_filter_keeps(monkeypatch: pytest.MonkeyPatch) -> None:
-    log, caches = TypesLog(), Caches()
-    monkeypatch.setattr("ignite_kafka.sink.store.CacheWriter", caches.writer)
-    monkeypatch.setattr("ignite_kafka.sink.store.ClusterTypes", lambda _: caches.types)
-    monkeypatch.setattr("ignite_kafka.sink.store.TypesTopic", lambda *_: log.topic)
-    settings = SinkSettings(name="c", topics=("topic",), types_topic=NAME, where="n >= 2")
-    store = Store(SinkPlan("c", 1, 4, settings, (TopicPlan("topic", "id", "cache", 4),)), cast(Any, caches), cast(Any, None))
-    ((cache, made),), bad = store.converted(consumed([b'{"n":1}', None, b'{"n":2}', b'{"n":', b'{"n":3}']))
-    assert (cache, made.rows.tolist(), made.values.null_count, [one.row for one in bad]) == ("cache", [1, 2, 4], 1, [3])
-    assert caches.put == []
 
 
 def test_a_stream_takes_the_class_that_the_source_saw_later(monkeypatch: pytest.MonkeyPatch) -> None:
     types, log, caches = Types(), TypesLog(), Caches()
     color = types.add("Color", {}, enum=("RED", "BLUE"))
     tin = types.add("Tin", {"color": codes.ENUM, "lid": codes.OBJECT, "n": codes.INT})
-    monkeypatch.setattr("ignite_kafka.sink.store.CacheWriter", caches.writer)
-    monkeypatch.setattr("ignite_kafka.sink.store.ClusterTypes", lambda _: caches.types)
-    monkeypatch.setattr("ignite_kafka.sink.store.TypesTopic", lambda *_: log.topic)
+    caches.replace_cluster(monkeypatch, log)
     settings = SinkSettings(name="c", topics=("topic",), run_mode="continuous", types_topic=NAME, internal_topic_prefix="b")
-    store = Store(SinkPlan("c", 1, 4, settings, (TopicPlan("topic", "id", "cache", 4),)), cast(Any, caches), cast(Any, None))
+    store = make_store(SinkPlan("c", 1, 4, settings, (TopicPlan("topic", "id", "cache", 4),)), caches)
     blue, seven = enum(EnumValue(color.type_id, 1, "")), number(codes.INT, 7)
     for fields in ((NULL, NULL), (blue, NULL), (blue, number(codes.SHORT, 3))):
         value = binary(tin, {"color": fields[0], "lid": fields[1], "n": seven})
@@ -140,49 +105,11 @@ def test_a_stream_takes_the_class_that_the_source_saw_later(monkeypatch: pytest.
     assert (reads, log.reads) == (3, 3)
 
 
-KAFKA = "org.apache.kafka.connect.transforms."
-BY_DAY: dict[str, Any] = {
-    "transforms": "day,mask",
-    "transform_config": {
-        "day": {"type": f"{KAFKA}TimestampRouter", "timestamp.format": "yyyyMMdd"},
-        "mask": {"type": f"{KAFKA}MaskField$Value", "fields": "x"},
-    },
-}
-
-
-class RoutedCaches(Caches):
-    """A cluster on which caches are created, and the entries that were put in each."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.names: list[str] = []
-        self.by_cache: dict[str, list[bytes]] = {}
-
-    def cache(self, name: str) -> CacheInfo:
-        if name not in self.names:
-            raise CacheNotFound("no cache", cache=name)
-        return CacheInfo(name, 1 + self.names.index(name))
-
-    def create(self, _: Any, wanted: CacheConfiguration) -> CacheInfo:
-        self.names.append(wanted.name)
-        return self.cache(wanted.name)
-
-    def writer(self, _: Any, cache: CacheInfo, **__: Any) -> Any:
-        put = self.by_cache.setdefault(cache.name, [])
-        return SimpleNamespace(put=lambda keys, _: put.extend(keys.to_pylist()), remove=lambda _: None, flush=lambda: None)
-
-
 @pytest.mark.parametrize("policy", ["STOP_TASK", "DEAD_LETTER"])
 def test_records_are_stored_in_the_caches_of_their_routed_topics(monkeypatch: pytest.MonkeyPatch, policy: str) -> None:
-    caches, log = RoutedCaches(), TypesLog()
-    monkeypatch.setattr("ignite_kafka.sink.store.CacheWriter", caches.writer)
-    monkeypatch.setattr("ignite_kafka.sink.store.ClusterTypes", lambda _: caches.types)
-    monkeypatch.setattr("ignite_kafka.sink.store.TypesTopic", lambda *_: log.topic)
-    monkeypatch.setattr("ignite_kafka.sink.caches.get_or_create_cache", caches.create)
     dead = {"dead_letter_topic": "dead"} if policy == "DEAD_LETTER" else {}
-    settings = SinkSettings.from_dict({"name": "c", "topics": "topic", "error_handling_policy": policy, **BY_DAY, **dead})
-    plan = SinkPlan("c", 1, 4, settings, (TopicPlan("topic", "id", "cache", 4, routed=True),))
-    store = Store(plan, cast(Any, caches), cast(Any, None))
+    plan, caches = by_day(monkeypatch, error_handling_policy=policy, **dead)
+    store = make_store(plan, caches)
     values = [b'{"x":1}', b'{"x":2}', b'{"x":3}', b"7", b'{"x":4}']
     given = replace(consumed(values, [b"1", b"2", b"3", b"4", b"5"]), times_ms=np.array([0, 86_400_000, 0, 0, 0]))
     stored = store.store([given])
@@ -202,25 +129,14 @@ def test_records_are_stored_in_the_caches_of_their_routed_topics(monkeypatch: py
     assert stored.entries == {("topic", 3): sum(map(len, keys.values()))}
 
 
-def routed_store(monkeypatch: pytest.MonkeyPatch, **more: Any) -> tuple[Store, RoutedCaches]:
-    caches, log = RoutedCaches(), TypesLog()
-    monkeypatch.setattr("ignite_kafka.sink.store.CacheWriter", caches.writer)
-    monkeypatch.setattr("ignite_kafka.sink.store.ClusterTypes", lambda _: caches.types)
-    monkeypatch.setattr("ignite_kafka.sink.store.TypesTopic", lambda *_: log.topic)
-    monkeypatch.setattr("ignite_kafka.sink.caches.get_or_create_cache", caches.create)
-    settings = SinkSettings.from_dict({"name": "c", "topics": "topic", **BY_DAY, **more})
-    plan = SinkPlan("c", 1, 4, settings, (TopicPlan("topic", "id", "cache", 4, routed=True),))
-    return Store(plan, cast(Any, caches), cast(Any, None)), caches
-
-
 @pytest.mark.parametrize("in_order", [False, True])
 def test_the_filter_sees_the_entries_that_transforms_make_and_the_record_that_was_read(
     monkeypatch: pytest.MonkeyPatch, in_order: bool
 ) -> None:
     """MaskField makes x 0, and offset 102 is left out by its number, whatever topic it is routed to."""
     where = "x = 0 AND _offset <> 102 AND _topic = 'topic'"
-    store, caches = routed_store(monkeypatch, where=where, error_handling_policy="LOG_ONLY")
-    store._in_order = in_order
+    plan, caches = by_day(monkeypatch, where=where, error_handling_policy="LOG_ONLY")
+    store = make_store(plan, caches, in_order=in_order)
     values = [b'{"x":1}', b'{"x":2}', b'{"x":3}', b"7", b'{"x":4}']
     given = replace(consumed(values, [b"1", b"2", b"3", b"4", b"5"]), times_ms=np.array([0, 86_400_000, 0, 0, 0]))
     stored = store.store([given])
@@ -228,15 +144,14 @@ def test_the_filter_sees_the_entries_that_transforms_make_and_the_record_that_wa
     assert caches.by_cache == {name: [number(codes.LONG, key) for key in keys] for name, keys in expected.items()}
     assert (stored.entries, stored.filtered) == ({("topic", 3): 3}, {("topic", 3): 1})
     assert [[bad.row for bad in records] for _, records in stored.skipped] == [[3]]
-    assert (store.needs_times, store.needs_headers) == (True, False)
 
 
 @pytest.mark.parametrize("in_order", [False, True])
 def test_the_last_record_of_a_key_counts_whatever_topics_its_records_are_routed_to(monkeypatch: pytest.MonkeyPatch, in_order: bool) -> None:
     """A record whose time is late goes by the topic of an earlier day to the same cache."""
     day = {"transforms": "day", "transform_config": {"day": BY_DAY["transform_config"]["day"]}}
-    store, caches = routed_store(monkeypatch, cache_names={"topic-.*": "orders"}, process_updates=True, **day)
-    store._in_order = in_order
+    plan, caches = by_day(monkeypatch, cache_names={"topic-.*": "orders"}, process_updates=True, **day)
+    store = make_store(plan, caches, in_order=in_order)
     put: list[tuple[bytes, bytes]] = []
 
     def writer(_: Any, cache: CacheInfo, **__: Any) -> Any:
@@ -251,8 +166,9 @@ def test_the_last_record_of_a_key_counts_whatever_topics_its_records_are_routed_
     values = [b'{"n":1}', b'{"n":2}', b'{"n":3}', b'{"n":4}', None, b'{"n":5}']
     given = consumed(values, [b"1", b"1", b"1", b"2", b"2", b"3"])
     given = replace(given, times_ms=np.array([0, 86_400_000, 0, 86_400_000, 0, 86_400_000]))
-    ((cache, compared),), bad = store.converted(given)
-    assert (cache, compared.rows.tolist(), bad) == ("orders", [0, 1, 2, 3, 4, 5], [])
+    routed = make_router(plan, caches).route(given)
+    ((cache, compared),) = routed.parts
+    assert (cache, compared.rows.tolist(), routed.bad) == ("orders", [0, 1, 2, 3, 4, 5], [])
     store.store([given])
     cache_now = dict(put)
     assert cache_now.pop(number(codes.LONG, 2)) == NULL
@@ -260,28 +176,12 @@ def test_the_last_record_of_a_key_counts_whatever_topics_its_records_are_routed_
     assert [json.loads(value)["n"] for value in found.values.to_pylist()] == [3, 5]
 
 
-def test_what_is_compared_is_by_cache_in_the_order_of_the_records(monkeypatch: pytest.MonkeyPatch) -> None:
-    store, caches = routed_store(monkeypatch, where="_key <> 3")
-    given = replace(
-        consumed([b'{"x":1}', b'{"x":2}', b'{"x":3}', b"7", b'{"x":4}'], [b"1", b"2", b"3", b"4", b"5"]),
-        times_ms=np.array([0, 86_400_000, 0, 0, 0]),
-    )
-    days = [f"topic-1970010{day}" for day in (1, 2)]
-    assert store.caches_of(given) == {days[0]: 3, days[1]: 1}, "3 is counted, 4 is refused by a transform"
-    parts, bad = store.converted(given, leave_out=days[1:])
-    assert caches.names == days[:1], "a cache that is left out is not created"
-    assert ([cache for cache, _ in parts], [one.row for one in bad]) == (days[:1], [3])
-    parts, _ = store.converted(given)
-    assert {cache: made.rows.tolist() for cache, made in parts} == {days[0]: [0, 4], days[1]: [1]}
-    assert [made.keys.to_pylist() for _, made in parts] == [[number(codes.LONG, key) for key in keys] for keys in ((1, 5), (2,))]
-    assert all(put == [] for put in caches.by_cache.values())
-
-
 @pytest.mark.parametrize("policy", ["STOP_TASK", "LOG_ONLY", "DEAD_LETTER"])
 def test_a_bad_record_has_an_event_under_every_policy(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, policy: str
 ) -> None:
-    store, _ = routed_store(monkeypatch, error_handling_policy=policy, dead_letter_topic="" if policy == "LOG_ONLY" else "dead")
+    plan, caches = by_day(monkeypatch, error_handling_policy=policy, dead_letter_topic="" if policy == "LOG_ONLY" else "dead")
+    store = make_store(plan, caches)
     values = [b'{"x":1}', b"{", b'{"x":3}']
     given = replace(consumed(values), times_ms=np.zeros(3, np.int64))
     stored = store.store([given])
@@ -295,11 +195,9 @@ def test_a_record_for_which_the_filter_fails_is_a_bad_one_with_the_class_of_filt
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     log, caches = TypesLog(), Caches()
-    monkeypatch.setattr("ignite_kafka.sink.store.CacheWriter", caches.writer)
-    monkeypatch.setattr("ignite_kafka.sink.store.ClusterTypes", lambda _: caches.types)
-    monkeypatch.setattr("ignite_kafka.sink.store.TypesTopic", lambda *_: log.topic)
+    caches.replace_cluster(monkeypatch, log)
     settings = SinkSettings(name="c", topics=("topic",), where="_value > 1", error_handling_policy="DEAD_LETTER", dead_letter_topic="dead")
-    store = Store(SinkPlan("c", 1, 4, settings, (TopicPlan("topic", "id", "cache", 4),)), cast(Any, caches), cast(Any, None))
+    store = make_store(SinkPlan("c", 1, 4, settings, (TopicPlan("topic", "id", "cache", 4),)), caches)
     given = consumed([b"1", b'"text"', b"3"])
     stored = store.store([given])
     assert (stored.entries, stored.filtered) == ({("topic", 3): 1}, {("topic", 3): 1})
@@ -308,40 +206,3 @@ def test_a_record_for_which_the_filter_fails_is_a_bad_one_with_the_class_of_filt
     assert headers["__connect.errors.stage"] == b"TRANSFORMATION"
     assert headers["__connect.errors.class.name"] == b"ignite_kafka.convert.filter.entries.EntryFilter"
     assert [record.__dict__["event_id"] for record in caplog.records if "event_id" in record.__dict__] == [events.FILTER_FAILED.id]
-
-
-def store_of(topics: tuple[str, ...] = ("topic",), **settings: Any) -> Store:
-    plans = tuple(TopicPlan(topic, "id", "cache", 4) for topic in topics)
-    chosen = SinkSettings(name="c", topics=topics, **settings)
-    return Store(SinkPlan("c", 1, 4, chosen, plans), cast(Any, Caches()), cast(Any, None))
-
-
-SCHEMAS = {"schemas.enable": "true"}
-DROP = "org.apache.kafka.connect.transforms.Filter"
-ENVELOPE = b'{"schema":{"type":"int32","optional":false},"payload":7}'
-
-
-def test_heads_of_json_with_schemas_are_cut() -> None:
-    overrides = {"plain": {"value_converter_config": {"schemas.enable": "false"}}}
-    store = store_of(("topic", "plain"), value_converter_config=SCHEMAS, overrides=overrides)
-    assert store.head_of is not None
-    assert store.head_of("topic", ENVELOPE) == ENVELOPE[:-2]
-    assert store.head_of("plain", ENVELOPE) == b""
-
-
-def test_a_record_without_its_head_is_the_same_entry(monkeypatch: pytest.MonkeyPatch) -> None:
-    log, caches = TypesLog(), Caches()
-    monkeypatch.setattr("ignite_kafka.sink.store.CacheWriter", caches.writer)
-    monkeypatch.setattr("ignite_kafka.sink.store.ClusterTypes", lambda _: caches.types)
-    monkeypatch.setattr("ignite_kafka.sink.store.TypesTopic", lambda *_: log.topic)
-    head, rest = ENVELOPE[:-2], [b"7}", b'"x"}', None, b"9}"]
-    whole = [None if value is None else head + value for value in rest]
-    results = []
-    for batch in (consumed(whole), replace(consumed(rest), head=head)):
-        store = store_of(value_converter_config=SCHEMAS, types_topic=NAME, error_handling_policy="LOG_ONLY", process_updates=True)
-        store._cluster = cast(Any, caches)
-        ((_, entries),), bad = store.converted(batch)
-        results.append((entries.rows.tolist(), entries.keys.to_pylist(), entries.values.to_pylist(), bad))
-    assert results[0] == results[1]
-    assert results[0][0] == [0, 2, 3]
-    assert [bad.row for bad in results[0][3]] == [1]

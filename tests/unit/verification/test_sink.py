@@ -19,7 +19,7 @@ from ignite_kafka.kafka.records import Consumed
 from ignite_kafka.plan.sink_plan import SinkPlan, TopicPlan
 from ignite_kafka.settings.secrets import Secrets
 from ignite_kafka.settings.sink import SinkSettings
-from ignite_kafka.sink.store import Store
+from ignite_kafka.sink.entry_router import EntryRouter, RoutedEntries
 from ignite_kafka.verification import sink
 from ignite_kafka.verification.direction import ComparedPair, Judged
 from ignite_kafka.verification.job import VerifyJob
@@ -68,7 +68,7 @@ class Case:
     def job(self, monkeypatch: pytest.MonkeyPatch, **more: Any) -> Judged:
         plan = SinkPlan("c", 0, 0, SinkSettings(name="c", topics=("t",), **self.settings), (TopicPlan("t", "id", "tested", PARTITIONS),))
         direction = InMemory(self.types, plan, Secrets(), limit=50, claim=cast(Any, "a claim"))
-        monkeypatch.setattr(sink, "Store", lambda *_: self)
+        monkeypatch.setattr(sink, "EntryRouter", lambda *_: self)
         monkeypatch.setattr(sink, "scan_partitions", lambda *_: iter([page(list(self.entries.items()), 0)]))
         monkeypatch.setattr(sink, "topic_batches", lambda _clients, _pair, numbers, **columns: self._consumed(numbers, **columns))
         monkeypatch.setattr(sink, "store_again", self._store_again)
@@ -80,12 +80,12 @@ class Case:
 
     needs_times, needs_headers = False, False
 
-    def converted(self, part: Consumed, _: Any) -> Any:
-        made = record_converter(self.types.info, self.types).convert(part)
-        return [("tested", made)], made.bad
+    def begin_batch(self) -> None:
+        """Do nothing, because no types are read."""
 
-    def close(self) -> None:
-        """Do nothing, because nothing is open."""
+    def route(self, part: Consumed, _: Any) -> RoutedEntries:
+        entries = record_converter(self.types.info, self.types).convert(part)
+        return RoutedEntries([("tested", entries)], list(entries.bad))
 
     def _store_again(
         self, claim: Any, _clients: Any, _cluster: Any, _cache: str, put: Mapping[bytes, bytes], remove: Sequence[bytes]
@@ -197,16 +197,16 @@ class Filtered(Case):
     needs_times = True
 
     def job(self, monkeypatch: pytest.MonkeyPatch, **more: Any) -> Judged:
-        monkeypatch.setattr("ignite_kafka.sink.store.CacheWriter", lambda *_, **__: None)
-        monkeypatch.setattr("ignite_kafka.sink.store.ClusterTypes", lambda _: self.types)
-        monkeypatch.setattr("ignite_kafka.sink.store.TypesTopic", lambda *_: TypesLog().topic)
+        monkeypatch.setattr("ignite_kafka.sink.entry_router.ClusterTypes", lambda _: self.types)
+        monkeypatch.setattr("ignite_kafka.sink.entry_router.TypesTopic", lambda *_: TypesLog().topic)
         return super().job(monkeypatch, **more)
 
-    def converted(self, part: Consumed, _: Any) -> Any:
+    def route(self, part: Consumed, _: Any) -> RoutedEntries:
         made = SinkSettings(name="c", topics=("t",), **self.settings)
-        store = Store(SinkPlan("c", 0, 0, made, (TopicPlan("t", "id", "tested", PARTITIONS),)), cast(Any, self.types), cast(Any, None))
-        assert store.needs_times
-        return store.converted(replace(part, times_ms=1_000 * part.offsets))
+        plan = SinkPlan("c", 0, 0, made, (TopicPlan("t", "id", "tested", PARTITIONS),))
+        router = EntryRouter(plan, cast(Any, self.types), cast(Any, None))
+        assert router.needs_times
+        return router.route(replace(part, times_ms=1_000 * part.offsets))
 
 
 def test_records_that_the_filter_leaves_out_make_no_entry(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -251,9 +251,9 @@ def test_a_removal_in_another_partition_may_be_the_last_one(monkeypatch: pytest.
 class InBinary(Case):
     """Records of keys and values in Ignite's binary format."""
 
-    def converted(self, part: Consumed, _: Any) -> Any:
-        made = record_converter(self.types.info, self.types, rules("ignite-binary", "ignite-binary")).convert(part)
-        return [("tested", made)], made.bad
+    def route(self, part: Consumed, _: Any) -> RoutedEntries:
+        entries = record_converter(self.types.info, self.types, rules("ignite-binary", "ignite-binary")).convert(part)
+        return RoutedEntries([("tested", entries)], list(entries.bad))
 
 
 def constant(code: int, ordinal: int) -> bytes:

@@ -123,14 +123,6 @@ class Deserializer(Protocol):
 
 
 @runtime_checkable
-class HeadedDeserializer(Protocol):
-    """A deserializer that accepts values without their common head."""
-
-    def deserialize(self, data: pa.BinaryArray, topic: str, head: bytes = b"") -> Deserialized:
-        """Return the result of :meth:`Deserializer.deserialize` for `head` followed by each value of `data`."""
-
-
-@runtime_checkable
 class JoiningDeserializer(Protocol):
     """A deserializer of many schemas at once, which differ in their fields.
 

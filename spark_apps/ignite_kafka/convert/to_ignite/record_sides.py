@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import cast
 
 import numpy as np
 import pyarrow as pa
@@ -13,9 +12,10 @@ import pyarrow as pa
 from ...common.arrays import Mask, RowIndex
 from ...kafka.headers import last_values
 from ...kafka.records import Consumed
-from ..connect.columns import ConnectPart, Deserialized, Deserializer, HeadedDeserializer, JoiningDeserializer
+from ..connect.columns import ConnectPart, Deserialized, Deserializer, JoiningDeserializer
 from ..ignite_types.converted_side import ConvertedSide, Reader, read_rows
 from ..json.read_rows import is_json
+from ..json_with_schemas.deserializer import ConnectJsonDeserializer
 from .connect_values import ConnectReader
 
 AnyReader = Reader | ConnectReader
@@ -53,12 +53,13 @@ class SideReaders:
     def deserialize(self, side: str, data: pa.BinaryArray, head: bytes = b"") -> Deserialized:
         """Return the values of a binary array without nulls; of a side that has a deserializer.
 
-        :param head: see :meth:`.HeadedDeserializer.deserialize`.
+        :param head: bytes before each value, of JSON with schemas (:func:`.connect_converters.head_of`).
         """
         deserializer = self.deserializers[side]
         assert deserializer is not None, side
         if head:
-            return cast(HeadedDeserializer, deserializer).deserialize(data, self.topic, head)
+            assert isinstance(deserializer, ConnectJsonDeserializer)
+            return deserializer.deserialize(data, self.topic, head)
         if side == "value" and self.joined and isinstance(deserializer, JoiningDeserializer):
             return deserializer.deserialize_joined(data, self.topic)
         return deserializer.deserialize(data, self.topic)

@@ -1,0 +1,218 @@
+"""Converts records to entries, applies the filters, and routes the entries to their caches."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from ..convert.connect_converters import deserializer
+from ..convert.filter import Filters
+from ..convert.to_ignite import BadRecord, ClusterTypes, Entries, RecordConverter, merge_rows
+from ..errors import SettingsError
+from ..ignite.cluster import Cluster
+from ..ignite.types.model import CacheInfo
+from ..kafka.clients import KafkaClients
+from ..kafka.records import Consumed
+from ..kafka.value_heads import HeadOf
+from ..plan.sink_plan import SinkPlan
+from ..settings.sink import HEADER, SinkSettings
+from ..state.types import TypesTopic
+from .caches import routed_cache
+from .carried_types import CarriedTypes, TypesGrown
+from .conversion import inbound_rules, reads_headers, transforming, value_head_of
+from .entry_filter import kept_entries
+from .program_faults import guarded
+
+if TYPE_CHECKING:
+    from ..convert.to_ignite.record_sides import ReadSide
+    from ..convert.to_ignite.transforming_reader import TransformingReader
+
+SourceKey = str | tuple[str, str]
+"""The source of a cache's records: a topic or, with transforms or select, a pair of original and new topic."""
+CachePart = tuple[str, Entries]
+"""The name of a cache and entries for it."""
+
+
+@dataclass(frozen=True)
+class RoutedEntries:
+    """The entries of one partition's records.
+
+    :param parts: entries of each cache, in the order of their records, without bad records.
+    :param bad: bad records, by row.
+    :param filtered: number of entries that the filter left out; None without a filter.
+    """
+
+    parts: list[CachePart]
+    bad: list[BadRecord]
+    filtered: int | None = None
+
+
+class EntryRouter:
+    """Converts the records of one task. For one thread."""
+
+    def __init__(self, plan: SinkPlan, cluster: Cluster, clients: KafkaClients) -> None:
+        self._settings = plan.settings
+        self._cluster = cluster
+        self._plans = {topic.name: topic for topic in plan.topics}
+        self._carried = CarriedTypes(ClusterTypes(cluster), TypesTopic(clients, plan.settings.carried_types_topic))
+        self._filters = Filters(plan.settings)
+        self._converters: dict[SourceKey, RecordConverter] = {}
+        self._transforms: dict[str, TransformingReader | None] = {}
+        self._caches: dict[str, CacheInfo] = {}
+
+    def begin_batch(self) -> None:
+        """Allow one more read of the types topic and of the cluster's types."""
+        self._carried.new_batch()
+
+    def route(self, consumed: Consumed, leave_out: Collection[str] = ()) -> RoutedEntries:
+        """Convert records of one partition. Nothing is stored.
+
+        1. Read the records, with the topics that transforms give them.
+        2. Convert those of each topic to entries of its cache.
+        3. Leave out the entries that the filter does not keep.
+        4. Merge the entries of each cache: a key's records may come by several topics that transforms make.
+
+        :param leave_out: caches chosen by transforms whose records are ignored, and which are not created.
+        :raises ProgramFault: the conversion failed by a fault of this program.
+        """
+        entry_filter = self._filters.of(consumed.topic)
+        filtered = 0
+        bad: list[BadRecord] = []
+        by_cache: dict[str, list[Entries]] = defaultdict(list)
+        for key, entries in self._convert(consumed, leave_out, bad):  # 1. and 2.
+            cache = self._converters[key].cache
+            kept = entries
+            if entry_filter is not None:  # 3.
+                kept = kept_entries(entries, consumed, entry_filter, cache, self._carried)
+                filtered += len(entries) - len(kept) - len(kept.bad)
+                bad += kept.bad
+            by_cache[cache.name].append(replace(kept, bad=()))
+        parts = [(cache, merge_rows(of_cache)) for cache, of_cache in by_cache.items()]  # 4.
+        bad.sort(key=lambda record: record.row)
+        return RoutedEntries(parts, bad, None if entry_filter is None else filtered)
+
+    def count_caches(self, consumed: Consumed) -> Counter[str]:
+        """Count the records for each cache, without records that transforms refuse or drop.
+
+        :param consumed: records of one partition.
+        """
+        reader = self._reader(consumed.topic)
+        if reader is None:
+            return Counter({self._plans[consumed.topic].cache: len(consumed.offsets)})
+        routed, _ = guarded(consumed, lambda: reader.read(consumed))
+        return Counter({self._name_cache(part.topic): len(part.rows) for part in routed})
+
+    def cache(self, name: str) -> CacheInfo:
+        """Return a cache for which :meth:`route` gave entries."""
+        return self._caches[name]
+
+    @property
+    def needs_times(self) -> bool:
+        """Whether a filter or transforms need the records' timestamps."""
+        filters = [self._filters.of(topic) for topic in self._plans]
+        return any(item is not None and item.needs_times for item in filters) or any(
+            item.transforms for item in self._of_topics
+        )
+
+    @property
+    def needs_headers(self) -> bool:
+        """Whether keys or transforms need the records' headers."""
+        return any(settings.key_policy == HEADER or reads_headers(settings) for settings in self._of_topics)
+
+    @property
+    def head_of(self) -> HeadOf | None:
+        """Function that finds the heads of values convertible without them.
+
+        None if no topic has such values.
+        """
+        finders = {topic: value_head_of(self._settings.of(topic)) for topic in self._plans}
+        finder_of = {topic: finder for topic, finder in finders.items() if finder is not None}
+        return (lambda topic, value: finder_of[topic](value) if topic in finder_of else b"") if finder_of else None
+
+    @property
+    def _of_topics(self) -> list[SinkSettings]:
+        return [self._settings.of(topic) for topic in self._plans]
+
+    def _convert(
+        self, consumed: Consumed, leave_out: Collection[str], bad: list[BadRecord]
+    ) -> Iterator[tuple[SourceKey, Entries]]:
+        """Yield the entries of each topic with rows of `consumed`, without bad records; these are added to `bad`."""
+        reader = self._reader(consumed.topic)
+        if reader is None:
+            entries = self._make_entries(consumed.topic, consumed, {})
+            bad += entries.bad
+            yield consumed.topic, replace(entries, bad=())
+            return
+        routed, refused = guarded(consumed, lambda: reader.read(consumed))
+        bad += refused
+        for part in routed:
+            if leave_out and self._name_cache(part.topic) in leave_out:
+                continue
+            key = consumed.topic, part.topic
+            entries = self._make_entries(key, part.consumed, part.read)
+            bad += [replace(record, row=int(part.rows[record.row])) for record in entries.bad]
+            yield key, replace(entries, rows=part.rows[entries.rows], bad=())
+
+    def _reader(self, topic: str) -> TransformingReader | None:
+        """Reader that applies a topic's transforms and `select`; None if it has neither."""
+        if topic not in self._transforms:
+            self._transforms[topic] = transforming(self._settings.of(topic))
+        return self._transforms[topic]
+
+    def _make_entries(self, key: SourceKey, consumed: Consumed, read: Mapping[str, ReadSide]) -> Entries:
+        """Convert records to entries, by types that the source has described meanwhile if records have new ones."""
+        while True:
+            converter = self._converter(key)
+            try:
+                return guarded(consumed, lambda: converter.convert(consumed, read))  # noqa: B023  # called at once
+            except TypesGrown:
+                self._converters[key] = self._make_converter(key, converter.cache)
+
+    def _converter(self, key: SourceKey) -> RecordConverter:
+        if key not in self._converters:
+            cache = self._get_cache(key)
+            self._caches[cache.name] = cache
+            self._converters[key] = self._make_converter(key, cache)
+        elif self._settings.streams:  # else the source has seen everything that is read before the first record was
+            converter = self._converters[key]
+            if converter.uses is not None and self._carried.register_used(_read_topic(key)) != converter.uses:
+                self._converters[key] = self._make_converter(key, converter.cache)
+        return self._converters[key]
+
+    def _get_cache(self, key: SourceKey) -> CacheInfo:
+        """Return the cache of a topic's records; create it for a topic made by transforms."""
+        plan = self._plans[_read_topic(key)]
+        if isinstance(key, str):
+            return self._cluster.cache(plan.cache)
+        return routed_cache(self._cluster, self._name_cache(key[1]), self._settings.of(plan.name))
+
+    def _name_cache(self, topic: str) -> str:
+        """Name the cache for a topic that transforms set."""
+        named = self._settings.cache_of(topic)
+        if not named.name:
+            remedy = "Choose another topic_prefix, or a cache_prefix"
+            raise SettingsError("a topic's name leaves none for its cache", remedy, topic=topic, named_by=named.rule)
+        return named.name
+
+    def _make_converter(self, key: SourceKey, cache: CacheInfo) -> RecordConverter:
+        topic = _read_topic(key)
+        uses = self._carried.register_used(topic)
+        rules = inbound_rules(self._settings.of(topic))
+        reader = None if isinstance(key, str) else self._reader(topic)
+        return RecordConverter(
+            cache,
+            self._carried,
+            rules,
+            self._carried,
+            deserializers=deserializer,
+            topic=topic,
+            uses=uses,
+            read_sides=frozenset() if reader is None else reader.sides,
+        )
+
+
+def _read_topic(key: SourceKey) -> str:
+    """The topic that records were read from."""
+    return key if isinstance(key, str) else key[0]

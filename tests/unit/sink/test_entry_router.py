@@ -1,0 +1,72 @@
+"""A router: entries by cache, what a filter keeps, and heads of values."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from ignite_kafka.ignite.types import type_codes as codes
+from tests.support.ignite_bytes import number
+from tests.support.sink_stores import Caches, by_day, make_plan, make_router
+from tests.support.to_ignite_records import consumed
+from tests.support.types_log import NAME, TypesLog
+
+SCHEMAS = {"schemas.enable": "true"}
+ENVELOPE = b'{"schema":{"type":"int32","optional":false},"payload":7}'
+
+
+def test_what_is_compared_with_a_cache_is_what_the_filter_keeps(monkeypatch: pytest.MonkeyPatch) -> None:
+    log, caches = TypesLog(), Caches()
+    caches.replace_cluster(monkeypatch, log)
+    router = make_router(make_plan(types_topic=NAME, where="n >= 2"), caches)
+    routed = router.route(consumed([b'{"n":1}', None, b'{"n":2}', b'{"n":', b'{"n":3}']))
+    ((cache, entries),) = routed.parts
+    assert (cache, entries.rows.tolist(), entries.values.null_count, entries.bad) == ("cache", [1, 2, 4], 1, ())
+    assert ([record.row for record in routed.bad], routed.filtered) == ([3], 1)
+    assert not router.needs_times
+    assert caches.put == []
+
+
+def test_what_is_compared_is_by_cache_in_the_order_of_the_records(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan, caches = by_day(monkeypatch, where="_key <> 3")
+    router = make_router(plan, caches)
+    assert (router.needs_times, router.needs_headers) == (True, False)
+    given = replace(
+        consumed([b'{"x":1}', b'{"x":2}', b'{"x":3}', b"7", b'{"x":4}'], [b"1", b"2", b"3", b"4", b"5"]),
+        times_ms=np.array([0, 86_400_000, 0, 0, 0]),
+    )
+    days = [f"topic-1970010{day}" for day in (1, 2)]
+    assert router.count_caches(given) == {days[0]: 3, days[1]: 1}, "3 is counted, 4 is refused by a transform"
+    routed = router.route(given, leave_out=days[1:])
+    assert caches.names == days[:1], "a cache that is left out is not created"
+    assert ([cache for cache, _ in routed.parts], [record.row for record in routed.bad]) == (days[:1], [3])
+    parts = router.route(given).parts
+    assert {cache: made.rows.tolist() for cache, made in parts} == {days[0]: [0, 4], days[1]: [1]}
+    assert [made.keys.to_pylist() for _, made in parts] == [[number(codes.LONG, key) for key in keys] for keys in ((1, 5), (2,))]
+    assert all(put == [] for put in caches.by_cache.values())
+
+
+def test_heads_of_json_with_schemas_are_cut() -> None:
+    overrides = {"plain": {"value_converter_config": {"schemas.enable": "false"}}}
+    router = make_router(make_plan(("topic", "plain"), value_converter_config=SCHEMAS, overrides=overrides), Caches())
+    assert router.head_of is not None
+    assert router.head_of("topic", ENVELOPE) == ENVELOPE[:-2]
+    assert router.head_of("plain", ENVELOPE) == b""
+
+
+def test_a_record_without_its_head_is_the_same_entry(monkeypatch: pytest.MonkeyPatch) -> None:
+    log, caches = TypesLog(), Caches()
+    caches.replace_cluster(monkeypatch, log)
+    head, rest = ENVELOPE[:-2], [b"7}", b'"x"}', None, b"9}"]
+    whole = [None if value is None else head + value for value in rest]
+    results = []
+    for batch in (consumed(whole), replace(consumed(rest), head=head)):
+        plan = make_plan(value_converter_config=SCHEMAS, types_topic=NAME, error_handling_policy="LOG_ONLY", process_updates=True)
+        routed = make_router(plan, caches).route(batch)
+        ((_, entries),) = routed.parts
+        results.append((entries.rows.tolist(), entries.keys.to_pylist(), entries.values.to_pylist(), routed.bad))
+    assert results[0] == results[1]
+    assert results[0][0] == [0, 2, 3]
+    assert [bad.row for bad in results[0][3]] == [1]
