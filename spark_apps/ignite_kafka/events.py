@@ -152,21 +152,23 @@ TARGET_CHANGED = Event(15143, INFO, "target state {state} of connector {connecto
 KEYS_NOT_READ_BACK = Event(
     15144,
     WARNING,
-    "{count} records of topic {topic} have keys that cannot be converted back to keys of cache {cache}, such as {example}: if such a key "
-    "was removed while changes were not captured, its record stays in the topic",
+    "{count} records of topic {topic} have keys that cannot be converted back to keys of cache {cache}, such as "
+    "{example}: if such a key was removed while changes were not captured, its record stays in the topic",
     "Find them with `ignite-kafka verify`; the ignite-binary converter has no such keys.",
 )
 QUERIES_BEGUN = Event(
     15145,
     INFO,
-    "no node has the backlog service: connector {connector} follows {caches} caches by continuous queries, and failover_policy {policy} "
-    "decides what happens after changes that no query saw",
+    "no node has the backlog service: connector {connector} follows {caches} caches by continuous queries, and "
+    "failover_policy {policy} decides what happens after changes that no query saw",
 )
 CHANGES_MISSING = Event(
     15146,
     WARNING,
-    "changes of caches {caches} of connector {connector} may be missing in their topics: {reason}, and failover_policy is NONE",
-    "Find them with `ignite-kafka verify`. FULL_SNAPSHOT sends the caches again; BACKLOG, with the backlog service, loses no change.",
+    "changes of caches {caches} of connector {connector} may be missing in their topics: {reason}, and "
+    "failover_policy is NONE",
+    "Find them with `ignite-kafka verify`. FULL_SNAPSHOT sends the caches again; BACKLOG, with the backlog service, "
+    "loses no change.",
 )
 CACHES_SENT_AGAIN = Event(
     15147,
@@ -191,60 +193,66 @@ CACHES_MADE = Event(15153, INFO, "caches were created: {caches}")
 BACKUPS_BEHIND = Event(
     15154,
     WARNING,
-    "cache {cache} acknowledges entries before its backups have them (write synchronization mode {synchronization}): entries of a node "
-    "that dies may be lost although their offsets are committed",
+    "cache {cache} acknowledges entries before its backups have them (write synchronization mode {synchronization}): "
+    "entries of a node that dies may be lost although their offsets are committed",
     "Create the cache again with write synchronization mode FULL_SYNC: the mode cannot be altered.",
 )
 CACHE_DIFFERS = Event(
     15155,
     WARNING,
     "cache {cache} exists and differs from cache {source} of the source: {differences}",
-    "If entries or queries shall be as at the source, alter the table, or destroy the cache: the sink creates it again.",
+    "If entries or queries shall be as at the source, alter the table, or destroy the cache: the sink creates it "
+    "again.",
 )
 TOPICS_AWAITED = Event(15156, INFO, "connector {connector} waits for topics that do not exist yet: {topics}")
 RECORDS_OPEN = Event(
     15157,
     WARNING,
     "records of topics wait behind transactions that are open, and are not stored by connector {connector}: {topics}",
-    "The next run stores them, once the transactions have ended. If one hangs, see 'a transaction that hangs' in docs/operations.md.",
+    "The next run stores them, once the transactions have ended. If one hangs, see 'a transaction that hangs' in "
+    "docs/operations.md.",
 )
 LAG_STANDS = Event(
     15158,
     WARNING,
     "connector {connector} has stored nothing of these partitions for {seconds} s although records wait: {partitions}",
-    "An earlier event of this run may name the cause: a bad record, a node or broker that does not answer. If there is none, look at the "
-    "executors' logs and at the size of the records.",
+    "An earlier event of this run may name the cause: a bad record, a node or broker that does not answer. If there "
+    "is none, look at the executors' logs and at the size of the records.",
 )
 KEYS_MAY_COINCIDE = Event(
     15160,
     WARNING,
-    "keys of cache {cache} are of {first} (such as {first_example}) and of {second} (such as {second_example}), which can give the same "
-    "Kafka key: the record of one entry then replaces that of another",
-    "Find such entries with `ignite-kafka verify`; use the ignite-binary converter or keys of one type. coinciding_keys=REFUSE stops runs.",
+    "keys of cache {cache} are of {first} (such as {first_example}) and of {second} (such as {second_example}), which "
+    "can give the same Kafka key: the record of one entry then replaces that of another",
+    "Find such entries with `ignite-kafka verify`; use the ignite-binary converter or keys of one type. "
+    "coinciding_keys=REFUSE stops runs.",
 )
 KEY_SPELLED_OTHERWISE = Event(
     15161,
     WARNING,
-    "header {header} of topic {topic}, which makes the keys, has the text {text}, read as {read}: all texts that are read so give one key",
+    "header {header} of topic {topic}, which makes the keys, has the text {text}, read as {read}: all texts that are "
+    "read so give one key",
     "Set header_converter to string if texts such as 007 and 7 are different keys.",
 )
 ENTRIES_EXPIRE = Event(
     15162,
     WARNING,
-    "entries of cache {cache} expire ({reason}), and a record has no deadline: the topic keeps an expired entry, and so does the cache of "
-    "a sink until its own expiry policy removes it",
+    "entries of cache {cache} expire ({reason}), and a record has no deadline: the topic keeps an expired entry, and "
+    "so does the cache of a sink until its own expiry policy removes it",
     "A stream with process_removals sends a tombstone when an entry expires.",
 )
 FRACTIONS_CUT = Event(
     15163,
     WARNING,
-    "timestamps of {part}s of cache {cache} have fractions of a millisecond, which converter {converter} does not write",
+    "timestamps of {part}s of cache {cache} have fractions of a millisecond, which converter {converter} does not "
+    "write",
     "Use the ignite-binary converter if the fractions matter.",
 )
 DECIMAL_WITHOUT_SCALE = Event(
     15165,
     WARNING,
-    "decimals of cache {cache} are written in BASE64, but no query entity declares the scale of {field}, so a reader cannot know it",
+    "decimals of cache {cache} are written in BASE64, but no query entity declares the scale of {field}, so a reader "
+    "cannot know it",
     "Declare the column's scale, or set decimal_format to NUMERIC, or use the ignite-binary converter.",
 )
 TYPE_REGISTERED = Event(15166, INFO, "binary type {type} of topic {topic} is registered with the cluster")
@@ -252,12 +260,14 @@ TYPE_NOT_READ = Event(
     15167,
     WARNING,
     "the record of topic {topic} at offset {offset} describes no binary type and is skipped: {reason}",
-    "Another program or a newer version wrote it; records of its type cannot be stored until the cluster knows the type.",
+    "Another program or a newer version wrote it; records of its type cannot be stored until the cluster knows the "
+    "type.",
 )
 FLOAT_GUESSED = Event(
     15168,
     WARNING,
-    "field {field} of binary type {type} is registered as {kind}, although its only values (NaN, Infinity, -Infinity) could be floats",
+    "field {field} of binary type {type} is registered as {kind}, although its only values (NaN, Infinity, -Infinity) "
+    "could be floats",
     "If that is wrong, declare the field in the cache's query entity: the cluster never changes a field's type.",
 )
 FIELD_LEFT_OUT = Event(
@@ -269,7 +279,8 @@ FIELD_LEFT_OUT = Event(
 TOPIC_REPLACED = Event(
     15170,
     WARNING,
-    "cache {cache} is sent to topic {topic}, which differs from the earlier topic {before}: earlier records are not in it",
+    "cache {cache} is sent to topic {topic}, which differs from the earlier topic {before}: earlier records are not "
+    "in it",
     "None if the topic was deleted, or the cache routed to another topic, on purpose.",
 )
 RECORD_SKIPPED = Event(
@@ -287,19 +298,22 @@ KAFKA_AWAITED = Event(
 TOPIC_GREW = Event(
     15176,
     WARNING,
-    "topic {topic} of cache {cache} grew from {before} to {partitions} partitions: new records of a key may go to another one than before",
+    "topic {topic} of cache {cache} grew from {before} to {partitions} partitions: new records of a key may go to "
+    "another one than before",
     "Readers must order a key's records by another means than the partition, or give the cache a new topic.",
 )
 CACHE_LACKS_RECORDS = Event(
     15177,
     WARNING,
     "cache {cache} was created and lacks the records of topic {topic} that consumer group {group} has read before",
-    "To read them again, stop the connector, run `ignite-kafka offsets reset NAME --to earliest --topic {topic}`, and start it.",
+    "To read them again, stop the connector, run `ignite-kafka offsets reset NAME --to earliest --topic {topic}`, and "
+    "start it.",
 )
 CAPTURE_OPEN = Event(
     15180,
     WARNING,
-    "the capture of connector {connector} has no secret: any user who may call the nodes' services can acknowledge its changes and end it",
+    "the capture of connector {connector} has no secret: any user who may call the nodes' services can acknowledge "
+    "its changes and end it",
     "Add backlog_secret, of at least 22 characters, to the part ignite of the data source's secrets file.",
 )
 INSECURE_CONNECTION = Event(
@@ -326,14 +340,16 @@ NAME_MATCHES_NOTHING = Event(
 SEVERAL_TYPES_IN_SUBJECT = Event(
     15195,
     WARNING,
-    "subject {subject} gets schemas of several types, {first} and {second}: the registry compares them as versions of one schema",
-    "Set the subject name strategy to TopicRecordNameStrategy, which gives each type a subject, or the subject's compatibility to NONE.",
+    "subject {subject} gets schemas of several types, {first} and {second}: the registry compares them as versions of "
+    "one schema",
+    "Set the subject name strategy to TopicRecordNameStrategy, which gives each type a subject, or the subject's "
+    "compatibility to NONE.",
 )
 TRANSFORMED_KEYS = Event(
     15196,
     WARNING,
-    "transforms make the keys of records ({transforms}), which cannot be converted back to keys of caches: if an entry was removed while "
-    "changes were not captured, its record stays in the topic",
+    "transforms make the keys of records ({transforms}), which cannot be converted back to keys of caches: if an "
+    "entry was removed while changes were not captured, its record stays in the topic",
     "Find them with `ignite-kafka verify`; transforms of values have no such keys.",
 )
 

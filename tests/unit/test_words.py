@@ -13,16 +13,6 @@ SAY_NOTHING = {
     "one", "ones", "found", "made", "there", "given", "known", "taken", "met", "mine", "told", "wanted", "said", "got",
 }  # fmt: skip
 """Words that are no names alone: which field, what result, whose row?"""
-READ = ("airflow_provider_ignite_kafka/", *(
-    f"spark_apps/ignite_kafka/{folder}/"
-    for folder in (
-        "common", "convert/avro", "convert/connect", "convert/filter", "convert/ignite_binary", "convert/ignite_types",
-        "convert/json", "convert/json_schema", "convert/json_with_schemas", "convert/rules", "convert/scalars",
-        "convert/to_kafka", "convert/transforms", "datasources", "ignite", "java", "kafka", "migration", "plan", "registry",
-        "runtime", "settings", "sink", "source", "sql", "state", "verification",
-    )
-))  # fmt: skip
-"""Folders that have been read for their words; the others are to follow."""
 PUBLIC = {f"airflow_provider_ignite_kafka/{folder}/cache_watch.py": "known" for folder in ("sensors", "triggers")}
 """Arguments of users, which keep their names; those of a trigger are stored by Airflow."""
 _RELATIVE = re.compile(r"\b(that|which|whose|what|who|those)\b")
@@ -31,7 +21,7 @@ _RELATIVE = re.compile(r"\b(that|which|whose|what|who|those)\b")
 def test_no_name_says_nothing() -> None:
     names = [
         f"{_place(path)}:{line} {name}"
-        for path in _read()
+        for path in SOURCES
         for line, name in _names(ast.parse(path.read_text()))
         if name != PUBLIC.get(_place(path))
     ]
@@ -40,15 +30,15 @@ def test_no_name_says_nothing() -> None:
 
 
 def test_a_first_line_has_one_relative_clause_at_most() -> None:
-    lines = [f"{_place(path)}:{line} {text}" for path in _read() for line, text in _first_lines(ast.parse(path.read_text()))]
+    lines = [f"{_place(path)}:{line} {text}" for path in SOURCES for line, text in _first_lines(ast.parse(path.read_text()))]
     assert len(lines) > 1_000
     assert [line for line in lines if len(_RELATIVE.findall(line)) > 1] == []
 
 
 def test_lines_are_short() -> None:
-    """The formatter breaks no texts: those of other folders may still have more columns (pyproject.toml)."""
+    """The formatter breaks no texts: those of tests and tools may still have more columns (pyproject.toml)."""
     long = [
-        f"{_place(path)}:{number}" for path in _read() for number, line in enumerate(path.read_text().split("\n"), 1) if len(line) > 120
+        f"{_place(path)}:{number}" for path in SOURCES for number, line in enumerate(path.read_text().split("\n"), 1) if len(line) > 120
     ]
     assert long == []
 
@@ -62,10 +52,6 @@ def test_each_assignment_has_a_line() -> None:
         if isinstance(node, ast.Assign) and _is_several(node)
     ]
     assert several == []
-
-
-def _read() -> Iterator[Path]:
-    return (path for path in SOURCES if _place(path).startswith(READ))
 
 
 def _place(path: Path) -> str:

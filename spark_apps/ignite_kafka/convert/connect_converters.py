@@ -60,9 +60,9 @@ def deserializer(side: str, rules: SideRules) -> Deserializer | None:
 
 
 def head_of(rules: SideRules) -> Callable[[bytes], bytes] | None:
-    """Return the function that finds a value's head, which the reader cuts off (:mod:`~ignite_kafka.kafka.value_heads`).
+    """Return the function that finds a value's head; None if the values have no heads.
 
-    None if the values have no heads.
+    The reader cuts heads off (:mod:`~ignite_kafka.kafka.value_heads`).
     """
     properties = _with_defaults(rules)
     # with schema.content each record is only a payload
