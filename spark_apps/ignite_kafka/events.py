@@ -11,12 +11,13 @@ import json
 import logging
 import string
 import threading
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
+
+from .common.event_log import EventCollectors
 
 ERROR = logging.ERROR
 WARNING = logging.WARNING
@@ -25,7 +26,8 @@ INFO = logging.INFO
 Note = tuple[int, tuple[tuple[str, str], ...]]  # id and fields of an event that a task has noted for the driver
 
 _logger = logging.getLogger("ignite_kafka.events")
-_counts: Counter[int] = Counter()
+_collectors = EventCollectors()
+collect = _collectors.collect
 _lock = threading.Lock()
 _noted: set[Note] = set()
 _muted: ContextVar[bool] = ContextVar("muted", default=False)
@@ -373,10 +375,9 @@ def emit(event: Event, **fields: Any) -> None:
     """
     if _muted.get():
         return
-    with _lock:
-        _counts[event.id] += 1
+    text = event.text(**fields)
+    _collectors.add(event.id, text.partition(" # ")[2], fields)
     if _logger.isEnabledFor(event.severity):
-        text = event.text(**fields)
         details = json.dumps(fields, default=str, ensure_ascii=False, separators=(",", ":"))
         _logger.log(event.severity, "%s %s", text, details, extra={"event_id": event.id, "event_fields": fields})
 
@@ -393,15 +394,3 @@ def take_notes() -> frozenset[Note]:
         notes = frozenset(_noted)
         _noted.clear()
     return notes
-
-
-def counts() -> dict[int, int]:
-    """Number of times each event was emitted in this process, by id."""
-    with _lock:
-        return dict(_counts)
-
-
-def reset_counts() -> None:
-    """Reset the counts."""
-    with _lock:
-        _counts.clear()

@@ -14,7 +14,7 @@ from tools.pages.house import LIBRARY, PROVIDER, ROOT
 
 # each imports only those before it; a module of the library's root stands for itself
 ORDER = (
-    "errors", "events", "common", "java", "sql", "ignite.types", "ignite.binary", "ignite", "settings", "settings.connect",
+    "errors", "common", "events", "java", "sql", "ignite.types", "ignite.binary", "ignite", "settings", "settings.connect",
     "settings.files", "migration", "plan", "kafka", "registry",
     "convert.rules", "convert.connect", "convert.scalars", "convert.avro", "convert.filter",
     "convert.ignite_types", "convert.ignite_binary", "convert.transforms", "convert.to_kafka", "convert.json",
