@@ -56,7 +56,7 @@ class Writer:
         self.dead_letters: list[DeadLetter] = []
         self._too_large = too_large
 
-    def send_control(self, topic: str, key: bytes, value: bytes) -> None:
+    def send_type_record(self, topic: str, key: bytes, value: bytes) -> None:
         self.control.append((topic, key, value))
 
     def send(self, topic: str, partitions: int | None, records: Records, topic_id: str = "") -> None:

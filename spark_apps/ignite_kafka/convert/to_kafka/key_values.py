@@ -71,7 +71,7 @@ def value_form(value: Any, kind: KeyKind, context: ValueContext) -> bytes | None
     return None
 
 
-def turns_back(kind: KeyKind) -> bool:
+def is_reversible(kind: KeyKind) -> bool:
     """Return whether a record's key shows the whole value of a simple kind."""
     code = kind[0]
     detail = kind[1:]
