@@ -11,17 +11,15 @@ import json
 import logging
 import string
 import threading
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from logging import ERROR, INFO, WARNING
 from typing import Any
 
 from .common.event_log import EventCollectors
-
-ERROR = logging.ERROR
-WARNING = logging.WARNING
-INFO = logging.INFO
 
 Note = tuple[int, tuple[tuple[str, str], ...]]  # id and fields of an event that a task has noted for the driver
 
@@ -49,12 +47,7 @@ class Event:
 
     def text(self, **fields: Any) -> str:
         """The message with its fields filled in; a missing field shows as ``?``."""
-        return f"{self.id} # " + self.message.format_map(_Fields(fields))
-
-
-class _Fields(dict[str, Any]):
-    def __missing__(self, name: str) -> str:
-        return "?"
+        return f"{self.id} # " + self.message.format_map(defaultdict(lambda: "?", fields))
 
 
 MISCONFIGURED = Event(
