@@ -20,6 +20,7 @@ from logging import ERROR, INFO, WARNING
 from typing import Any
 
 from .common.event_log import EventCollectors
+from .common.redaction import in_message
 
 Note = tuple[int, tuple[tuple[str, str], ...]]  # id and fields of an event that a task has noted for the driver
 
@@ -369,7 +370,10 @@ def emit(event: Event, **fields: Any) -> None:
     if _muted.get():
         return
     text = event.text(**fields)
-    _collectors.add(event.id, text.partition(" # ")[2], fields)
+    shown = fields
+    if "reason" in fields:  # which may quote keys and values, as texts of Spark, Ignite and Kafka do
+        shown = {**fields, "reason": in_message(fields["reason"])}
+    _collectors.add(event.id, event.text(**shown).partition(" # ")[2], shown)
     if _logger.isEnabledFor(event.severity):
         details = json.dumps(fields, default=str, ensure_ascii=False, separators=(",", ":"))
         _logger.log(event.severity, "%s %s", text, details, extra={"event_id": event.id, "event_fields": fields})

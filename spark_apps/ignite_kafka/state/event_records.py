@@ -1,7 +1,7 @@
 """Records of events in the status topic: ``["events","<connector>","<run id>"]`` to :class:`RunEvents`.
 
-The driver writes the record while it runs, with the events of its tasks, and at the end. It is kept as long as the record
-of the run.
+The driver writes the record while it runs, with the events of its tasks, and at the end. It is kept as long as the
+record of the run.
 """
 
 from __future__ import annotations
@@ -85,7 +85,8 @@ def _keep_none(count: EventCount) -> EventCount:
 
 def parse_counts(counts: Mapping[str, EventCount]) -> dict[int, EventCount]:
     """Return counts of a record by id; a key that is no id is left out."""
-    return {int(id): count for id, count in counts.items() if id.isascii() and id.isdigit() and len(id) <= _MOST_DIGITS}
+    ids = [id for id in counts if id.isascii() and id.isdigit() and len(id) <= _MOST_DIGITS]
+    return {int(id): counts[id] for id in ids}
 
 
 def read_events(clients: KafkaClients, prefix: str, connector: str) -> dict[str, EventCounts]:
