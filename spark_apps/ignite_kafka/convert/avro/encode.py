@@ -75,7 +75,7 @@ def _encode(
 
 
 class _Encoder:
-    """Encoder of N rows. `present`: rows that have the value; it is null in all other rows."""
+    """Encoder of N rows; `present` has the rows with the value, which is null in all other rows."""
 
     def __init__(self, count: int, fill_defaults: bool) -> None:
         self.writer = BodyWriter(count)
@@ -187,7 +187,7 @@ class _Encoder:
     def _union(
         self, data: pa.StructArray, connect: ConnectSchema, avro: AvroType, present: Mask | None, path: str
     ) -> None:
-        """Write the union that a struct represents, with one field a branch: the first field that is not null."""
+        """Write a union, given as a struct with a field for each branch: the first field with a value is the branch."""
         first = 1 if connect.optional else 0
         written = np.zeros(len(data), np.bool_) if present is None else ~present
         chosen = np.zeros(len(data), np.int32)

@@ -66,7 +66,7 @@ class AvroSerializer:
         self._subject(from_connect(schema, self._options), topic)
 
     def register(self, schema: ConnectSchema, topic: str) -> None:
-        """Register the schema, or look it up where the settings do not register schemas.
+        """Register the schema, or look it up if the settings do not allow registration.
 
         :raises UnsupportedType: Avro has no form for the schema, or the registered schema is another.
         :raises RegistryError: the registry refuses the schema.
@@ -142,7 +142,7 @@ class AvroSerializer:
         return subject
 
     def _note_name(self, subject: str, name: str) -> None:
-        """Report once that a subject gets schemas of two types, which the registry compares as versions."""
+        """Report once that a subject gets schemas of two types; a registry compares them as versions."""
         with self._lock:
             first = self._names.setdefault(subject, name)
             if first == name or first == "":

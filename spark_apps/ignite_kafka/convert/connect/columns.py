@@ -84,7 +84,7 @@ class Registering(Protocol):
     """A serializer that registers its schemas in a registry."""
 
     def register(self, schema: ConnectSchema, topic: str) -> None:
-        """Register a schema before a run's first record, or look it up where settings do not register schemas.
+        """Register a schema before a run's first record, or look it up if settings do not allow registration.
 
         :raises UnsupportedType: no value of the schema can be written.
         :raises RegistryError: the registry refuses the schema.

@@ -58,7 +58,7 @@ def entry_filter_of(where: str, function: str = "", zone: str = "UTC") -> EntryF
 
 
 class Filters:
-    """Filters of all caches or topics; those with the same settings share a filter."""
+    """Filters of all caches or topics; caches or topics with the same settings share a filter."""
 
     def __init__(self, settings: ConnectorSettings) -> None:
         self._settings = settings

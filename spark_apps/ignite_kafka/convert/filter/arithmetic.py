@@ -119,7 +119,7 @@ def null_number(kind: pa.DataType, count: int) -> Operand:
 
 
 def numbers(operand: Operand, kind: pa.DataType, count: int) -> tuple[Numbers, Mask]:
-    """Return N numbers in a type that can hold them, 0 for null, and a mask of the values that are not null."""
+    """Return N numbers in a type large enough for them, 0 for null, and a mask of the values that are not null."""
     array = operand.array(count)
     is_valid: Mask = np.asarray(array.is_valid())
     filled = np.asarray(array.fill_null(0) if array.null_count else array)

@@ -45,7 +45,7 @@ NO_RECORDS: OfRecords = MappingProxyType({})
 
 
 class EntryFilter:
-    """Filter that decides which entries are kept. It has no state, so threads may share it.
+    """Filter of a cache's entries. It has no state, so threads may share it.
 
     :param where: condition in Spark SQL; empty for none. UnsupportedType is raised if a constant in it has no value.
     :param function: function that gets a batch with all columns of the entries that meet the condition, and returns a

@@ -1,4 +1,4 @@
-"""A binary type with the fields that records add, which can be taken back."""
+"""A binary type, and its fields learned from records, which can be taken back."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class KnownType:
 
     @property
     def dense(self) -> bool:
-        """Whether objects have all fields of the type, null where they have no value."""
+        """Whether objects have all fields of the type, including null fields."""
         return self.always is None or (not self.of_key and len(self.fields) <= MAX_DENSE_FIELDS)
 
     def written(self) -> tuple[pa.Field, ...]:

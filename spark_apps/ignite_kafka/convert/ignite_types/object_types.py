@@ -269,7 +269,7 @@ class ObjectTypes:
         return tuple(field for field in self.fields(type_name) if not is_open(field))
 
     def register(self) -> bool:
-        """Register every type in the cluster as it is written here.
+        """Register the types of all objects in the cluster, with their fields and schemas.
 
         Return False if the cluster has another form of a type: the records must be read again with this form.
 

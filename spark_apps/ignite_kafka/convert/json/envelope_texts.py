@@ -16,7 +16,7 @@ BEGINS = r'^[ \t\r\n]*\{[ \t\r\n]*"(schema|payload)"[ \t\r\n]*:'
 
 
 def head_of(text: bytes) -> bytes:
-    """Return the bytes of an envelope before its payload; they are equal in all records of a schema.
+    """Return the bytes of an envelope before its payload, which are equal in all records of a schema.
 
     The head is empty if the record has another layout.
     """

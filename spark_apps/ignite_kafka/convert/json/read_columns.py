@@ -33,7 +33,7 @@ _MARKED = {"char": pa.uint16(), "time": pa.int64(), "date": pa.int64(), "uuid": 
 
 
 def parsed_as(field: pa.Field, form: JsonFormat) -> pa.DataType | None:
-    """Return the plain JSON type to parse a field's values as; None if they must be read row by row."""
+    """Return the plain JSON type to parse a field's values as; None if the values must be read row by row."""
     kind = field.type
     mark = mark_of(field)
     if is_open(field):

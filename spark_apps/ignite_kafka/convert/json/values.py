@@ -37,7 +37,7 @@ MOST_DIGITS = 40_000  # about MAX_MAGNITUDE bytes; 1E+999999999 would have a gig
 
 
 class Refused(Exception):
-    """Error of a record that cannot be converted; names of enclosing objects are added as it propagates."""
+    """Error of a record that cannot be converted; names of enclosing objects are added while the error propagates."""
 
     def __init__(self, what: str, *, of_value: bool = False) -> None:
         super().__init__(what)
@@ -203,7 +203,7 @@ def _digits(item: Any) -> str:
 
 
 def text_of(item: Any) -> str:
-    """Return the item, which must be text; raise Refused if it is not, or has half of a surrogate pair."""
+    """Return a JSON string; raise Refused for another item, or for a string with half of a surrogate pair."""
     text: str = expect(str, "text", item)
     if not text.isascii():
         try:
@@ -225,7 +225,7 @@ _JSON_KINDS = {
 
 
 def expect(kind: type, expected: str, item: Any) -> Any:
-    """Return the item if it has a type; otherwise raise Refused, which names the expected JSON type."""
+    """Return an item that has the expected type; raise Refused for an item of another type."""
     if type(item) is not kind:
         refuse(f"is a JSON {_JSON_KINDS[type(item)]} where a{'n' if expected[0] in 'ao' else ''} {expected} is due")
     return item

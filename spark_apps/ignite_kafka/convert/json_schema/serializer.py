@@ -59,7 +59,7 @@ class JsonSchemaSerializer:
         self._text(schema)
 
     def register(self, schema: ConnectSchema, topic: str) -> None:
-        """Register the schema, or look it up if settings forbid that; raise the errors of :meth:`serialize`."""
+        """Register the schema or, if settings do not allow that, look it up; errors of :meth:`serialize`."""
         self._prefix(schema, topic)
 
     def serialize(self, column: ConnectColumn, topic: str) -> pa.BinaryArray:

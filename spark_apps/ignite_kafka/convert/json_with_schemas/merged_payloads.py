@@ -1,4 +1,4 @@
-"""Groups of JSON records whose STRUCT schemas differ in their fields, so that each group is read by one schema."""
+"""Groups of JSON records with different STRUCT schemas, so that each group is read by one schema."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ _MOST_DIGITS = 38
 
 @functools.lru_cache(maxsize=1_000)
 def parsed_as(schema: ConnectSchema, numeric: bool) -> pa.DataType | None:
-    """Return the plain JSON type to parse a schema's values as; None if they must be read one by one.
+    """Return the plain JSON type to parse a schema's values as; None if the values must be read one by one.
 
     :param numeric: whether decimals are numbers, not base64.
     """

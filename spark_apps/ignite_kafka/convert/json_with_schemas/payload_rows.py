@@ -232,7 +232,7 @@ def _decimal(schema: ConnectSchema) -> _Read:
 
 
 def _numeric(digits: str, scale: int) -> Decimal:
-    """Return a number with the schema's scale if it is exact there; otherwise with its own scale."""
+    """Return a number with the schema's scale if that is exact; otherwise with the number's own scale."""
     value = number_of(digits)
     sign, figures, exponent = value.as_tuple()
     assert isinstance(exponent, int)

@@ -48,12 +48,12 @@ def unscaled_bytes(array: pa.Array, scale: int | None = None, name: str = "") ->
 
 
 def unscaled_of(value: Decimal, scale: int) -> bytes:
-    """Return the unscaled bytes of a value at a scale; raise UnsupportedType if it is not exact there."""
+    """Return the unscaled bytes of a value at a scale; raise UnsupportedType for a value that is not exact there."""
     return _shortest(_unscaled(str(value), scale, ""))
 
 
 def decimals_from_bytes(data: pa.BinaryArray, wrong: Mask, kind: pa.DataType) -> tuple[pa.Array, Mask]:
-    """Convert unscaled bytes to decimals of type `kind` (decimal128); return them and a mask of rows without one.
+    """Convert unscaled bytes to decimals of type `kind` (decimal128); return decimals and a mask of rows without one.
 
     The mask includes values of 16 bytes or more, which may have more than 38 digits and must be read one by one.
 

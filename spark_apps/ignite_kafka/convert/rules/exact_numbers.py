@@ -1,4 +1,4 @@
-"""Check for numbers that a double does not hold, so that a decimal in an undeclared field does not lose digits.
+"""Check for numbers a double does not hold, so that a decimal in an undeclared field does not lose digits.
 
 A double holds a number if the double, printed with as many digits as the number has (17 at most), is the same number.
 So it holds any number that a program wrote from a double, but not 12345678901234567.89. Columns are parsed to doubles

@@ -39,7 +39,7 @@ def instants_to_json(array: pa.Array) -> pa.Array:
 
 
 def timestamps_from_json(array: pa.Array, kind: pa.DataType) -> tuple[pa.Array, Mask]:
-    """Convert milliseconds of the epoch (int64) to timestamps; return these and a mask of rows out of range.
+    """Convert milliseconds of the epoch (int64) to timestamps; return timestamps and a mask of rows out of range.
 
     Microseconds have a range of 64 bits.
 
@@ -64,7 +64,7 @@ def sql_times_to_json(array: pa.Array) -> pa.Array:
 
 
 def sql_times_from_json(array: pa.Array) -> tuple[pa.Array, Mask]:
-    """Convert milliseconds of the day (int64) for java.sql.Time; return them and a mask of rows outside of the day."""
+    """Return milliseconds of the day (int64) for java.sql.Time, and a mask of rows outside of the day."""
     return array, outside(array, 0, DAY_MS)
 
 

@@ -57,7 +57,7 @@ def is_open(field: pa.Field) -> bool:
 
 
 def refused(name: str, reason: str) -> pa.Field:
-    """Return a field that can only be null, with a reason that is the predicate of a sentence."""
+    """Return a field that can only be null, with a reason as the predicate of a sentence."""
     return _null(name, REFUSED, {REASON: reason.encode()})
 
 

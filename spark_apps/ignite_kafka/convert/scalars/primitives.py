@@ -143,7 +143,7 @@ class BytesDeserializer:
 
 
 def _require(schema: ConnectSchema | None, expected: ConnectType, converter: str) -> None:
-    """Raise UnsupportedType unless a schema has a type and is not logical: logical values have another class in Connect."""
+    """Raise UnsupportedType unless a schema has a type and is not logical (in Connect another class of values)."""
     if schema is not None and schema.type is expected and not (schema.name or "").startswith(_LOGICAL_VALUES):
         return
     actual = "no schema" if schema is None else f"type {schema.type}" + (f" ({schema.name})" if schema.name else "")

@@ -39,7 +39,7 @@ class StringSerializer:
         self._of_key = of_key
 
     def check(self, schema: ConnectSchema, topic: str) -> None:
-        """Check that a schema is not of objects, maps, arrays or bytes, whose text in Java cannot be read back.
+        """Check that a schema is not of objects, maps, arrays or bytes: their text in Java cannot be read back.
 
         :raises UnsupportedType: the schema is of such a type.
         """

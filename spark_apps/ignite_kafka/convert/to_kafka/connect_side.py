@@ -91,7 +91,7 @@ class ConnectSide:
         self._of_declared(context, self._serializer.check)
 
     def register(self, context: SideContext) -> None:
-        """Register the declared schemas of keys, or of values if these have all fields of their types.
+        """Register the declared schemas of keys, or of values if values have all fields of their types.
 
         :raises UnsupportedType: the serializer refuses a schema; the message names the cache.
         :raises RegistryError: the registry refuses a schema.

@@ -107,7 +107,7 @@ class SideConverter(Protocol):
 
 
 class KeyConverter(SideConverter, Protocol):
-    """A converter of keys that also returns their kinds and types, which record keys do not show."""
+    """A converter of keys that also returns kinds and types of keys, because record keys do not show them."""
 
     def key_kinds(self, group: EntryGroup, keys: pa.BinaryArray, context: SideContext) -> set[KeyKind]:
         """Return the kinds of a group's keys, needed to convert record keys back into Ignite keys."""

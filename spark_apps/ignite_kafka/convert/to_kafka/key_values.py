@@ -52,7 +52,7 @@ class ValueContext:
 
 
 def value_form(value: Any, kind: KeyKind, context: ValueContext) -> bytes | None:
-    """Return a value in Ignite's binary format as a key of a kind; None if it cannot be converted back."""
+    """Return a value in Ignite's binary format as a key of a kind; None if the value cannot be converted back."""
     code = kind[0]
     detail = kind[1:]
     if not detail:

@@ -1,4 +1,4 @@
-"""Fields of values that setting ``select`` names, so that only these fields are decoded."""
+"""Fields of values named by setting ``select``: only these fields are decoded."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class SelectedFields:
         )
 
     def _select_columns(self, entity: QueryEntity) -> tuple[QueryField, ...]:
-        """Return the columns of a query entity for its key, the selected fields, and fields nested in these."""
+        """Return the columns for a query entity's key, for selected fields, and for fields nested in selected fields."""
         fields = [field for field in entity.fields if field.is_key]
         for selected in self.fields:
             for field in entity.fields:
