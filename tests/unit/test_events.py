@@ -10,6 +10,7 @@ import pytest
 
 from ignite_kafka import events
 from ignite_kafka.events import EVENTS, Event
+from tests.support import emitted_events
 
 # The reference's monitoring page
 REFERENCE = {
@@ -20,9 +21,9 @@ REFERENCE = {
 
 @pytest.fixture(autouse=True)
 def _anew() -> Iterator[None]:
-    events.reset_counts()
+    emitted_events.reset()
     yield
-    events.reset_counts()
+    emitted_events.reset()
 
 
 def test_every_event_of_the_reference_has_its_id_and_severity() -> None:
@@ -48,7 +49,7 @@ def test_each_event_is_logged_as_a_record_with_its_fields(event: Event, caplog: 
     assert json.loads("{" + details) == fields == record.__dict__["event_fields"]
     assert all(value in text for value in fields.values())
     assert record.__dict__["event_id"] == event.id
-    assert events.counts() == {event.id: 1}
+    assert emitted_events.counts() == {event.id: 1}
 
 
 @pytest.mark.parametrize("event", [event for event in EVENTS.values() if event.severity > logging.INFO], ids=lambda event: str(event.id))
@@ -70,4 +71,4 @@ def test_events_are_counted_also_where_nobody_logs() -> None:
             events.emit(events.RUN_STARTED, connector="c", run_id="r", generation=1)
     finally:
         logger.disabled = False
-    assert events.counts() == {15100: 3}
+    assert emitted_events.counts() == {15100: 3}

@@ -70,7 +70,7 @@ def alter(
     :raises SettingsError: the connector was never started, or has no offset of that partition.
     :raises Fenced: a newer run has taken the connector meanwhile.
     """
-    hold = Hold.take(settings, secrets, force)
+    hold = InactiveConnector.take(settings, secrets, force)
     slot = slot_of(cache, partition, hold.slots)
     with hold.open_slot(slot) as (producer, state):
         before = state.units.get((cache, partition))
@@ -95,7 +95,7 @@ def reset(
 
     :raises NotStopped, SettingsError, Fenced: as :func:`alter`.
     """
-    hold = Hold.take(settings, secrets, force)
+    hold = InactiveConnector.take(settings, secrets, force)
     counts: dict[str, int] = {}
     caches: set[str] = set()
     slots = range(hold.slots) if cache is None or partition is None else (slot_of(cache, partition, hold.slots),)
@@ -120,7 +120,7 @@ def reset(
 
 
 @dataclass(frozen=True)
-class Hold:
+class InactiveConnector:
     """A connector without an active run, with its newest run's record."""
 
     clients: KafkaClients
@@ -145,7 +145,7 @@ class Hold:
         return group_of(self.connector, self.record.settings)
 
     @staticmethod
-    def take(settings: ConnectorSettings, secrets: Secrets, force: bool, *, sink: bool = False) -> Hold:
+    def take(settings: ConnectorSettings, secrets: Secrets, force: bool, *, sink: bool = False) -> InactiveConnector:
         """Check that the connector's newest run has ended.
 
         :param sink: the expected direction: True for a sink.
@@ -162,7 +162,7 @@ class Hold:
             raise _not_ended_error(settings.name, newest)
         if newest.connector.is_source is sink:
             raise _direction_error(settings.name, sink)
-        return Hold(clients, topics, prefix, settings.name, newest.connector)
+        return InactiveConnector(clients, topics, prefix, settings.name, newest.connector)
 
     @contextmanager
     def open_slot(self, slot: int) -> Iterator[tuple[TransactionalProducer, SlotState]]:
@@ -241,7 +241,7 @@ def _direction_error(connector: str, sink: bool) -> SettingsError:
     )
 
 
-def _no_offset_error(hold: Hold, state: SlotState, cache: str, partition: int) -> SettingsError:
+def _no_offset_error(hold: InactiveConnector, state: SlotState, cache: str, partition: int) -> SettingsError:
     hint = did_you_mean(cache, state.by_cache) if cache not in state.by_cache else ""
     return SettingsError(
         "the connector has no offset of that partition: nothing of it was ever sent, or it was reset",

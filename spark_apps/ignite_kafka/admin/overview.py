@@ -8,10 +8,12 @@ from dataclasses import dataclass, field
 
 from confluent_kafka import Message
 
+from ..common.event_log import EventCounts, add_events
 from ..errors import IgniteKafkaError
 from ..kafka.clients import KafkaClients
 from ..kafka.topics import Topics, read_to_end
 from ..state.configs import ConnectorFold, ConnectorState
+from ..state.event_records import events_of, run_of_events
 from ..state.internal_names import configs_topic, status_topic
 from ..state.internal_records import InternalRecord, written_ms
 from ..state.status import RunStatus, run_id_of, run_of
@@ -46,6 +48,7 @@ class ConnectorOverview:
     """A connector and its runs.
 
     :param runs: status of each run with a status record, by run id, oldest first.
+    :param events: events of all these runs, by id.
     :param reports: the last status records of the newest run, oldest first; at most two.
     :param unreadable: error of an unreadable record of the connector; its state is then empty.
     """
@@ -54,6 +57,7 @@ class ConnectorOverview:
     state: ConnectorState = field(default_factory=ConnectorState)
     runs: Mapping[str, RunStatus] = field(default_factory=dict)
     reports: tuple[Report, ...] = ()
+    events: EventCounts = field(default_factory=dict)
     target: TargetRequest | None = None
     unreadable: IgniteKafkaError | None = None
 
@@ -141,7 +145,10 @@ def _make_overview(name: str, configs: _Configs, status: _Statuses) -> Connector
     runs = status.runs.get(name, {})
     newest = NewestRun.of(state, runs).run_id
     reports = tuple(status.reports.get((name, newest), ()))
-    return ConnectorOverview(name, state, runs, reports, configs.targets.get(name), configs.unreadable.get(name))
+    events = add_events(*status.events.get(name, {}).values())
+    return ConnectorOverview(
+        name, state, runs, reports, events, configs.targets.get(name), configs.unreadable.get(name)
+    )
 
 
 class _Configs:
@@ -170,8 +177,15 @@ class _Statuses:
     def __init__(self) -> None:
         self.runs: dict[str, dict[str, RunStatus]] = {}
         self.reports: dict[tuple[str, str], deque[Report]] = {}
+        self.events: dict[str, dict[str, EventCounts]] = {}
 
     def add(self, record: InternalRecord, message: Message) -> None:
+        events_of_run = run_of_events(record)
+        if events_of_run is not None:
+            read = events_of(record)
+            of_runs = self.events.setdefault(record.name, {})
+            of_runs.pop(events_of_run, None) if read is None else of_runs.update({events_of_run: read.counts})
+            return
         run_id = run_id_of(record)
         if run_id is None:
             return

@@ -25,7 +25,7 @@ from ..settings.sink import EARLIEST, LATEST, SinkSettings
 from ..settings.suggestions import did_you_mean
 from ..state.internal_records import FORMAT_HEADERS
 from .connector_lag import list_topics
-from .offsets import Hold
+from .offsets import InactiveConnector
 from .recorded_settings import recorded_settings
 
 NOWHERE = -1
@@ -80,7 +80,7 @@ def move(
         )
     if topic is None and partition is not None:
         raise SettingsError("a partition is given without its topic", "Choose the topic too.", partition=partition)
-    hold = Hold.take(settings, secrets, force, sink=True)
+    hold = InactiveConnector.take(settings, secrets, force, sink=True)
     return _write(hold, _resolve_position(hold.topics, _select_partitions(hold, topic, partition), position))
 
 
@@ -89,7 +89,7 @@ def set_offsets(settings: SinkSettings, secrets: Secrets, offsets: Mapping[Topic
 
     :raises NotStopped, SettingsError, TopicError, Fenced: as :func:`move`.
     """
-    return _write(Hold.take(settings, secrets, force=False, sink=True), offsets)
+    return _write(InactiveConnector.take(settings, secrets, force=False, sink=True), offsets)
 
 
 def parse_position(text: str) -> int | OffsetSpec:
@@ -114,7 +114,7 @@ def parse_position(text: str) -> int | OffsetSpec:
     return since
 
 
-def _select_partitions(hold: Hold, topic: str | None, partition: int | None) -> list[TopicPartition]:
+def _select_partitions(hold: InactiveConnector, topic: str | None, partition: int | None) -> list[TopicPartition]:
     """Return partitions read by the newest run: all, of one topic, or one.
 
     :raises SettingsError: the run did not read that topic or partition.
@@ -157,7 +157,7 @@ def _resolve_position(
     return dict.fromkeys(places, to)
 
 
-def _write(hold: Hold, offsets: Mapping[TopicPartition, int]) -> MovedOffsets:
+def _write(hold: InactiveConnector, offsets: Mapping[TopicPartition, int]) -> MovedOffsets:
     """Commit the offsets in one transaction a slot, and read them back."""
     ids = {name: topic_id for name, (topic_id, _) in hold.topics.identities({topic for topic, _ in offsets}).items()}
     for topic, _ in offsets:
@@ -197,7 +197,7 @@ def _offset_of(copy: PartitionOffset | None) -> int:
     return NOWHERE if copy is None else copy.offset
 
 
-def _check(hold: Hold, offsets: Mapping[TopicPartition, int]) -> None:
+def _check(hold: InactiveConnector, offsets: Mapping[TopicPartition, int]) -> None:
     """Read the group's offsets back.
 
     :raises IgniteKafkaError: another program has set them meanwhile.

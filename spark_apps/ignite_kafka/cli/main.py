@@ -99,6 +99,7 @@ def parser() -> argparse.ArgumentParser:
         )
     )
     _add_name(commands, "status", status, "show a connector and its runs")
+    _add_events(commands)
     _add_name(commands, "pause", pause, "pause a running connector until it is resumed")
     _add_name(commands, "resume", resume, "resume a paused connector")
     stop_parser = _add_name(commands, "stop", stop, "stop a running connector after the current batch")
@@ -134,6 +135,17 @@ def _add_run(commands: Any) -> None:
         action="store_true",
         help="send --secrets to executors although Spark does not authenticate: anyone who reaches the driver's port "
         "can read them",
+    )
+
+
+def _add_events(commands: Any) -> None:
+    text = "show the events of a connector's runs: how often, when, and the newest texts"
+    events_parser = _add_name(commands, "events", events, text)
+    events_parser.add_argument(
+        "--since", metavar="TIME", help="only events since this time, such as 2025-01-31T12:00Z (default: all)"
+    )
+    events_parser.add_argument(
+        "--follow", action="store_true", help="print each event as a line, and go on with new ones until Ctrl-C"
     )
 
 
@@ -314,6 +326,19 @@ def status(arguments: argparse.Namespace) -> int:
     from .views import StatusView, status_view
 
     return render.show(arguments, status_view(settings_of(arguments), secrets_of(arguments)), StatusView.text)
+
+
+def events(arguments: argparse.Namespace) -> int:
+    """Show the events of a connector, or follow them until Ctrl-C."""
+    from ..admin.connector_events import follow_events, parse_since, read_connector_events
+
+    connector = settings_of(arguments), secrets_of(arguments)
+    since_ms = parse_since(arguments.since)
+    if not arguments.follow:
+        return render.show(arguments, read_connector_events(*connector, since_ms), render.events)
+    for id, occurrence in follow_events(*connector, since_ms):
+        print(render.event_line(id, occurrence, as_json=arguments.json), flush=True)
+    return 0
 
 
 def pause(arguments: argparse.Namespace) -> int:

@@ -22,7 +22,7 @@ from ..errors import IgniteKafkaError, SettingsError
 from ..migration.given_files import read_given
 from ..migration.migrate import Migrated
 from ..migration.migrate import migrate as migrate_connector
-from ..migration.written import SECRETS_ENDING, text
+from ..migration.settings_text import SECRETS_ENDING, settings_file_text
 from ..settings import secrets
 from ..settings.connect.worker import GivenFile
 from ..settings.files.connector_files import SUFFIXES
@@ -155,7 +155,7 @@ def run_all(arguments: argparse.Namespace) -> int:
 def _write_run_files(migrated: Migrated, own_secrets: Secrets, work: Path) -> RunFiles:
     joined = _merge_secrets(migrated.secrets, own_secrets)
     settings = work / f"{migrated.name}.properties"
-    settings.write_text(text(migrated), encoding="ascii")
+    settings.write_text(settings_file_text(migrated), encoding="ascii")
     if not _has_secrets(joined):
         return RunFiles(migrated.name, settings, None)
     path = work / f"{migrated.name}{SECRETS_ENDING}"

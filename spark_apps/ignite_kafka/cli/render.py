@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
@@ -14,9 +15,11 @@ from .tables import table
 
 if TYPE_CHECKING:
     from ..admin.backlog import BacklogView, CleanupResult, Resend
+    from ..admin.connector_events import ConnectorEvents
     from ..admin.offsets import AlteredOffset, ResetOffsets
     from ..admin.sink_offsets import MovedOffsets
     from ..admin.target_state import NewestRun, TargetStateChange
+    from ..common.event_log import Occurrence
 
 _MAX_UNITS = 50
 _NEXT_START = {"PAUSED": "the next start begins paused", "RUNNING": "nothing runs until it is started again"}
@@ -36,6 +39,37 @@ def show(arguments: argparse.Namespace, result: R, text: Callable[[R], str]) -> 
     """Print a result as JSON with ``--json``, else as text; return exit code 0."""
     print(json.dumps(result.to_dict(), indent=2) if arguments.json else text(result))
     return 0
+
+
+def events(shown: ConnectorEvents) -> str:
+    """Return a table of the events, the last one first, and what to do about each warning and error."""
+    from ..admin.connector_events import format_time, severity_of
+    from ..events import EVENTS
+
+    rows = []
+    remedies = []
+    for id, count in shown.in_order():
+        text = count.newest[-1].text if count.newest else ""
+        # as text, because ids have no thousands separators
+        rows.append((format_time(count.last_ms), severity_of(id), str(id), count.count, text))
+        if id in EVENTS and EVENTS[id].severity > logging.INFO and EVENTS[id].action:
+            remedies.append(f"{id}: {EVENTS[id].action}")
+    if not rows:
+        return f"connector {shown.connector} has no events"
+    return "\n".join(
+        [table(("last", "severity", "id", "count", "newest text"), rows), *["", *remedies][: 1 + len(remedies)]]
+    )
+
+
+def event_line(id: int, occurrence: Occurrence, *, as_json: bool) -> str:
+    """Return a line for one occurrence."""
+    from ..admin.connector_events import format_time, severity_of
+
+    at = format_time(occurrence.at_ms)
+    if not as_json:
+        return f"{at} {severity_of(id)} {id} # {occurrence.text}"
+    values = {"id": id, "severity": severity_of(id), "at": at, "text": occurrence.text, "fields": occurrence.fields}
+    return json.dumps(values)
 
 
 def target_state(change: TargetStateChange) -> str:

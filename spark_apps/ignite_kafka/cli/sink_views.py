@@ -14,7 +14,7 @@ from ..preflight import report_unmatched
 from ..runtime.clients import ignite_cluster, kafka_clients
 from ..settings.secrets import Secrets
 from ..settings.sink import SinkSettings
-from ..sink.planning import make_plan, partitions_of, with_begins
+from ..sink.planning import make_plan, partitions_of, with_first_offsets
 from ..sink.start_offsets import resolve_starts
 from ..state.configs import read_connector
 from ..state.offsets import read_slots
@@ -77,7 +77,7 @@ def sink_plan_view(settings: SinkSettings, secrets: Secrets) -> SinkPlanView:
             clients, topics, settings.internal_topic_prefix, settings.name, control.connector.slots
         ):
             copies |= state.by_topic
-    plan = with_begins(plan, topics, clients)
+    plan = with_first_offsets(plan, topics, clients)
     by_partition = {(topic.name, partition): topic for topic in plan.topics for partition in range(topic.partitions)}
     starts = resolve_starts(by_partition, settings, topics, copies)
     ends = topics.offsets(partitions, OffsetSpec.latest(), committed=True)

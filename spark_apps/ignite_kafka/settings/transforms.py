@@ -258,7 +258,7 @@ def without_effect(settings: WithTransforms) -> Iterator[tuple[str, str, str | N
                 )
 
 
-def from_connect(values: Mapping[str, Any], kind: str, aliases: Iterable[str]) -> dict[str, tuple[str, str]]:
+def split_aliased_keys(values: Mapping[str, Any], kind: str, aliases: Iterable[str]) -> dict[str, tuple[str, str]]:
     """Return alias and property of each key that begins with ``transforms.`` or ``predicates.``.
 
     :param aliases: the listed ones. An alias may begin with another one and a dot: the longest counts.

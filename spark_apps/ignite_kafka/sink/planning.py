@@ -146,7 +146,7 @@ def partitions_of(plans: Iterable[TopicPlan]) -> list[TopicPartition]:
     return [(topic.name, partition) for topic in plans for partition in range(topic.partitions)]
 
 
-def with_begins(plan: SinkPlan, topics: Topics, clients: KafkaClients) -> SinkPlan:
+def with_first_offsets(plan: SinkPlan, topics: Topics, clients: KafkaClients) -> SinkPlan:
     """Set the topics' ends as begins at a connector's first start with ``auto_offset_reset`` latest.
 
     If the connector has any offset, partitions without one are new, and read from their first record.

@@ -35,7 +35,7 @@ from ..state.types import TypesTopic
 from .caches import ensure_caches
 from .carried_types import CarriedTypes
 from .lag_watch import CHECK_S, STANDS_S, LagWatch
-from .planning import make_plan, partitions_of, with_batch_bytes, with_begins
+from .planning import make_plan, partitions_of, with_batch_bytes, with_first_offsets
 from .start_offsets import own_group_offsets
 from .task import sink_slots
 
@@ -77,7 +77,7 @@ class SinkRun(EpochRun[SinkSettings]):
         plan = self._retry(lambda: self._with_dead_letter_topic(chosen))
         self._control = self._configs_writer()
         self._claim(self._control, slots, state)
-        plan_now = self._retry(lambda: with_begins(plan, self._topics, self._clients))
+        plan_now = self._retry(lambda: with_first_offsets(plan, self._topics, self._clients))
         self._plan = replace(plan_now, generation=self._control.record.generation)
         self._retry(self._control.begin)
         self._follower = self._retry(lambda: RunFollower(self._clients, self._topics, self._plan))

@@ -34,7 +34,7 @@ class _Controls:
     types_sent: dict[int, BinaryType] = field(default_factory=dict)
     uses_sent: dict[str, set[TypeUse]] = field(default_factory=dict)
 
-    def send_control(self, topic: str, key: bytes, value: bytes) -> None:
+    def send_type_record(self, topic: str, key: bytes, value: bytes) -> None:
         """Queue a record of the types topic, which has one partition."""
         self.producer.produce(topic, key, value, 0, FORMAT_HEADERS)
 

@@ -178,26 +178,19 @@ class Resolver:
     def _add_fields(
         self, schema: ConnectSchema, type_name: str, place: Place
     ) -> tuple[dict[str, int], list[Unwritten]]:
-        """Add a STRUCT's fields to a binary type.
-
-        :returns: indexes of the accepted fields in the STRUCT, by name in lower case; and the fields not accepted.
-        """
+        """Add a STRUCT's fields to a type; return the accepted fields' indexes by name, and the refused fields."""
         objects = self._objects
         places: dict[str, int] = {}
         unwritten: list[Unwritten] = []
         objects.add_fields(type_name, (), of_key=place.of_key)
         scrubbed = self._find_scrubbed(type_name)
-        for number, struct_field in enumerate(schema.fields):
-            unscrubbed = (
-                scrubbed.get(struct_field.name.lower(), [])
-                if objects.field(type_name, struct_field.name) is None
-                else []
-            )
+        for number, field in enumerate(schema.fields):
+            unscrubbed = scrubbed.get(field.name.lower(), []) if objects.field(type_name, field.name) is None else []
             if len(unscrubbed) == 1:
-                struct_field = replace(struct_field, name=unscrubbed[0])
-            name = struct_field.name.lower()
-            other = objects.same_id(type_name, struct_field.name)
-            nested = objects.columns.refusal(type_name, struct_field.name)
+                field = replace(field, name=unscrubbed[0])
+            name = field.name.lower()
+            other = objects.same_id(type_name, field.name)
+            nested = objects.columns.refusal(type_name, field.name)
             if nested is not None:
                 why = nested
             elif len(unscrubbed) > 1:
@@ -208,24 +201,21 @@ class Resolver:
                 why = f"has the field id of {other!r}: Ignite does not tell these names apart"
             else:
                 # a key has all fields of its schema, so that its bytes are those of the source's cluster
-                if place.of_key or not _is_undefined(struct_field.schema):
-                    stored = _make_stored_field(
-                        struct_field.name, struct_field.schema, f"{type_name}.{struct_field.name}"
-                    )
+                if place.of_key or not _is_undefined(field.schema):
+                    stored = _make_stored_field(field.name, field.schema, f"{type_name}.{field.name}")
                     objects.add_fields(type_name, [stored], of_key=place.of_key, by_name=type_name != schema.name)
-                field = self._decide_field(type_name, struct_field)
-                if field is not None and not undecided_class(field):
+                decided = self._decide_field(type_name, field)
+                if decided is not None and not undecided_class(decided):
                     places[name] = number
                     continue
                 why = f"is not a field of {type_name}, whose fields are fixed since they make the key: {_KEY_WAY_OUT}"
                 if objects.is_full(type_name):
                     why = f"is not a field of {type_name}, to which records add no field beyond {MAX_FIELDS}"
-                elif field is not None:
-                    why = unknown_class(undecided_class(field))
-                elif _is_undefined(struct_field.schema):
-                    noun = _add_article(label(struct_field.schema))
-                    why = f"is {noun} without fields, and {type_name} has no such field"
-            unwritten.append((number, struct_field.name, RefusingTarget(struct_field.name, why)))
+                elif decided is not None:
+                    why = unknown_class(undecided_class(decided))
+                elif _is_undefined(field.schema):
+                    why = f"is {_add_article(label(field.schema))} without fields, and {type_name} has no such field"
+            unwritten.append((number, field.name, RefusingTarget(field.name, why)))
         return places, unwritten
 
     def _find_scrubbed(self, type_name: str) -> dict[str, list[str]]:

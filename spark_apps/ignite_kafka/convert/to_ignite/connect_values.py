@@ -183,9 +183,8 @@ class ConnectReader:
             ]
             is_complete = is_complete & ~lacking
         if not is_complete.any():
-            return replace(
-                none, column=ConnectColumn(pa.array([], pa.string()), ConnectSchema(ConnectType.STRING))
-            ), bad
+            empty = ConnectColumn(pa.array([], pa.string()), ConnectSchema(ConnectType.STRING))
+            return replace(none, column=empty), bad
         of_schema = [schema.fields[place] for place in places]
         fields = [
             field if field.name.lower() == name.lower() else replace(field, name=name)
@@ -196,6 +195,5 @@ class ConnectReader:
         column = ConnectColumn(pa.StructArray.from_arrays(chosen, [field.name for field in fields]), picked)
         if self._alone:
             column = ConnectColumn(chosen[0], fields[0].schema)
-        return ConnectPart(
-            part.rows[is_complete], ConnectColumn(column.data.filter(pa.array(is_complete)), column.schema)
-        ), bad
+        complete = ConnectColumn(column.data.filter(pa.array(is_complete)), column.schema)
+        return ConnectPart(part.rows[is_complete], complete), bad

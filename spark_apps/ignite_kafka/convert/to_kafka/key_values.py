@@ -69,7 +69,7 @@ def value_form(value: Any, kind: KeyKind, context: ValueContext) -> bytes | None
     return None
 
 
-def turns_back(kind: KeyKind) -> bool:
+def is_reversible(kind: KeyKind) -> bool:
     """Return whether values of a simple kind can be converted back, because the record key has the whole value."""
     code = kind[0]
     detail = kind[1:]

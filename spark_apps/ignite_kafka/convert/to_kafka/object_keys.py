@@ -21,7 +21,7 @@ from ...ignite.types import type_codes as codes
 from ...ignite.types.key_kind import LAYOUT, UNKNOWN_KIND, KeyKind
 from ...ignite.types.model import BinaryField, CacheInfo, TypeSource
 from ..rules.decimal_scales import Path, declared_scales
-from .key_values import SIMPLE_KINDS, ValueContext, readings, turns_back, value_form
+from .key_values import SIMPLE_KINDS, ValueContext, is_reversible, readings, value_form
 
 _HEADER = struct.Struct("<BBHiiiii")
 _VERSION = 1
@@ -41,7 +41,7 @@ def all_turn_back(kinds: Collection[KeyKind]) -> bool:
     if UNKNOWN_KIND in kinds:
         return not fields and simple <= SIMPLE_KINDS
     inner = {kind[LAYOUT + 1 :] for kind in fields}
-    return all(turns_back(kind) for kind in simple | {kind for kind in inner if len(kind) < LAYOUT})
+    return all(is_reversible(kind) for kind in simple | {kind for kind in inner if len(kind) < LAYOUT})
 
 
 class KeyForms:

@@ -64,7 +64,7 @@ class SelectedFields:
         )
 
     def _select_columns(self, entity: QueryEntity) -> tuple[QueryField, ...]:
-        """Return the columns for a query entity's key, for selected fields, and for fields nested in selected fields."""
+        """Return the columns for a query entity's key, for selected fields, and for fields within selected fields."""
         fields = [field for field in entity.fields if field.is_key]
         for selected in self.fields:
             for field in entity.fields:

@@ -19,7 +19,7 @@ from .batch import ConnectBatch, Transformed
 from .cast_columns import TARGETS, cast_column
 from .json_objects import objects_of
 from .json_tokens import NULL, Kind, booleans, changed_by_kind, doubles, longs, texts, tokens_of, with_nulls
-from .properties import REPLACE_NULL, WITH_DEFAULT, Owner, Properties, Property
+from .properties import REPLACE_NULL, WITH_DEFAULT, ComponentProperties, Properties, Property
 from .schemaless import in_hash_order, members, parsed, require_map, row_by_row, written
 from .sides import Side, changed_where, present
 from .structs import basics, field_values, put, struct_column
@@ -142,7 +142,7 @@ def _cast_tokens(tokens: pa.BinaryArray, target: ConnectType, failures: Failures
     return changed_by_kind(tokens, change, failures)
 
 
-def cast(config: Owner, side: Side) -> Cast:
+def cast(config: ComponentProperties, side: Side) -> Cast:
     """Return the transform for the given properties.
 
     :raises SettingsError: the specification is neither a type nor a list of field:type.

@@ -131,7 +131,7 @@ def _of_texts(data: pa.StringArray, target: ConnectType, failures: Failures) -> 
 
 
 def _plain_numbers(texts: pa.StringArray, target: ConnectType) -> tuple[pa.Array, Any]:
-    """Parse plain texts as numbers; return numbers, null if beyond the type, and a mask of those beyond."""
+    """Parse plain texts as numbers; return numbers and a mask of numbers beyond the type, which are null."""
     kind = arrow_type(ConnectSchema(target))
     if target in _FLOAT_BITS:
         return texts.cast(kind), np.zeros(len(texts), bool)

@@ -26,9 +26,9 @@ from . import (
 )
 from .batch import Predicate, Transform
 from .filter import Filter
-from .of_others import way_out
-from .properties import Owner, Properties, read_properties
+from .properties import ComponentProperties, Properties, read_properties
 from .sides import Side
+from .unknown_transforms import advice_for
 
 _T = TypeVar("_T")
 _PACKAGE = "org.apache.kafka.connect.transforms."
@@ -38,11 +38,11 @@ _PREDICATES = f"{_PACKAGE}predicates."
 @dataclass(frozen=True)
 class _Entry:
     properties: Properties
-    make: Callable[[Owner, bool], Transform]
+    make: Callable[[ComponentProperties, bool], Transform]
 
 
 def _entries_by_side(
-    name: str, properties: Properties, make: Callable[[Owner, Side, bool], Transform]
+    name: str, properties: Properties, make: Callable[[ComponentProperties, Side, bool], Transform]
 ) -> dict[str, _Entry]:
     """Return the entries of a transform that has one class for keys and one for values."""
 
@@ -88,7 +88,7 @@ _TRANSFORMS: Mapping[str, _Entry] = {
     "RegexRouter": _Entry(regex_router.PROPERTIES, lambda config, _: regex_router.regex_router(config)),
     "Filter": _Entry({}, lambda config, _: Filter()),
 }
-_TESTS: Mapping[str, tuple[Properties, Callable[[Owner], Predicate]]] = {
+_TESTS: Mapping[str, tuple[Properties, Callable[[ComponentProperties], Predicate]]] = {
     "TopicNameMatches": (predicates.TOPIC_NAME_MATCHES, predicates.topic_name_matches),
     "HasHeaderKey": (predicates.HAS_HEADER_KEY, predicates.has_header_key),
     "RecordIsTombstone": ({}, predicates.record_is_tombstone),
@@ -123,7 +123,7 @@ def make_predicate(class_name: str, properties: Mapping[str, str]) -> Predicate:
 def _find(kind: str, class_name: str, package: str, entries: Mapping[str, _T]) -> _T:
     entry = entries.get(class_name.removeprefix(package))
     if entry is None:
-        foreign = "" if class_name.startswith(_PACKAGE) else way_out(class_name)
+        foreign = "" if class_name.startswith(_PACKAGE) else advice_for(class_name)
         remedy = (
             foreign
             or f"{did_you_mean(class_name.rpartition('.')[2], entries)} There are: {', '.join(sorted(entries))}."

@@ -15,7 +15,7 @@ from .batch import ConnectBatch, Transformed
 from .field_path import path_of
 from .json_objects import objects_of
 from .json_tokens import without_nulls
-from .properties import REPLACE_NULL, WITH_DEFAULT, Owner, Properties, Property
+from .properties import REPLACE_NULL, WITH_DEFAULT, ComponentProperties, Properties, Property
 from .schemaless import class_of, parsed, row_by_row, written
 from .sides import Side, changed, side_change
 from .structs import field_values, refuse_others
@@ -88,7 +88,7 @@ class ExtractField:
         return written(row_by_row(parsed(column), change, failures))
 
 
-def extract_field(config: Owner, side: Side) -> ExtractField:
+def extract_field(config: ComponentProperties, side: Side) -> ExtractField:
     """Return the transform for the given properties.
 
     :raises SettingsError: the path is no path in syntax V2.

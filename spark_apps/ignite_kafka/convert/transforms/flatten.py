@@ -14,7 +14,7 @@ from ..connect.schema import ConnectField, ConnectSchema, ConnectType
 from .batch import ConnectBatch, Transformed
 from .json_objects import objects_of
 from .json_tokens import Kind, kinds
-from .properties import Owner, Properties, Property
+from .properties import ComponentProperties, Properties, Property
 from .schemaless import in_hash_order, parsed, require_map, row_by_row, written
 from .sides import Side, changed_where, present, side_change
 from .structs import basics, check_names, field_values, put, struct_column
@@ -116,6 +116,6 @@ def _in_hash_order(value: Any) -> Any:
     return {name: _in_hash_order(value[name]) for name in in_hash_order(value)} if isinstance(value, dict) else value
 
 
-def flatten(config: Owner, side: Side) -> Flatten:
+def flatten(config: ComponentProperties, side: Side) -> Flatten:
     """Return the transform for the given properties."""
     return Flatten(side, config["delimiter"])

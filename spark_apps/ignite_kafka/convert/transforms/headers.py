@@ -14,7 +14,7 @@ from ..scalars.parse_string import NestedTooDeep, parse_string
 from .batch import ConnectBatch, Header, Transformed
 from .json_objects import objects_of
 from .json_tokens import without_nulls
-from .properties import REPLACE_NULL, WITH_DEFAULT, Owner, Properties, Property
+from .properties import REPLACE_NULL, WITH_DEFAULT, ComponentProperties, Properties, Property
 from .schemaless import members, parsed, require_map, row_by_row, written
 from .sides import Side, changed
 from .structs import basics, field_values, put, struct_column
@@ -144,7 +144,7 @@ class HeaderFrom:
         )
 
 
-def insert_header(config: Owner) -> InsertHeader:
+def insert_header(config: ComponentProperties) -> InsertHeader:
     """Return the transform for the given properties.
 
     :raises SettingsError: the value is an array or map that is nested too deep, or has items without a common type.
@@ -186,7 +186,7 @@ def _for_arrow(value: Any, schema: ConnectSchema) -> Any:
     return str(value) if pa.types.is_string(arrow_type(schema)) and scale_of(schema) is not None else value
 
 
-def header_from(config: Owner, side: Side) -> HeaderFrom:
+def header_from(config: ComponentProperties, side: Side) -> HeaderFrom:
     """Return the transform for the given properties.
 
     :raises SettingsError: the numbers of fields and headers differ.
@@ -197,6 +197,6 @@ def header_from(config: Owner, side: Side) -> HeaderFrom:
     return HeaderFrom(side, pairs, config["operation"] == "move", config[WITH_DEFAULT])
 
 
-def drop_headers(config: Owner) -> DropHeaders:
+def drop_headers(config: ComponentProperties) -> DropHeaders:
     """Return the transform for the given properties."""
     return DropHeaders(frozenset(config["headers"]))

@@ -12,7 +12,7 @@ from ..connect.schema import ConnectField, ConnectSchema, ConnectType
 from .batch import ConnectBatch, Transformed
 from .json_objects import JsonObjects, joined, objects_of
 from .json_tokens import with_nulls
-from .properties import Owner, Properties, Property
+from .properties import ComponentProperties, Properties, Property
 from .schemaless import parsed, written
 from .sides import Side, changed
 from .structs import check_names, put, struct_column
@@ -48,6 +48,6 @@ class HoistField:
         return struct_column(fields, [column.data], ConnectSchema(ConnectType.STRUCT), len(column.data))
 
 
-def hoist_field(config: Owner, side: Side) -> HoistField:
+def hoist_field(config: ComponentProperties, side: Side) -> HoistField:
     """Return the transform for the given properties."""
     return HoistField(side, config["field"])

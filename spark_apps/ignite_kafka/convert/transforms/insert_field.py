@@ -16,7 +16,7 @@ from ..connect.schema import ConnectField, ConnectSchema, ConnectType, timestamp
 from .batch import NO_TIME, ConnectBatch, Transformed
 from .json_objects import objects_of
 from .json_tokens import tokens_of
-from .properties import REPLACE_NULL, WITH_DEFAULT, Owner, Properties, Property
+from .properties import REPLACE_NULL, WITH_DEFAULT, ComponentProperties, Properties, Property
 from .schemaless import parsed, require_map, row_by_row, written
 from .sides import Side, changed_where, present
 from .structs import basics, check_names, constant, field_values, put, struct_column, struct_schema
@@ -150,7 +150,7 @@ class InsertField:
         return int(self._offsets(batch)[row])
 
 
-def insert_field(config: Owner, side: Side, *, sink: bool) -> InsertField:
+def insert_field(config: ComponentProperties, side: Side, *, sink: bool) -> InsertField:
     """Return the transform for the given properties.
 
     :raises SettingsError: nothing is inserted, a text or the field for it is missing, or a source inserts offsets.

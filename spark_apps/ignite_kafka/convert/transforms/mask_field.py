@@ -19,7 +19,7 @@ from ..connect.schema import ConnectSchema, arrow_type
 from .batch import ConnectBatch, Transformed
 from .json_objects import objects_of
 from .json_tokens import JAVA_CLASSES, Kind, changed_by_kind
-from .properties import FIELDS, REPLACE_NULL, WITH_DEFAULT, Owner, Properties, Property
+from .properties import FIELDS, REPLACE_NULL, WITH_DEFAULT, ComponentProperties, Properties, Property
 from .schemaless import class_of, in_hash_order, parsed, require_map, row_by_row, value_text, written
 from .sides import Side, changed, side_change
 from .structs import field_values, put, struct_column, struct_schema
@@ -159,6 +159,6 @@ def _decimals(mask: Decimal, is_valid: Any, kind: pa.DataType) -> pa.Array:
     return pa.array([str(mask), None], pa.string()).take(places)
 
 
-def mask_field(config: Owner, side: Side) -> MaskField:
+def mask_field(config: ComponentProperties, side: Side) -> MaskField:
     """Return the transform for the given properties."""
     return MaskField(side, frozenset(config["fields"]), config["replacement"], config[WITH_DEFAULT])

@@ -12,7 +12,7 @@ import numpy as np
 from ...common.arrays import Mask
 from ...java.patterns import check_pattern, matches_whole, pattern_remedy
 from .batch import ConnectBatch
-from .properties import Owner, Properties, Property
+from .properties import ComponentProperties, Properties, Property
 from .sides import present
 from .thrown import CONNECT_EXCEPTION, Thrown
 
@@ -64,7 +64,7 @@ class RecordIsTombstone:
         return ~present(batch.value)
 
 
-def topic_name_matches(config: Owner) -> TopicNameMatches:
+def topic_name_matches(config: ComponentProperties) -> TopicNameMatches:
     """Return the predicate for the given properties.
 
     :raises SettingsError: the expression cannot be used.
@@ -76,11 +76,11 @@ def topic_name_matches(config: Owner) -> TopicNameMatches:
     return TopicNameMatches(config["pattern"])
 
 
-def has_header_key(config: Owner) -> HasHeaderKey:
+def has_header_key(config: ComponentProperties) -> HasHeaderKey:
     """Return the predicate for the given properties."""
     return HasHeaderKey(config["name"])
 
 
-def record_is_tombstone(config: Owner) -> RecordIsTombstone:
+def record_is_tombstone(config: ComponentProperties) -> RecordIsTombstone:
     """Return the predicate, which has no properties."""
     return RecordIsTombstone()

@@ -13,7 +13,7 @@ from ...common.redaction import in_message
 from ...errors import SettingsError
 from ...settings.fields import ANY_TEXT, BOOLEAN, TEXTS, SettingType
 from ...settings.suggestions import did_you_mean
-from .of_others import new_name
+from .unknown_transforms import new_name
 
 REQUIRED = object()
 """Default of a required property."""
@@ -42,7 +42,7 @@ FIELDS = Property(TEXTS, not_empty=True, once=True)
 
 
 @dataclass(frozen=True)
-class Owner:
+class ComponentProperties:
     """A transform or predicate with the values of its properties.
 
     :param name: name of the class, for messages.
@@ -60,7 +60,7 @@ class Owner:
         return SettingsError(f"{self.name} has a {name} that cannot be used: {why}", remedy, setting=name)
 
 
-def read_properties(owner: str, definitions: Properties, properties: Mapping[str, str]) -> Owner:
+def read_properties(owner: str, definitions: Properties, properties: Mapping[str, str]) -> ComponentProperties:
     """Return a transform or predicate with the values of all its properties.
 
     :param owner: name of the class, for messages.
@@ -73,12 +73,16 @@ def read_properties(owner: str, definitions: Properties, properties: Mapping[str
             raise SettingsError(
                 f"{owner} has no property {name}", f"{close} Its properties: {names}.".strip(), setting=name
             )
-    return Owner(
-        owner, {name: _value(Owner(owner), name, definition, properties) for name, definition in definitions.items()}
+    return ComponentProperties(
+        owner,
+        {
+            name: _value(ComponentProperties(owner), name, definition, properties)
+            for name, definition in definitions.items()
+        },
     )
 
 
-def _value(owner: Owner, name: str, definition: Property, properties: Mapping[str, str]) -> Any:
+def _value(owner: ComponentProperties, name: str, definition: Property, properties: Mapping[str, str]) -> Any:
     if name not in properties:
         if definition.default is REQUIRED:
             raise SettingsError(

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from ...java.patterns import check_pattern, pattern_remedy
 from ...settings.name_rules import new_name, replacement_parts
 from .batch import ConnectBatch, Transformed
-from .properties import Owner, Properties, Property
+from .properties import ComponentProperties, Properties, Property
 from .sides import changed
 from .thrown import CONNECT_EXCEPTION, Failures
 
@@ -52,7 +52,7 @@ class RegexRouter:
         return replace(batch, topics=pa.array(names, pa.string()).take(encoded.indices))
 
 
-def regex_router(config: Owner) -> RegexRouter:
+def regex_router(config: ComponentProperties) -> RegexRouter:
     """Return the transform for the given properties.
 
     :raises SettingsError: the expression or the replacement cannot be used.

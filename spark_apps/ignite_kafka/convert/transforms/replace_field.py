@@ -14,7 +14,7 @@ from ..connect.columns import ConnectColumn
 from ..connect.schema import ConnectField
 from .batch import ConnectBatch, Transformed
 from .json_objects import objects_of
-from .properties import REPLACE_NULL, WITH_DEFAULT, Owner, Properties, Property
+from .properties import REPLACE_NULL, WITH_DEFAULT, ComponentProperties, Properties, Property
 from .schemaless import in_hash_order, parsed, require_map, row_by_row, written
 from .sides import Side, changed_where, present, side_change
 from .structs import basics, check_names, field_values, put_other, struct_column, struct_schema
@@ -86,7 +86,7 @@ class ReplaceField:
         return written(row_by_row(parsed(column), change, failures))
 
 
-def replace_field(config: Owner, side: Side) -> ReplaceField:
+def replace_field(config: ComponentProperties, side: Side) -> ReplaceField:
     """Return the transform for the given properties.
 
     :raises SettingsError: a renaming is not of the form old:new.

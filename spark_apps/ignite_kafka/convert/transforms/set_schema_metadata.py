@@ -14,7 +14,7 @@ from ...settings.fields import whole_number
 from ..connect.columns import ConnectColumn
 from ..connect.schema import ConnectType
 from .batch import ConnectBatch, Transformed
-from .properties import REPLACE_NULL, WITH_DEFAULT, Owner, Properties, Property
+from .properties import REPLACE_NULL, WITH_DEFAULT, ComponentProperties, Properties, Property
 from .sides import Side, changed, present, selected
 from .structs import field_values, put, struct_column
 from .thrown import Failures, Thrown
@@ -75,7 +75,7 @@ class SetSchemaMetadata:
         return ConnectColumn(filled.data.take(pa.array(places, mask=places < 0)), schema)
 
 
-def set_schema_metadata(config: Owner, side: Side) -> SetSchemaMetadata:
+def set_schema_metadata(config: ComponentProperties, side: Side) -> SetSchemaMetadata:
     """Return the transform for the given properties.
 
     :raises SettingsError: neither a name nor a version is given.

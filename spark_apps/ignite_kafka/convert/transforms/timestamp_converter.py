@@ -23,7 +23,7 @@ from ..connect.schema import DATE, TIME, TIMESTAMP, ConnectField, ConnectSchema,
 from .batch import ConnectBatch, Transformed
 from .json_objects import objects_of
 from .json_tokens import JAVA_CLASSES, Kind, changed_by_kind, longs, texts, tokens_of, with_nulls
-from .properties import REPLACE_NULL, WITH_DEFAULT, Owner, Properties, Property
+from .properties import REPLACE_NULL, WITH_DEFAULT, ComponentProperties, Properties, Property
 from .schemaless import members, parsed, require_map, row_by_row, written
 from .sides import Side, changed
 from .structs import basics, field_values, put, refuse_others, struct_column
@@ -255,7 +255,7 @@ def _kind_of(schema: ConnectSchema) -> str:
     raise Thrown(reason, CONNECT_EXCEPTION)
 
 
-def timestamp_converter(config: Owner, side: Side) -> TimestampConverter:
+def timestamp_converter(config: ComponentProperties, side: Side) -> TimestampConverter:
     """Return the transform for the given properties.
 
     :raises SettingsError: the target is string and the format is missing, or the format cannot be used.

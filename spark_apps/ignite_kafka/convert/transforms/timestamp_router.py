@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from ...java.date_format import Part, formatted, parts_of
 from .batch import NO_TIME, ConnectBatch, Transformed
-from .properties import Owner, Properties, Property
+from .properties import ComponentProperties, Properties, Property
 from .sides import changed
 from .thrown import Failures
 
@@ -52,7 +52,7 @@ class TimestampRouter:
         return self.topic_format.replace(_TOPIC, topic).replace(_TIME, time)
 
 
-def timestamp_router(config: Owner) -> TimestampRouter:
+def timestamp_router(config: ComponentProperties) -> TimestampRouter:
     """Return the transform for the given properties.
 
     :raises SettingsError: the format of times cannot be used.

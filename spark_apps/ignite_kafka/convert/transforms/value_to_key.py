@@ -13,7 +13,7 @@ from ..connect.schema import ConnectField, ConnectSchema, ConnectType
 from .batch import ConnectBatch, Transformed
 from .json_objects import objects_of
 from .json_tokens import with_nulls
-from .properties import FIELDS, REPLACE_NULL, WITH_DEFAULT, Owner, Properties
+from .properties import FIELDS, REPLACE_NULL, WITH_DEFAULT, ComponentProperties, Properties
 from .schemaless import parsed, require_map, row_by_row, written
 from .sides import changed
 from .structs import field_values, put, struct_column, struct_schema
@@ -66,6 +66,6 @@ class ValueToKey:
         return written(row_by_row(parsed(column), change, failures))
 
 
-def value_to_key(config: Owner) -> ValueToKey:
+def value_to_key(config: ComponentProperties) -> ValueToKey:
     """Return the transform for the given properties."""
     return ValueToKey(config["fields"], config[WITH_DEFAULT])

@@ -31,8 +31,7 @@ from ..sink import SinkSettings
 from ..source import SourceSettings
 from ..suggestions import did_you_mean
 from ..topic_groups import CONNECT_PREFIX, LISTED, from_connect
-from ..transforms import CONFIGS
-from ..transforms import from_connect as from_connect_aliases
+from ..transforms import CONFIGS, split_aliased_keys
 from . import ignite_connectors
 from .keys import prepare
 
@@ -250,7 +249,7 @@ def _translate_aliased(
             aliases: Any = TEXTS.parse(values.get(kind, ()))
         except ValueError:  # the list itself is the error
             aliases = ()
-        named = from_connect_aliases(values, kind, aliases)
+        named = split_aliased_keys(values, kind, aliases)
         done |= named.keys()
         if not named:
             continue

@@ -23,7 +23,7 @@ _WAYS: Mapping[str, str] = {
 _RENAMED: Mapping[str, str] = {"blacklist": "exclude", "whitelist": "include"}
 
 
-def way_out(class_name: str) -> str:
+def advice_for(class_name: str) -> str:
     """Return the advice for a class in another package than Kafka's; empty for a name without package."""
     if "." not in class_name:
         return ""
