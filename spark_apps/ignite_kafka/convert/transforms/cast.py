@@ -1,4 +1,4 @@
-"""Cast: fields, or the whole key or value, as another type.
+"""Transform Cast: fields, or the whole key or value, become values of another type.
 
 Source: org.apache.kafka.connect.transforms.Cast (4.3.1).
 """
@@ -38,9 +38,9 @@ PROPERTIES: Properties = {"spec": Property(TEXTS, not_empty=True), **REPLACE_NUL
 
 @dataclass(frozen=True)
 class Cast:
-    """Casts fields, or the whole value.
+    """Transform that casts fields, or the whole key or value.
 
-    :param whole: type of the whole value; None: `fields` are cast.
+    :param whole: type for the whole key or value; None: `fields` are cast.
     """
 
     side: Side
@@ -49,7 +49,7 @@ class Cast:
     use_default: bool
 
     def apply(self, batch: ConnectBatch) -> Transformed:
-        """Cast the fields or values; nulls pass."""
+        """Cast the fields or values; nulls stay unchanged."""
         return changed_where(batch, present(self.side.of(batch)), self._change)
 
     def _change(self, batch: ConnectBatch, failures: Failures) -> ConnectBatch:
@@ -105,14 +105,14 @@ class Cast:
 def _cast(
     data: pa.Array, schema: ConnectSchema, target: ConnectType, shell: ConnectSchema, failures: Failures
 ) -> ConnectColumn:
-    """Cast values to another type; the new schema is optional and has a default as theirs."""
+    """Cast values to another type; the new schema is optional and has a default as the old schema does."""
     default = None
     if schema.default is not None:
         refused = Failures(1)
         default = cast_column(default_array(schema), schema, target, refused)[0].as_py()
         if refused.bad.any():
             raise Thrown(refused.bad_rows(np.zeros(1, np.int64))[0].reason)
-        if is_logical(shell):  # a whole value keeps the name, for which SchemaBuilder wants a day, a time or a decimal
+        if is_logical(shell):  # a whole value keeps the name, for which SchemaBuilder requires a date, time or decimal
             raise Thrown("Invalid default value", SCHEMA_BUILDER_EXCEPTION)
     cast_data = cast_column(data, schema, target, failures)
     shell = replace(shell, optional=schema.optional, default=default)
@@ -125,7 +125,7 @@ def _cast_values(values: list[Any], target: ConnectType, failures: Failures) -> 
 
 
 def _cast_tokens(tokens: pa.BinaryArray, target: ConnectType, failures: Failures) -> pa.BinaryArray:
-    """Cast JSON texts to a type, all texts of one Java class at once; ``null`` for a missing text."""
+    """Cast JSON texts to a type, all texts of a Java class at once; a missing text becomes ``null``."""
 
     def change(kind: Kind, kind_tokens: pa.BinaryArray, refused: Failures) -> pa.BinaryArray:
         if kind in _VALUES:
@@ -143,7 +143,7 @@ def _cast_tokens(tokens: pa.BinaryArray, target: ConnectType, failures: Failures
 
 
 def cast(config: ComponentProperties, side: Side) -> Cast:
-    """Return the transform with its properties.
+    """Return the transform for the given properties.
 
     :raises SettingsError: the specification is neither a type nor a list of field:type.
     """

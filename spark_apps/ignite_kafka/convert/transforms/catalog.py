@@ -1,4 +1,4 @@
-"""Transforms and predicates by Kafka Connect's class names, long and short."""
+"""Catalog of Kafka Connect's transforms and predicates by class name, with or without package."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class _Entry:
 def _entries_by_side(
     name: str, properties: Properties, make: Callable[[ComponentProperties, Side, bool], Transform]
 ) -> dict[str, _Entry]:
-    """Return the entries of a transform with one class for keys and one for values."""
+    """Return the entries of a transform that has one class for keys and one for values."""
 
     def entry(side: Side) -> _Entry:
         return _Entry(properties, lambda config, sink: make(config, side, sink))
@@ -94,16 +94,16 @@ _TESTS: Mapping[str, tuple[Properties, Callable[[ComponentProperties], Predicate
     "RecordIsTombstone": ({}, predicates.record_is_tombstone),
 }
 TRANSFORMS = tuple(f"{_PACKAGE}{name}" for name in _TRANSFORMS)
-"""Class names of all transforms."""
+"""Class names of all known transforms."""
 PREDICATES = tuple(f"{_PREDICATES}{name}" for name in _TESTS)
 """Class names of all predicates."""
 
 
 def make_transform(class_name: str, properties: Mapping[str, str], *, sink: bool) -> Transform:
-    """Make a transform with its configuration.
+    """Return a transform with its properties.
 
-    :param class_name: the name of Kafka's class with or without its package, such as ``Cast$Value``.
-    :param properties: without the prefix ``transforms.<alias>.``, and without `type`, `predicate` and `negate`.
+    :param class_name: name of Kafka's class, with or without its package, such as ``Cast$Value``.
+    :param properties: properties without the prefix ``transforms.<alias>.``, and without `type`, `predicate`, `negate`.
     :raises SettingsError: there is no such class, or a property is unknown, missing or not allowed.
     """
     entry = _find("transform", class_name, _PACKAGE, _TRANSFORMS)
@@ -111,9 +111,9 @@ def make_transform(class_name: str, properties: Mapping[str, str], *, sink: bool
 
 
 def make_predicate(class_name: str, properties: Mapping[str, str]) -> Predicate:
-    """Make a predicate with its configuration.
+    """Return a predicate with its properties.
 
-    :param properties: without the prefix ``predicates.<alias>.``, and without `type`.
+    :param properties: properties without the prefix ``predicates.<alias>.``, and without `type`.
     :raises SettingsError: there is no such class, or a property is unknown, missing or not allowed.
     """
     definitions, make = _find("predicate", class_name, _PREDICATES, _TESTS)

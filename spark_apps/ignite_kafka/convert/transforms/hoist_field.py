@@ -1,4 +1,4 @@
-"""HoistField: a struct or map with the value as its only field.
+"""Transform HoistField: each value becomes the only field of a struct or map.
 
 Source: org.apache.kafka.connect.transforms.HoistField (4.3.1).
 """
@@ -23,13 +23,13 @@ PROPERTIES: Properties = {"field": Property()}
 
 @dataclass(frozen=True)
 class HoistField:
-    """Wraps each value, null as well."""
+    """Transform that makes each value the only field of a struct or map."""
 
     side: Side
     field: str
 
     def apply(self, batch: ConnectBatch) -> Transformed:
-        """Wrap each value; a null becomes a struct or map whose field is null."""
+        """Wrap each value in a struct or map; a null becomes a struct or map with a null field."""
         return changed(batch, self._change)
 
     def _change(self, batch: ConnectBatch, failures: Failures) -> ConnectBatch:
@@ -49,5 +49,5 @@ class HoistField:
 
 
 def hoist_field(config: ComponentProperties, side: Side) -> HoistField:
-    """Return the transform with its properties."""
+    """Return the transform for the given properties."""
     return HoistField(side, config["field"])

@@ -22,12 +22,12 @@ HAS_HEADER_KEY: Properties = {"name": Property(not_empty=True)}
 
 @dataclass(frozen=True)
 class TopicNameMatches:
-    """The whole name of the topic matches an expression in Java's syntax."""
+    """Predicate: the whole name of the record's topic matches an expression in Java's syntax."""
 
     pattern: str
 
     def test(self, batch: ConnectBatch) -> Mask:
-        """Return N flags: whether the topic matches; each distinct name is matched once.
+        """Return N flags: whether the topic's name matches; each distinct name is matched once.
 
         :raises Thrown: matching a name takes too many steps.
         """
@@ -47,17 +47,17 @@ class TopicNameMatches:
 
 @dataclass(frozen=True)
 class HasHeaderKey:
-    """The record has a header of a name."""
+    """Predicate: the record has a header with a name."""
 
     name: str
 
     def test(self, batch: ConnectBatch) -> Mask:
-        """Return N equal flags: the records of a batch have the same headers."""
+        """Return N equal flags, because the records of a batch have the same headers."""
         return np.full(len(batch), any(header.name == self.name for header in batch.headers))
 
 
 class RecordIsTombstone:
-    """The value is null."""
+    """Predicate: the record's value is null."""
 
     def test(self, batch: ConnectBatch) -> Mask:
         """Return N flags: whether the value is null."""
@@ -65,7 +65,7 @@ class RecordIsTombstone:
 
 
 def topic_name_matches(config: ComponentProperties) -> TopicNameMatches:
-    """Return the predicate with its properties.
+    """Return the predicate for the given properties.
 
     :raises SettingsError: the expression cannot be used.
     """
@@ -77,7 +77,7 @@ def topic_name_matches(config: ComponentProperties) -> TopicNameMatches:
 
 
 def has_header_key(config: ComponentProperties) -> HasHeaderKey:
-    """Return the predicate with its properties."""
+    """Return the predicate for the given properties."""
     return HasHeaderKey(config["name"])
 
 

@@ -1,4 +1,7 @@
-"""ValueToKey: a key made of fields of the value. Source: org.apache.kafka.connect.transforms.ValueToKey (4.3.1)."""
+"""Transform ValueToKey: makes a key of fields of the value.
+
+Source: org.apache.kafka.connect.transforms.ValueToKey (4.3.1).
+"""
 
 from __future__ import annotations
 
@@ -22,13 +25,13 @@ PROPERTIES: Properties = {"fields": FIELDS, **REPLACE_NULL}
 
 @dataclass(frozen=True)
 class ValueToKey:
-    """Replaces the key by a struct or map of fields of the value."""
+    """Transform that replaces the key by a struct or map of some fields of the value."""
 
     fields: tuple[str, ...]
     use_default: bool
 
     def apply(self, batch: ConnectBatch) -> Transformed:
-        """Replace the key; a null value has no fields, and fails."""
+        """Replace the keys; a record with a null value fails, because a null has no fields."""
         return changed(batch, self._change)
 
     def _change(self, batch: ConnectBatch, failures: Failures) -> ConnectBatch:
@@ -64,5 +67,5 @@ class ValueToKey:
 
 
 def value_to_key(config: ComponentProperties) -> ValueToKey:
-    """Return the transform with its properties."""
+    """Return the transform for the given properties."""
     return ValueToKey(config["fields"], config[WITH_DEFAULT])
