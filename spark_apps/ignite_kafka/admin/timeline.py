@@ -1,6 +1,6 @@
 """Events of a connector, derived from its records in Kafka.
 
-The other events are only in the logs of its runs.
+Other events are only in the logs of the connector's runs.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _ENDS = {status.FAILED: RUN_FAILED, status.FENCED: RUN_FENCED, status.UNKNOWN: O
 
 @dataclass(frozen=True)
 class TimedEvent:
-    """An event at ``at_ms`` (milliseconds since 1970); ``text`` begins with its id."""
+    """An event at ``at_ms`` (milliseconds since 1970); ``text`` begins with the event's id."""
 
     at_ms: int
     event: Event
