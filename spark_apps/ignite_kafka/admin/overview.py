@@ -24,7 +24,7 @@ SOURCE = "Ignite to Kafka"
 SINK = "Kafka to Ignite"
 _HIDDEN = "the text is hidden: log_values is false"
 _POSITIONS = ("cache", "partition", "topic", "offset", "setting")
-_REPORTS = 2  # number of kept reports of the newest run: their difference gives the rate
+_REPORTS = 2  # number of kept reports of the newest run, whose difference gives the rate
 
 
 @dataclass(frozen=True)
@@ -74,11 +74,11 @@ class ConnectorOverview:
 
     @property
     def active(self) -> bool:
-        """True if the newest run has not ended, by its records."""
+        """Whether the newest run has not ended, by its records."""
         return not self.newest.unknown and not self.newest.ended
 
     def shown_error(self, run: RunStatus) -> IgniteKafkaError | None:
-        """Return the error of a run for people without access to the records; None without an error.
+        """Return the error of a run for users without access to the records; None without an error.
 
         If the connector's `log_values` is false, only the type, the remedy and positions are shown. The run hides keys
         and values itself, but texts of Spark, Ignite and Kafka may quote them too.
@@ -94,9 +94,9 @@ class ConnectorOverview:
 
     @property
     def rates(self) -> dict[str, float]:
-        """Records per second by cache: the rate between an active run's last two reports, or an ended run's average.
+        """Records per second by cache: between an active run's last two reports, or an ended run's average.
 
-        Empty if an active run has reported only once.
+        The mapping is empty if an active run has reported only once.
         """
         run = self.newest.run
         if run is None:
@@ -112,7 +112,7 @@ class ConnectorOverview:
 def _calculate_rates(run: RunStatus, before: RunStatus | None, elapsed_ms: int) -> dict[str, float]:
     """Return the records per second of each cache between two reports.
 
-    :param before: the earlier report; None: from the run's start.
+    :param before: the earlier report; None: the run's start.
     """
     earlier = before.caches if before is not None else {}
     sent = {
@@ -122,7 +122,7 @@ def _calculate_rates(run: RunStatus, before: RunStatus | None, elapsed_ms: int) 
 
 
 def read_overview(clients: KafkaClients, topics: Topics, prefix: str) -> dict[str, ConnectorOverview]:
-    """Read all connectors ever started under a prefix, by name, sorted.
+    """Read all connectors that were ever started under a prefix, sorted by name.
 
     A connector with unreadable records has :attr:`ConnectorOverview.unreadable`.
 
@@ -152,7 +152,7 @@ def _make_overview(name: str, configs: _Configs, status: _Statuses) -> Connector
 
 
 class _Configs:
-    """Fold of the configs topic."""
+    """Latest records of the configs topic, collected by connector."""
 
     def __init__(self) -> None:
         self.folds: dict[str, ConnectorFold] = {}
@@ -172,7 +172,7 @@ class _Configs:
 
 
 class _Statuses:
-    """Fold of the status topic."""
+    """Latest records of the status topic, collected by connector."""
 
     def __init__(self) -> None:
         self.runs: dict[str, dict[str, RunStatus]] = {}

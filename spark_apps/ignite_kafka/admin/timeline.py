@@ -31,7 +31,7 @@ _ENDS = {status.FAILED: RUN_FAILED, status.FENCED: RUN_FENCED, status.UNKNOWN: O
 
 @dataclass(frozen=True)
 class TimedEvent:
-    """An event at ``at_ms`` (milliseconds since 1970); ``text`` begins with its id."""
+    """An event at ``at_ms`` (milliseconds since 1970); ``text`` begins with the event's id."""
 
     at_ms: int
     event: Event

@@ -57,7 +57,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         logs.show_error(error, as_json=as_json)
         return error.exit_code
     except BrokenPipeError:
-        # the reader of the output has ended; otherwise Python would report it again when it flushes at exit
+        # the reader of the output has ended; without this, Python would report the error again at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 128 + signal.SIGPIPE
     except KeyboardInterrupt:
@@ -71,7 +71,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _may_have_written(arguments: argparse.Namespace) -> bool:
-    """Return whether an interrupted command may have written records or entries; if repeated, it continues."""
+    """Return whether an interrupted command may have written records or entries; repeating the command continues it."""
     return arguments.command in (run, replicate) or (arguments.command is verify and arguments.repair)
 
 
@@ -259,7 +259,7 @@ def _add_common(
 
 
 def validate(arguments: argparse.Namespace) -> int:
-    """Check settings and, if given, the secrets file."""
+    """Check the settings and, if given, the secrets file."""
     if arguments.connectors:
         return validate_all(arguments)
     settings = settings_of(arguments, conversion=True)
@@ -276,7 +276,7 @@ def validate(arguments: argparse.Namespace) -> int:
 
 
 def plan(arguments: argparse.Namespace) -> int:
-    """Show what a run would do."""
+    """Show the plan of the next run."""
     from .sink_views import SinkPlanView, sink_plan_view
     from .views import PlanView, plan_view
 
@@ -288,7 +288,7 @@ def plan(arguments: argparse.Namespace) -> int:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run a connector with a Spark session of this process."""
+    """Run a connector with a Spark session in this process."""
     if arguments.connectors or holds_resources(arguments.file):
         return run_all(arguments)
     settings = settings_of(arguments)
@@ -313,7 +313,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def verify(arguments: argparse.Namespace) -> int:
-    """Compare topics with caches; return 5 if they differ."""
+    """Compare topics with caches; return 5 for differences."""
     settings = settings_by_file_or_name(arguments)
     require_pyspark()
     from .verify import verify_locally
@@ -352,7 +352,7 @@ def resume(arguments: argparse.Namespace) -> int:
 
 
 def stop(arguments: argparse.Namespace) -> int:
-    """Stop a connector and wait for its end; return 1 if its run did not end in time and gracefully."""
+    """Stop a connector and wait for its run; return 1 unless the run ended in time and gracefully."""
     return _request_state(arguments, "STOPPED", arguments.wait_ms)
 
 

@@ -1,6 +1,6 @@
-"""Results of :mod:`~ignite_kafka.admin` as text for a terminal.
+"""Texts for a terminal, made of the results of :mod:`~ignite_kafka.admin`.
 
-Imports types only while type checking, so that a command loads only the parts of the library that it needs.
+Types are imported only for type checking, so that a command loads only the needed parts of the library.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ class Result(Protocol):
     """A result with a JSON form."""
 
     def to_dict(self) -> dict[str, object]:
-        """Return the result as JSON-ready values."""
+        """Return the result as JSON values."""
 
 
 R = TypeVar("R", bound=Result)
 
 
 def show(arguments: argparse.Namespace, result: R, text: Callable[[R], str]) -> int:
-    """Print a result as JSON with ``--json``, else as text; return exit code 0."""
+    """Print a result as JSON with ``--json``, otherwise as text; return exit code 0."""
     print(json.dumps(result.to_dict(), indent=2) if arguments.json else text(result))
     return 0
 
@@ -106,13 +106,13 @@ def altered_offset(altered: AlteredOffset) -> str:
 
 
 def reset_offsets(reset: ResetOffsets) -> str:
-    """Return a line per cache with the number of partitions without their offset now."""
+    """Return a line for each cache with the number of partitions whose offset was removed."""
     lines = [f"cache {cache}: {count:,} units forgotten" for cache, count in sorted(reset.units.items())]
     return "\n".join(lines) or "there were no offsets"
 
 
 def moved_offsets(moved: MovedOffsets) -> str:
-    """Return a line per topic partition with the next offset before and after."""
+    """Return a line for each topic partition with its next offset before and after the change."""
     lines = [
         f"topic {topic}, partition {partition}: next offset was {'none' if before < 0 else before}, is {after}"
         for (topic, partition), (before, after) in sorted(moved.offsets.items())
@@ -125,7 +125,7 @@ def moved_offsets(moved: MovedOffsets) -> str:
 
 
 def backlog(view: BacklogView) -> str:
-    """Return the captured caches, and the backlog of each cache partition, as tables."""
+    """Return the captured caches and the backlog of each cache partition, as two tables."""
     head = ("cache", "partition", "changes", "bytes", "low", "high", "marks")
     rows = [
         (u.cache, u.partition, u.changes, u.bytes, u.low, u.high, ", ".join(u.marks)) for u in view.units[:_MAX_UNITS]
@@ -150,7 +150,7 @@ def backlog(view: BacklogView) -> str:
 
 
 def resend(marked: Resend) -> str:
-    """Return a line with the cache partitions that will be sent again."""
+    """Return a line with the cache partitions to be sent again."""
     count = len(marked.partitions)
     what = f"partition {marked.partitions[0]}" if count == 1 else f"{count:,} partitions"
     sender = f"will be sent again by connector {marked.connector}"
@@ -158,6 +158,6 @@ def resend(marked: Resend) -> str:
 
 
 def cleaned(removed: CleanupResult) -> str:
-    """Return a line with the service and the cache that were removed from the nodes."""
+    """Return a line with the service and the cache removed from the nodes."""
     names = [f"{what} {name}" for what, name in (("service", removed.service), ("cache", removed.cache)) if name]
     return f"connector {removed.connector}: " + (f"removed {' and '.join(names)}" if names else "there was no backlog")

@@ -1,4 +1,4 @@
-"""Preview of a sink's run, without writing."""
+"""Plan of a sink's next run, shown without writing anything."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .tables import table
 
 @dataclass(frozen=True)
 class TopicPreview:
-    """A topic of a plan. ``records`` is the number of offsets to read, transaction markers included."""
+    """A topic of a plan; ``records`` is the number of offsets to read, including transaction markers."""
 
     topic: str
     cache: str
@@ -34,7 +34,7 @@ class TopicPreview:
 
 @dataclass(frozen=True)
 class SinkPlanView:
-    """Plan of the next run."""
+    """Plan of a sink's next run."""
 
     connector: str
     group: str
@@ -42,7 +42,7 @@ class SinkPlanView:
     topics: tuple[TopicPreview, ...]
 
     def to_dict(self) -> dict[str, object]:
-        """Return JSON-ready values."""
+        """Return the plan as JSON values."""
         return asdict(self)
 
     def text(self) -> str:
@@ -56,7 +56,7 @@ class SinkPlanView:
 
 
 def sink_plan_view(settings: SinkSettings, secrets: Secrets) -> SinkPlanView:
-    """Plan the run that the settings would start.
+    """Return the plan of the run that the settings would start.
 
     :raises SettingsError, TopicError, RecordsLost: as the run would.
     """
