@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from ignite_kafka import events
+from ignite_kafka.common.redaction import set_log_values
 from ignite_kafka.events import EVENTS, Event
 from tests.support import emitted_events
 
@@ -50,6 +51,18 @@ def test_each_event_is_logged_as_a_record_with_its_fields(event: Event, caplog: 
     assert all(value in text for value in fields.values())
     assert record.__dict__["event_id"] == event.id
     assert emitted_events.counts() == {event.id: 1}
+
+
+def test_a_kept_text_hides_its_reason_where_values_are_not_logged() -> None:
+    set_log_values(False)
+    try:
+        with events.collect() as log:
+            events.emit(events.UNIT_REDONE, slot=1, reason="the key anna is no number")
+    finally:
+        set_log_values(True)
+    (occurrence,) = log.counts()[events.UNIT_REDONE.id].newest
+    assert occurrence.text == "slot 1 restarts after its last commit: (hidden: log_values is false)"
+    assert occurrence.fields == {"slot": "1", "reason": "(hidden: log_values is false)"}
 
 
 @pytest.mark.parametrize("event", [event for event in EVENTS.values() if event.severity > logging.INFO], ids=lambda event: str(event.id))
