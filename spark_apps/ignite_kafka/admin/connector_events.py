@@ -49,14 +49,14 @@ class ConnectorEvents:
 
 
 def _to_dict(id: int, count: EventCount) -> dict[str, object]:
-    known = EVENTS.get(id)
+    event = EVENTS.get(id)
     return {
         "id": id,
         "severity": severity_of(id),
         "count": count.count,
         "first": format_time(count.first_ms),
         "last": format_time(count.last_ms),
-        "action": "" if known is None else known.action,
+        "action": "" if event is None else event.action,
         "newest": [
             {**asdict(occurrence), "at": format_time(occurrence.at_ms)} for occurrence in reversed(count.newest)
         ],

@@ -1,4 +1,4 @@
-"""Events of a connector: those derived from its records in Kafka, and the newest texts of those that its runs kept."""
+"""Events of a connector: those derived from its records in Kafka, and the newest texts kept by its runs."""
 
 from __future__ import annotations
 

@@ -112,7 +112,10 @@ class _Blocks:
 
 
 class ItemsReader:
-    """Reader of arrays. :param has_bytes: an item has at least one byte."""
+    """Reader of arrays.
+
+    :param has_bytes: an item has at least one byte.
+    """
 
     def __init__(self, item: Reader, path: str, *, has_bytes: bool) -> None:
         self._item = item

@@ -121,7 +121,7 @@ class EnumReader:
 
 
 class BytesReader:
-    """Reader of STRING, BYTES and Decimal; each value has a length before it, or all have a fixed size."""
+    """Reader of STRING, BYTES and Decimal, with a length before each value or a fixed size."""
 
     def __init__(self, connect: ConnectSchema, path: str, size: int | None) -> None:
         self._connect = connect

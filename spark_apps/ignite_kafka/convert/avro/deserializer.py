@@ -45,7 +45,7 @@ class AvroDeserializer:
         self._forms: OrderedDict[int, tuple[AvroType, ConnectSchema] | str] = OrderedDict()
 
     def deserialize(self, data: pa.BinaryArray, topic: str) -> Deserialized:
-        """Read values, with at least one part for each schema id.
+        """Read values into parts, one or more for each schema id.
 
         :raises RegistryError: the registry refuses the credentials. Values of an unknown schema id become bad rows.
         :raises RegistryUnavailable: the registry did not answer.

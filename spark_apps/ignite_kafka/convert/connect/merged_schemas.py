@@ -19,7 +19,7 @@ from .schema import ConnectField, ConnectSchema, ConnectType, arrow_type
 
 
 class MergedSchema:
-    """The merge of several schemas: STRUCTs of one name, ARRAYs of such STRUCTs, or equal schemas of another type.
+    """Schema merged from several: STRUCTs of one name, ARRAYs of such STRUCTs, or equal schemas of another type.
 
     Fields are in the order of their first occurrence.
 

@@ -1,4 +1,4 @@
-"""Arithmetic of whole numbers and floats as in Spark SQL's ANSI mode, its default: an overflow is an error."""
+"""Arithmetic of whole numbers and floats as in Spark SQL's default ANSI mode, where an overflow is an error."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def _null(target: str, count: int) -> Operand:
 
 
 def _cast(operand: Operand, target: str, count: int) -> Operand | None:
-    """Return the operand with only the failures of this cast; None if the cast is not supported."""
+    """Return the converted operand, with only this cast's failures; None if the cast is not supported."""
     kind = TYPES.get(target)
     array = operand.array(count)
     if kind is None:

@@ -193,7 +193,7 @@ def _fold(*parts: Operand) -> bool:
 
 
 def _first_is_constant(arguments: list[Operand]) -> bool:
-    """Return whether the first argument other than a constant null is a constant, or all are constant nulls."""
+    """Return whether coalesce is constant: its first argument other than constant nulls is, or there is none."""
     first = next((argument for argument in arguments if not argument.void), None)
     return first is None or first.constant
 

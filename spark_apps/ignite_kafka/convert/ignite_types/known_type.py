@@ -1,4 +1,4 @@
-"""A binary type, and its fields learned from records, which can be taken back."""
+"""A binary type, and changes of its fields learned from records, which can be undone."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class KnownType:
             self.ids[java_hash(name)] = name
 
     def learn(self, name: str, field: pa.Field, *, by_name: bool) -> Callable[[], None]:
-        """Add or replace a field learned from a record; return a function that takes the change back.
+        """Add or replace a field learned from a record; return a function that undoes the change.
 
         The function keeps this field only: a copy of all fields for each field would be quadratic.
         """

@@ -243,7 +243,7 @@ class ObjectTypes:
         self._note(lambda: self.lists.update({type_name: old}))
 
     def expanded(self, root: pa.Field, within: tuple[str, ...] = ()) -> pa.Field:
-        """Return the field with structs instead of references, and first types instead of any type.
+        """Return the field with structs instead of references, and with the first value's type instead of any.
 
         A type within itself stays a reference; a field of any type gets the type noted by :meth:`hint`.
         """

@@ -1,4 +1,4 @@
-"""Types of a cache's keys and values, as query entities declare them; any types without query entities."""
+"""Types of a cache's keys and values by its query entities; without them, keys and values have any type."""
 
 from __future__ import annotations
 

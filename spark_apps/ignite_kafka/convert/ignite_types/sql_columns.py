@@ -45,7 +45,7 @@ class SqlColumns:
         return (field for field in self.key_fields.get(type_name, {}).values() if undecided_class(field))
 
     def refusal(self, type_name: str, name: str) -> str | None:
-        """Return why a field with a name cannot be stored, as the predicate of a sentence; None if a field can."""
+        """Return why a field of a type cannot be stored, as predicate of a sentence; None for other fields."""
         nested = self.nested.get(type_name, {}).get(name.lower())
         if nested is None:
             return None

@@ -27,7 +27,7 @@ class UnknownClasses:
         self._asked: set[str] = set()
 
     def new_batch(self) -> bool:
-        """Allow another question for each class; return whether a question of the last batch was in vain."""
+        """Allow another question for each class; return whether one of the last batch found no class."""
         asked = bool(self._asked)
         self._asked.clear()
         return asked

@@ -269,7 +269,7 @@ class _Batch:
 
 
 def _settle(array: pa.Array, field: pa.Field, objects: ObjectTypes) -> None:
-    """Mark guessed types of fields as certain where values other than NaN and infinities fit them."""
+    """Mark guessed types as certain for fields with values other than NaN and infinities."""
     kind = field.type
     type_name = (field.metadata or {}).get(TYPE_NAME, b"").decode()
     for number, inner in enumerate(kind if pa.types.is_struct(kind) else ()):

@@ -53,7 +53,7 @@ def null_names(array: pa.Array, field: pa.Field) -> Iterator[str]:
 
 
 def null_rows(array: pa.Array) -> npt.NDArray[np.bool_]:
-    """Return N flags: whether a value is null; a union's nulls are in its children."""
+    """Return N flags: whether a value is null, also for values of a union."""
     if not pa.types.is_union(array.type):
         return np.asarray(array.is_null()) if array.null_count else np.zeros(len(array), np.bool_)
     kind_of, offset = union_layout(array)

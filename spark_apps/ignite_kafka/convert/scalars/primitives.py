@@ -65,7 +65,7 @@ class PrimitiveSerializer:
         self.name = primitive.name
 
     def check(self, schema: ConnectSchema, topic: str) -> None:
-        """Check that a schema has the converter's type; raise UnsupportedType if not."""
+        """Raise UnsupportedType for a schema of another type than the converter's."""
         _require(schema, self._primitive.type, self.name)
 
     def serialize(self, column: ConnectColumn, topic: str) -> pa.BinaryArray:
@@ -119,7 +119,7 @@ class BytesSerializer:
     name = "bytes"
 
     def check(self, schema: ConnectSchema, topic: str) -> None:
-        """Check that a schema is BYTES; raise UnsupportedType if not."""
+        """Raise UnsupportedType for a schema of another type than BYTES."""
         _require(schema, ConnectType.BYTES, self.name)
 
     def serialize(self, column: ConnectColumn, topic: str) -> pa.BinaryArray:

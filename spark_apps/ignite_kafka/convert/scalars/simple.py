@@ -34,7 +34,7 @@ class SimpleSerializer:
     name = "simple"
 
     def check(self, schema: ConnectSchema, topic: str) -> None:
-        """Check that a schema is not of objects, maps or arrays; raise UnsupportedType if it is."""
+        """Raise UnsupportedType for a schema of objects, maps or arrays."""
         if schema.type in _CONTAINERS:
             what = f"the value is of type {schema.type}, which the header converter simple does not write here"
             raise UnsupportedType(what, "Use the header converter json.")

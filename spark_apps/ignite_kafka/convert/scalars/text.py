@@ -39,10 +39,7 @@ class StringSerializer:
         self._of_key = of_key
 
     def check(self, schema: ConnectSchema, topic: str) -> None:
-        """Check that a schema is not of objects, maps, arrays or bytes: their text in Java cannot be read back.
-
-        :raises UnsupportedType: the schema is of such a type.
-        """
+        """Raise UnsupportedType for a schema of objects, maps, arrays or bytes, whose text cannot be read back."""
         if schema.type in _CONTAINERS or (schema.type is ConnectType.BYTES and scale_of(schema) is None):
             kind = "an object" if schema.type is ConnectType.STRUCT else f"of type {schema.type}"
             name = f" ({schema.name})" if schema.name else ""

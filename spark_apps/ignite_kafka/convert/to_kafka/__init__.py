@@ -1,4 +1,4 @@
-"""Conversion of Ignite entries to the bytes of Kafka records, side by side.
+"""Conversion of Ignite entries to the bytes of Kafka records, with one converter for keys and one for values.
 
 Imports convert.rules, ignite and kafka.records.
 """

@@ -112,7 +112,7 @@ class _Bisection:
         self.bad: list[BadEntry] = []
 
     def convert(self, first: int, last: int) -> None:
-        """Add the entries from `first` to `last` (excluded) to :attr:`parts` or :attr:`bad`."""
+        """Convert the entries from `first` to `last` (excluded) into :attr:`parts` or :attr:`bad`."""
         try:
             records = self._convert(self._slices(first, last))
         except ENTRY_ERRORS as error:

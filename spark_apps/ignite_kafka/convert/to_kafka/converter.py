@@ -25,7 +25,7 @@ class Converter(Protocol):
         """Name of the converter of keys in settings."""
 
     def component(self, stage: Stage) -> type:
-        """Return the class that converts the side of a stage, for a dead letter's headers."""
+        """Return the class of the converter for a stage, of keys or of values, for a dead letter's headers."""
 
     def check(self, cache: CacheInfo, types: TypeSource, topic: str = "") -> None:
         """Check the cache's types before the first record.
@@ -120,4 +120,4 @@ class KeyConverter(SideConverter, Protocol):
         """
 
     def key_types(self, group: EntryGroup, keys: pa.BinaryArray) -> set[KeyType]:
-        """Return the types of a group's keys, if two types can give the same bytes."""
+        """Return the types of a group's keys, needed because keys of two types may have the same bytes."""

@@ -71,7 +71,7 @@ class EntryConverter:
         return self._key.name if self._key is not None else self._raw.name
 
     def component(self, stage: Stage) -> type:
-        """Return the class that converts the side of a stage."""
+        """Return the class of the converter for a stage: of keys for stage KEY, else of values."""
         return type((self._key if stage == Stage.KEY else self._value) or self._raw)
 
     def check(self, cache: CacheInfo, types: TypeSource, topic: str = "") -> None:

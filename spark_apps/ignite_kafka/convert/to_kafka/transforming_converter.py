@@ -101,7 +101,7 @@ class TransformingConverter:
         return None if self._touched["key"] else self._plain
 
     def component(self, stage: Stage) -> type:
-        """Return the class that converts the side of a stage."""
+        """Return the class of the converter for a stage: of keys for stage KEY, else of values."""
         return self._plain.component(stage)
 
     def check(self, cache: CacheInfo, types: TypeSource, topic: str = "") -> None:
