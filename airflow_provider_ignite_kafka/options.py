@@ -20,7 +20,7 @@ _ALLOWED = "allowed_kafka_options"
 
 
 def allow_insecure_connections() -> bool:
-    """Whether connections to other hosts may be unprotected; see :mod:`ignite_kafka.settings.transport_security`."""
+    """Return whether connections to other hosts may be unprotected; see :mod:`.transport_security` of the settings."""
     return bool(conf.getboolean(SECTION, ALLOW, fallback=False))
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class TypedTemplates:
-    """Operator mixin by which a template of one expression renders to the expression's value, other templates to text.
+    """Operator mixin that renders a template of one expression to the expression's value, other templates to text.
 
     Jinja's native environment evaluates every text that looks like a Python literal, so that a connector's name
     ``2024`` from a form becomes a number, ``1e5`` another name and ``None`` no name. With this mixin text stays text,

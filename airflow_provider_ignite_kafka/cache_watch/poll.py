@@ -68,7 +68,7 @@ class CachePoller:
             return poll_all(cluster, several, deadline)
 
     def state_key(self, initial: object, kinds: Iterable[str] = KINDS) -> str:
-        """Key of a watcher's stored state, unique for connection, chosen caches, initial state and kinds of change.
+        """Return the key of a watcher's stored state, unique for connection, caches, initial state and kinds of change.
 
         If all kinds are chosen, they are left out, as in the keys of earlier versions.
         """

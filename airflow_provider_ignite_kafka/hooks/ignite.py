@@ -150,7 +150,7 @@ class IgniteHook(DbApiHook):
             yield from super()._get_pandas_df_by_chunks(sql, parameters, **{"coerce_float": False, **kwargs})
 
     def _get_polars_df(self, sql: Any, parameters: Any = None, **kwargs: Any) -> Any:
-        """Read as the base class does, but accept a mapping of parameter values by name, and a list."""
+        """Read as the base class does, but also pass on a list of parameters, which the base class drops."""
         return super()._get_polars_df(sql, _by_name(parameters), **kwargs)
 
     def _get_polars_df_by_chunks(self, sql: Any, parameters: Any = None, **kwargs: Any) -> Any:

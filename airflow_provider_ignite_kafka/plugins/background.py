@@ -51,7 +51,7 @@ class Background:
             ) from error
 
     async def shared(self, key: Hashable, function: Callable[[], T], limit_s: float) -> T:
-        """Call as :meth:`call` does, but share one call between requests with the same key within two seconds.
+        """Share one call, made as by :meth:`call`, between all requests with the same key within two seconds.
 
         So many viewers cost as much as a single viewer.
         """

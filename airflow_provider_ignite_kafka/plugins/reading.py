@@ -23,7 +23,7 @@ _CONNECT_S = 4.0
 
 @dataclass(frozen=True)
 class ClusterReading:
-    """Connectors of a monitored cluster, or the error because of which they could not be read.
+    """Connectors of a monitored cluster, or the error that prevented reading them.
 
     :param lags: number of records or changes not copied yet, by connector, and by topic of a sink or cache of a source.
     """

@@ -93,7 +93,7 @@ class RunMetrics:
 
 
 def enabled() -> bool:
-    """Return whether Airflow exports metrics; otherwise nothing is read for them."""
+    """Return whether Airflow exports metrics; if not, no values are read for metrics."""
     return any(
         conf.getboolean("metrics", name, fallback=False) for name in ("statsd_on", "statsd_datadog_enabled", "otel_on")
     )

@@ -145,7 +145,7 @@ def _by_last_line(ended: AppExit) -> AirflowException:
 
 
 def _retriable(kind: type[errors.IgniteKafkaError]) -> bool:
-    """Return whether a retry in a new process may help; it may for the base class, which wraps errors of Spark."""
+    """Return whether a retry in a new process may help, as after errors of Spark and Java (the base class)."""
     return kind in (errors.IgniteKafkaError, errors.OutcomeUnknown, errors.CallsStuck) or not kind.final
 
 

@@ -30,7 +30,7 @@ class Followed(Protocol):
 
 
 class RunWatch:
-    """Decider, after each poll, whether a run is still followed."""
+    """Decision after each poll whether a run is still followed."""
 
     def __init__(self, run: FollowedRun, now_ms: int, clock: Clock = time.monotonic) -> None:
         self._silence_s = run.silence_s
