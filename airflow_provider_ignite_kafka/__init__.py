@@ -1,6 +1,6 @@
 """Airflow provider that copies Ignite caches to Kafka topics and back.
 
-It runs and monitors Spark apps and moves no record itself.
+It runs and monitors Spark apps, but moves no records itself.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _GUIDES = [_GUIDE, *(f"/docs/{name}.md" for name in _OF_PARTS)]
 _THIN_CLIENTS = "https://ignite.apache.org/docs/latest/thin-clients/getting-started-with-thin-clients"
 _LOGO = "/docs/integration-logos/ignite-kafka.svg"
 MONITORED_CLUSTERS = '[{"kafka_conn_id": "kafka_default", "ignite_conn_id": "ignite_default"}]'
-"""Default of option `monitored_clusters`, for server processes of Airflow 3.0 and 3.1: they do not read it below."""
+"""Default of option `monitored_clusters`, for server processes of Airflow 3.0 and 3.1, which do not read `_options`."""
 _TLS_FILE = (
     "Path of a PEM file, which must be at this path on the worker, the Spark driver and the executors; or of a JKS or "
     "PKCS#12 store, which the worker reads."
@@ -29,9 +29,9 @@ def _field(label: str, kind: str, description: str = "", **schema: Any) -> dict[
 
 
 def get_provider_info() -> dict[str, Any]:
-    """Return the metadata of the provider, by which Airflow knows it without importing a hook or an operator.
+    """Return the provider's metadata, so that Airflow need not import its hooks and operators.
 
-    Airflow calls it by the entry point ``apache_airflow_provider``.
+    Airflow calls this function by the entry point ``apache_airflow_provider``.
     """
     return {
         "package-name": "airflow-provider-ignite-kafka",
@@ -144,7 +144,7 @@ def _options() -> dict[str, Any]:
 
 
 def _options_of_trust() -> dict[str, Any]:
-    """Options for what neither settings nor connections decide."""
+    """Return the options for permissions that neither settings nor connections can grant."""
     return {
         "allowed_kafka_options": _option(
             "Allowed Kafka client properties that load native code, run a command, or send or write files of the "
@@ -179,7 +179,7 @@ def _options_of_trust() -> dict[str, Any]:
 
 def _option(description: str, example: str, default: str = "", *, kind: str = "string") -> dict[str, Any]:
     texts = {"description": description, "version_added": "0.2.0", "type": kind, "example": example, "default": default}
-    # taken as it is: Airflow 3.0 and 3.1 format other defaults, and each of their commands fails at the braces of a
+    # not formatted: Airflow 3.0 and 3.1 format other defaults, and each of their commands fails at the braces of a
     # JSON object
     return {**texts, "is_template": True}
 

@@ -1,9 +1,8 @@
-"""Parts of Airflow that differ between its versions, or are missing in older ones.
+"""Parts of Airflow that differ between its versions, or are missing in older versions.
 
-docs/airflow.md says what is lost then.
+docs/airflow.md lists the missing features.
 
-The provider imports names that differ between the supported versions of Airflow from here only, and the private names
-that it needs, too.
+The provider imports names that differ between the supported versions of Airflow, and private names, from here only.
 """
 
 from __future__ import annotations
@@ -19,8 +18,8 @@ from airflow.sdk.log import mask_secret
 VERSION = tuple(int(part) for part in airflow.__version__.split(".")[:2])
 """Major and minor version of Airflow.
 
-It alone decides what is used: a name that a version should have and has not is an error, not the way of an older
-version in silence.
+The version alone decides which names are used: if Airflow lacks a name that its version should have, that is an error,
+and not silently treated like an older version.
 """
 if VERSION >= (3, 1):
     from airflow.sdk import literal
@@ -39,12 +38,12 @@ elif VERSION >= (3, 3):
 else:
 
     class ResumableJobMixin:
-        """Operator mixin without a task state store.
+        """Operator mixin that runs a job without a task state store.
 
-        Submit a job, or let the operator find that of an earlier try, and wait for it.
+        It submits a job, or lets the operator find the job of an earlier try, and waits for the job.
 
-        The stand-in of the common-compat provider sets ``durable`` to false. Here a try that finds its run in Kafka
-        follows it.
+        The stand-in of the common-compat provider sets ``durable`` to false. Here a try that finds an earlier run in
+        Kafka follows this run.
         """
 
         def __init__(self, *, durable: bool = True, **kwargs: Any) -> None:
@@ -52,7 +51,7 @@ else:
             self.durable = durable
 
         def execute_resumable(self, context: Context) -> Any:
-            """Submit the job, wait for its end and return its result."""
+            """Submit the job, wait for its end, and return its result."""
             external_id = self.submit_job(context)
             self.poll_until_complete(external_id, context)
             return self.get_job_result(external_id, context)
@@ -60,35 +59,35 @@ else:
 
 __all__ = ["ResumableJobMixin", "determine_kwargs", "literal", "mask_secret"]
 READS_CONN_FIELDS = VERSION >= (3, 2)
-"""Whether the connection form takes its fields from the provider info; else from methods of the hook."""
+"""Whether the connection form takes its fields from the provider info, and not from methods of the hook."""
 
 
 def calls_on_kill() -> bool:
-    """Whether the triggerer calls ``on_kill`` of a trigger whose task a user has cleared or ended.
+    """Return whether the triggerer calls a trigger's ``on_kill`` after a user has cleared or ended its task.
 
-    Since Airflow 3.3.
+    This holds since Airflow 3.3.
     """
     return VERSION >= (3, 3)
 
 
 def ask_supervisor_in(loop: AbstractEventLoop | None) -> None:
-    """Send requests of this thread to the supervisor of triggers, such as for a connection, in an event loop.
+    """Send this thread's requests to the supervisor of triggers, such as for a connection, in an event loop.
 
     Before Airflow 3.2 a request from a thread without that loop is answered in a loop of its own, beside those of the
-    triggerer. The two read each other's answers, which ends the triggerer: *Response read out of order*.
+    triggerer. The loops read each other's answers, which ends the triggerer: *Response read out of order*.
 
     :param loop: the loop of the triggers; None: the thread is not of a trigger.
     """
     if VERSION < (3, 2) and loop is not None:
         from asgiref.sync import SyncToAsync
 
-        # as its own threads do; there is no public function
+        # as the triggerer's own threads do; there is no public function
         SyncToAsync.threadlocal.main_event_loop = loop
         SyncToAsync.threadlocal.main_event_loop_pid = os.getpid()
 
 
 def task_store(context: Context) -> Any:
-    """The task's state store; None before Airflow 3.3."""
+    """Return the task's state store; None before Airflow 3.3."""
     return dict(context).get("task_state_store")
 
 
@@ -100,10 +99,10 @@ def keep(store: Any, key: str, value: Any) -> None:
 
 
 def asset_stores(shared: Any) -> list[Any]:
-    """The state store of each watched asset; none before Airflow 3.3 and in a task.
+    """Return the state store of each watched asset; none before Airflow 3.3 and in a task.
 
-    Airflow merges equal triggers into one, so that several assets may share this one. Each store gets the state,
-    because the trigger must keep it when one of the assets leaves.
+    Airflow merges equal triggers into one, so several assets may share this trigger. Each store gets the state,
+    because the trigger must keep the state when one of the assets leaves.
 
     :param shared: attribute `asset_state_store` of the trigger.
     """
@@ -114,7 +113,7 @@ def asset_stores(shared: Any) -> list[Any]:
 
 
 def configure_stats() -> None:
-    """Configure Stats in a process of triggers: the triggerer does so for its own process only.
+    """Configure Stats in a process of triggers, because the triggerer configures Stats for its own process only.
 
     Before Airflow 3.2 Stats configures itself when it is first used.
     """
@@ -123,7 +122,7 @@ def configure_stats() -> None:
 
 
 def task_states(task: Any) -> Iterable[str]:
-    """States of a deferred task, in a trigger.
+    """Return the states of a deferred task, called in a trigger.
 
     :param task: the task instance of the trigger.
     """

@@ -1,4 +1,4 @@
-"""Limit of the caches that a run may reach, set by the author of a Dag whatever a form or another task gives."""
+"""Limit of the caches that a run may reach, set by the Dag's author and independent of forms and other tasks."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _REMEDY = "Choose allowed caches, or ask the author of the Dag to extend allowed
 
 
 def check_allowed_caches(settings: ConnectorSettings, allowed: Sequence[str]) -> None:
-    """Check that no cache outside the author's list can be copied or written.
+    """Check that a run cannot copy or write caches outside the author's list.
 
-    An item of a source's ``cache_whitelist`` must be in the list as it is, or be a plain name that an expression of the
-    list matches, because no check of two expressions can say which names they share. A sink must name its topics, and
-    the cache of each must match, whatever cache_names, overrides and routers make of the topic's name; transforms by
-    which it depends on the record are refused.
+    An item of a source's ``cache_whitelist`` must itself be in the list, or be a plain name that an expression of the
+    list matches, because no check can tell which names two expressions have in common. A sink must name its topics,
+    and the cache of each topic must match after cache_names, overrides and routers are applied; transforms by which
+    the cache depends on the record are refused.
 
     :param allowed: regular expressions (Java's) of whole cache names.
     :raises SettingsError: another cache can be reached; the error names setting, value and list.
@@ -52,7 +52,7 @@ def check_allowed_caches(settings: ConnectorSettings, allowed: Sequence[str]) ->
 
 
 def _cache_of(topic: str, settings: SinkSettings, allowed: Sequence[str]) -> str:
-    """The only cache of a topic's records, as the run names it."""
+    """Return the only cache of a topic's records, as named by the run."""
     chain = chain_of(settings.of(topic))
     if not chain:
         return settings.cache_of(topic).name
@@ -71,7 +71,7 @@ def _cache_of(topic: str, settings: SinkSettings, allowed: Sequence[str]) -> str
 
 
 def _is_plain_name(pattern: str) -> bool:
-    """Whether an expression matches its own text alone."""
+    """Return whether an expression matches only its own text."""
     return not _SPECIAL & set(pattern)
 
 

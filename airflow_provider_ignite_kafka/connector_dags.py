@@ -1,4 +1,4 @@
-"""Dags made of a folder of connector files, one for each connector."""
+"""Dags made from a folder of connector files, one Dag for each connector."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ TASK_ID = "copy"
 _START = datetime(2025, 1, 1, tzinfo=UTC)
 _SECONDS = "_s"
 _DAG_ID = re.compile(r"[\w.-]{1,250}", re.ASCII)
-_RESTARTS = {  # as Strimzi waits between restarts: 2, 6, 12 minutes and so on, an hour at most
+_RESTARTS = {  # similar to Strimzi's waits between restarts: 2, 6, 12 minutes and so on, at most an hour
     "retry_delay": timedelta(minutes=2),
     "retry_exponential_backoff": True,
     "max_retry_delay": timedelta(hours=1),
@@ -49,7 +49,7 @@ def connector_dags(
     dag_arguments: Mapping[str, Any] | None = None,
     task_arguments: Mapping[str, Any] | None = None,
 ) -> dict[str, DAG]:
-    """Make a Dag of each connector of a folder; docs/connector-files.md describes the files.
+    """Return a Dag for each connector of a folder; docs/connector-files.md describes the files.
 
     One call in a Dag file is enough::
 
@@ -57,13 +57,14 @@ def connector_dags(
 
         connector_dags(Path(__file__).parent / "connectors", task_arguments={"conn_id": "spark_cluster"})
 
-    A connector that runs until it is stopped has the schedule ``@continuous``, any other one that of its file, or none.
-    The task of a connector whose state is stopped skips. A broken file makes a Dag whose task fails with what is wrong,
-    in which file and line, because an import error would stop all Dags of the Dag file.
+    A connector that runs until it is stopped has the schedule ``@continuous``, any other connector the schedule in its
+    file, or none.
+    The task of a connector whose state is stopped skips. A broken file makes a Dag whose task fails with error, file
+    and line, because an import error would stop all Dags of the Dag file.
 
     :param prefix: beginning of the Dags' ids; the connector's name follows.
-    :param dag_arguments: arguments of every Dag; those of a file win.
-    :param task_arguments: arguments of every operator; those of a file win.
+    :param dag_arguments: arguments of every Dag; a file's arguments take precedence.
+    :param task_arguments: arguments of every operator; a file's arguments take precedence.
     :return: the Dags by id, already registered with Airflow.
     :raises SettingsError: there is no such folder.
     """
@@ -85,9 +86,9 @@ def connector_dags(
 def _checked_dag(
     connector: DeclaredConnector | BrokenConnector, prefix: str, dag_arguments: Mapping[str, Any]
 ) -> tuple[DeclaredConnector | BrokenConnector, DAG]:
-    """A connector's Dag without its task.
+    """Return a connector and its Dag without task; a connector whose Dag Airflow refuses is returned as broken.
 
-    Of one whose Dag Airflow refuses, for a wrong schedule among others, a broken connector's.
+    Airflow refuses a Dag for a wrong schedule, for example.
     """
     if isinstance(connector, DeclaredConnector):
         try:
@@ -115,7 +116,7 @@ def _add_task(connector: DeclaredConnector, arguments: Mapping[str, Any]) -> Non
         )
         return
     operator = KafkaToIgniteOperator if connector.loaded.direction is SinkSettings else IgniteToKafkaOperator
-    # a text of a file is no template
+    # texts of a file are no templates
     settings = {name: value if is_plain(value) else literal(value) for name, value in connector.loaded.values.items()}
     operator(task_id=TASK_ID, settings=settings, **arguments)
 
@@ -149,9 +150,9 @@ def _task_arguments(connector: DeclaredConnector) -> dict[str, Any]:
 
 
 class BrokenConnectorOperator(BaseOperator):
-    """Fail with what is wrong with a connector's file.
+    """Operator that fails with the error in a connector's file.
 
-    :param message: what is wrong, in which file and line.
+    :param message: the error, with file and line.
     """
 
     ui_color = "#f6dede"
@@ -169,7 +170,7 @@ class BrokenConnectorOperator(BaseOperator):
 
 
 class StoppedConnectorOperator(BaseOperator):
-    """Skip, because the state of a connector's file is stopped.
+    """Operator that skips, because the state in a connector's file is stopped.
 
     :param message: name and file of the connector.
     """
@@ -181,7 +182,7 @@ class StoppedConnectorOperator(BaseOperator):
         self.message = message
 
     def execute(self, context: Context) -> None:
-        """Skip.
+        """Skip the task.
 
         :raises AirflowSkipException: always.
         """

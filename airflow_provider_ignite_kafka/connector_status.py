@@ -1,4 +1,4 @@
-"""Status of a connector's newest run, for tasks that monitor it."""
+"""Status of a connector's newest run, for tasks that monitor the connector."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ def connector_status(
     internal_topic_prefix: str = ConnectorSettings.internal_topic_prefix,
     secrets_file: str | None = None,
 ) -> RunStatus | None:
-    """Read the status record of a connector's newest run: its state and its counts by cache; None if there is none yet.
+    """Return the status record of a connector's newest run, with state and counts by cache; None without a record.
 
     :param kafka_conn_id: connection of the Kafka provider.
     :param secrets_file: path of a secrets file on the worker, whose part `kafka` replaces the connection's secrets.
-        Event 15001 names what is not used of the connection.
-    :raises SettingsError: the file cannot be read, or lacks what only the connection has, or the connection is not
-        protected.
+        Event 15001 names the unused secrets of the connection.
+    :raises SettingsError: the file cannot be read, or lacks a value that only the connection has, or the connection
+        is not protected.
     :raises IgniteKafkaError: Kafka did not answer.
     """
     return newest_status(connection_clients(kafka_conn_id, secrets_file), connector, internal_topic_prefix)
 
 
 def newest_status(clients: KafkaClients, connector: str, internal_topic_prefix: str) -> RunStatus | None:
-    """Read the status record of a connector's newest run; None if there is none yet.
+    """Return the status record of a connector's newest run; None without a record.
 
     :raises IgniteKafkaError: Kafka did not answer.
     """

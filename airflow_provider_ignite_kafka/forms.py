@@ -1,4 +1,4 @@
-"""Forms of *Trigger*: Params made of the settings' definitions, and the arguments of an operator that read them."""
+"""Forms of *Trigger*: Params made from the settings' definitions, and the operator's arguments that read the Params."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ _EMPTY = {"string": "''", "list": "[]", "mapping": "{}"}
 
 @dataclass(frozen=True)
 class Choices:
-    """The only values that a field accepts, from the form and from the API.
+    """The only values accepted by a field, from the form and from the API.
 
-    :param values: what may be chosen; in a list setting any number of them, but for caches and topics at least one.
-    :param default: what is chosen at first. Default: the first value, in a list setting all values.
-    :param labels: what the form shows in place of a value.
+    :param values: values to choose from; in a list setting any number of them, but for caches and topics at least one.
+    :param default: initial choice. Default: the first value, or in a list setting all values.
+    :param labels: labels that the form shows instead of values.
     """
 
     values: Sequence[str]
@@ -67,7 +67,7 @@ class Form:
             IgniteToKafkaOperator(task_id="copy", **FORM.arguments)
 
     Type, limits, values to choose from and description of a field are those of the setting or argument. Airflow checks
-    the values where the Dag is triggered and again on the worker, also those of the API.
+    the values, including those of the API, when the Dag is triggered, and again on the worker.
 
     :param operator: operator that gets the values.
     :param fields: default of each field by its name, or Choices, or a Param of the author's. A field is a setting, or
@@ -75,7 +75,7 @@ class Form:
         ``conn_id`` as the operator has them.
     :param sections: further fields by the heading of their section.
     :param settings: settings that are no fields.
-    :raises SettingsError: a name is unknown, with the nearest one, or a default is wrong.
+    :raises SettingsError: a name is unknown (the error suggests the closest name), or a default is wrong.
     """
 
     operator: type[SparkCopyOperator | BacklogCleanupOperator]
@@ -83,7 +83,7 @@ class Form:
     sections: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
     params: Mapping[str, Param] = field(init=False)
-    """Params of the Dag, by the name of the field."""
+    """Params of the Dag, by name of the field."""
 
     def __post_init__(self) -> None:
         params = {name: self._param(name, value) for name, value in self.fields.items()}
@@ -94,12 +94,12 @@ class Form:
 
     @property
     def dag_arguments(self) -> dict[str, Any]:
-        """``params`` of the Dag, and ``render_template_as_native_obj``, so that values keep their types."""
+        """``params`` of the Dag, and ``render_template_as_native_obj``, by which values keep their types."""
         return {"params": dict(self.params), "render_template_as_native_obj": True}
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """Arguments of the operator: the settings, and its own arguments that are fields."""
+        """Arguments of the operator: the settings, and its own arguments with a field in the form."""
         own = {name: self._template(name) for name in self.params if name in self._own}
         settings = {**self.settings, **{name: self._template(name) for name in self.params if name not in own}}
         return {**own, "settings": settings} if settings or "connector" not in own else own
@@ -140,7 +140,7 @@ class Form:
         return Param(value, description=f"{definition.help}.", schema=schema)
 
     def _template(self, name: str) -> str:
-        """Return the template that reads a field; for an emptied field the form sends null."""
+        """Return the template that reads a field; an emptied field (null in the form) becomes an empty value."""
         empty = _EMPTY.get(self._definition(name).type.type_name)
         nullable = "null" in self.params[name].schema.get("type", ())
         return f"{{{{ params.{name}{f' or {empty}' if nullable and empty else ''} }}}}"
@@ -197,7 +197,7 @@ def _check_choices(name: str, choices: Choices) -> None:
 
 
 def _with_choices(schema: Mapping[str, Any], choices: Choices) -> tuple[dict[str, Any], Any]:
-    """The schema of a field with choices, and its default."""
+    """Return the schema of a field with choices, and the field's default."""
     values = list(choices.values)
     labels = {"values_display": dict(choices.labels)} if choices.labels else {}
     if "array" in schema["type"]:
@@ -212,7 +212,7 @@ def _with_choices(schema: Mapping[str, Any], choices: Choices) -> tuple[dict[str
 
 
 def _checked_default(name: str, definition: Setting, value: object, direction: type[ConnectorSettings]) -> Any:
-    """The default in the form's own type."""
+    """Return the default in the form's own type."""
     if name in direction.definitions():
         parsed = direction.parsed(name, value, {name: "form"})
     else:

@@ -1,4 +1,4 @@
-"""Options of section ``[ignite_kafka]`` of Airflow's configuration, which only an administrator can set."""
+"""Options of section ``[ignite_kafka]`` in Airflow's configuration, which only an administrator can set."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ _ALLOWED = "allowed_kafka_options"
 
 
 def allow_insecure_connections() -> bool:
-    """Whether connections to other hosts may be unprotected; see :mod:`ignite_kafka.settings.transport_security`."""
+    """Return whether connections to other hosts may be unprotected; see :mod:`.transport_security` of the settings."""
     return bool(conf.getboolean(SECTION, ALLOW, fallback=False))
 
 
 def permissions() -> Permissions:
-    """What an administrator allows beyond connections, secrets files and settings.
+    """Return the administrator's permissions, beyond connections, secrets files and settings.
 
-    The error of :func:`allowed_kafka_options`.
+    Errors are those of :func:`allowed_kafka_options`.
     """
     return Permissions(allowed_kafka_options(), allow_insecure_connections())
 
 
 def allowed_kafka_options() -> tuple[str, ...]:
-    """Allowed properties of Kafka clients that act on the host, each ``name=value``.
+    """Return the allowed Kafka client properties that act on the host, each as ``name=value``.
 
     See :mod:`ignite_kafka.settings.client_properties`.
 
-    A function that the Kafka provider's ``callback_allowlist`` names may make tokens here, too.
+    Functions in the Kafka provider's ``callback_allowlist`` are also allowed as token functions.
 
     :raises SettingsError: the option is no JSON list of ``name=value``.
     """
@@ -47,7 +47,7 @@ def allowed_kafka_options() -> tuple[str, ...]:
 
 
 def config_providers() -> tuple[AllowedProvider, ...]:
-    """What the config providers that a settings file declares may read.
+    """Return the permissions of config providers declared in settings files.
 
     See :mod:`ignite_kafka.settings.connect.config_providers`.
 
@@ -57,7 +57,7 @@ def config_providers() -> tuple[AllowedProvider, ...]:
 
 
 def internal_topic_prefixes() -> tuple[str, ...]:
-    """Prefixes of internal topics that no connector reaches as data, besides its own and the default one.
+    """Return the prefixes of internal topics that no connector may copy, besides its own and the default prefix.
 
     :raises SettingsError: the option is no JSON list of prefixes.
     """
@@ -73,12 +73,12 @@ def page_roles() -> frozenset[str]:
 
 
 def _pairs(name: str, example: str) -> list[str]:
-    """The items of an option that is a JSON list of texts with an equals sign."""
+    """Return the items of an option that is a JSON list of texts with an equals sign."""
     return _texts(name, "name=value", example, lambda item: "=" in item)
 
 
 def _texts(name: str, kind: str, example: str, is_valid: Callable[[str], bool]) -> list[str]:
-    """The items of an option that is a JSON list of texts, each of them valid."""
+    """Return the items of an option that is a JSON list of valid texts."""
     try:
         items = json.loads(conf.get(SECTION, name, fallback="") or "[]")
     except ValueError:

@@ -1,4 +1,4 @@
-"""Check of a connector's settings while its Dag file is parsed; it looks up no connection and reads no file."""
+"""Check of a connector's settings while its Dag file is parsed, without looking up connections or reading files."""
 
 from __future__ import annotations
 
@@ -26,12 +26,13 @@ def check_settings(
     """Check the settings of an operator as far as the Dag file has them.
 
     Names are always checked, values unless they are templates or come from other tasks, and settings that depend on one
-    another if every value is known. What the connections decide, addresses and TLS, is not compared with other
+    another if every value is known. Addresses and TLS, which the connections decide, are not compared with other
     settings. The path of a settings file is not checked, because the file is on the worker.
 
     :param arguments: arguments of the operator that override settings of the same name; None: not given.
-    :param complete: whether these are all settings of the task; False: no setting is compared with another.
-    :raises SettingsError: a setting is unknown, with the closest known name, or wrong; the error names Dag and task.
+    :param complete: whether these are all settings of the task; False: settings are not compared with each other.
+    :raises SettingsError: a setting is wrong, or unknown (the error suggests the closest name); the error names Dag and
+        task.
     :raises NotAvailableYet: a value of a feature that this version does not have.
     """
     if not isinstance(settings, Mapping):
@@ -48,12 +49,12 @@ def check_settings(
 
 
 def is_mapped(operator: object) -> bool:
-    """Whether an operator is made of a mapped one: it has its values at run time, when they are checked again."""
+    """Return whether an operator was made from a mapped operator: its values are known, and checked, at run time."""
     return bool(getattr(operator, "_BaseOperator__from_mapped", False))
 
 
 def is_plain(value: object) -> bool:
-    """Whether a value is known when the Dag is parsed: JSON values without a template in any text."""
+    """Return whether a value is known when the Dag is parsed: a JSON value without a template in any text."""
     if isinstance(value, str):
         return not any(mark in value for mark in _TEMPLATE_MARKS)
     if isinstance(value, Mapping):
@@ -64,7 +65,7 @@ def is_plain(value: object) -> bool:
 
 
 def is_of_connections(name: str) -> bool:
-    """Whether the connections decide a setting: addresses and TLS."""
+    """Return whether the connections decide a setting: addresses and TLS."""
     return name.startswith(_OF_CONNECTIONS)
 
 

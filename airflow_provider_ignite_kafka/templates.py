@@ -1,4 +1,4 @@
-"""Rendering of templated arguments in Dags with ``render_template_as_native_obj`` that never converts text."""
+"""Rendering of templated arguments in Dags with ``render_template_as_native_obj``, without converting texts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class TypedTemplates:
-    """Operator mixin: a template of one expression renders to the value of the expression, any other template to text.
+    """Operator mixin that renders a template of one expression to the expression's value, other templates to text.
 
     Jinja's native environment evaluates every text that looks like a Python literal, so that a connector's name
     ``2024`` from a form becomes a number, ``1e5`` another name and ``None`` no name. With this mixin text stays text,
@@ -24,7 +24,7 @@ class TypedTemplates:
         env = template.environment
         if not isinstance(env, NativeEnvironment):
             return super()._render(template, context, dag)  # type: ignore[misc]  # of Airflow's operator
-        values: Any = copy.copy(context)  # as Airflow does: a dict of it would resolve every lazy value
+        values: Any = copy.copy(context)  # as Airflow does: a dict would resolve every lazy value
         values.update((name, value) for name, value in template.globals.items() if name not in context)
         nodes = list(template.root_render_func(env.context_class(env, values, template.name, template.blocks)))
         return nodes[0] if len(nodes) == 1 else "".join(map(str, nodes))

@@ -1,7 +1,7 @@
-"""Blocking calls of triggers, each in a daemon thread of its own, awaited up to a deadline.
+"""Blocking calls of triggers, each in its own daemon thread, awaited up to a deadline.
 
-Airflow's triggerer runs the blocking calls of all triggers in one executor: calls that hang would use it up, and delay
-its end.
+Airflow's triggerer runs the blocking calls of all triggers in one executor: hanging calls would use up the
+executor, and delay its end.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ T = TypeVar("T")
 
 
 def in_thread(function: Callable[[], T], name: str) -> Future[T]:
-    """Call a function in a new daemon thread, in this context, so that it logs where its caller does."""
+    """Call a function in a new daemon thread, in the caller's context, so that it logs to the caller's log."""
     future: Future[T] = Future()
     context = contextvars.copy_context()
     try:
         loop: asyncio.AbstractEventLoop | None = asyncio.get_running_loop()
-    except RuntimeError:  # of no trigger
+    except RuntimeError:  # not called by a trigger
         loop = None
 
     def call() -> None:
         ask_supervisor_in(loop)
         try:
             result = context.run(function)
-        except BaseException as error:  # noqa: BLE001  # raised again where the result is awaited
+        except BaseException as error:  # noqa: BLE001  # raised again when the result is awaited
             future.set_exception(error)
         else:
             future.set_result(result)
@@ -42,7 +42,7 @@ def in_thread(function: Callable[[], T], name: str) -> Future[T]:
 
 
 class RepeatedCall(Generic[T]):
-    """A blocking call that is made again and again, each time in a thread of its own and never beside itself."""
+    """Blocking call that is repeated, each time in a new thread, and never while an earlier call is running."""
 
     def __init__(self, function: Callable[[], T], name: str) -> None:
         self._function = function
@@ -50,7 +50,7 @@ class RepeatedCall(Generic[T]):
         self._running: Future[T] | None = None
 
     async def ended(self, deadline: Deadline) -> Future[T] | None:
-        """The call after its end; None if it goes on at the deadline: the next await continues to wait for it."""
+        """Return the call after its end; None at the deadline, so that the next await waits for the same call."""
         if self._running is None:
             self._running = in_thread(self._function, self._name)
         if not await has_ended(self._running, deadline):
@@ -61,14 +61,14 @@ class RepeatedCall(Generic[T]):
 
 
 async def once(function: Callable[[], T], name: str) -> T:
-    """Result of a call in a thread of its own; whoever stops waiting does not cancel it."""
+    """Return the result of a call in its own thread; a caller that stops waiting does not cancel the call."""
     future = in_thread(function, name)
     await asyncio.wait([waiting := asyncio.wrap_future(future)])
     return waiting.result()
 
 
 async def has_ended(future: Future[Any], deadline: Deadline) -> bool:
-    """Wait for the end of a call, at most until a deadline; the end of the one that waits does not cancel it."""
+    """Wait for the end of a call, at most until a deadline; a cancelled waiter does not cancel the call."""
     waiting = asyncio.wrap_future(future)
     waiting.add_done_callback(_retrieve)
     await asyncio.wait([waiting], timeout=deadline.remaining())
@@ -76,9 +76,9 @@ async def has_ended(future: Future[Any], deadline: Deadline) -> bool:
 
 
 def _retrieve(future: asyncio.Future[Any]) -> None:
-    """Note that an error is known.
+    """Mark a call's error as retrieved.
 
-    Python logs errors of futures that nobody asked for, such as that of a call given up.
+    Otherwise Python would log the error of a call for which no caller waits any more.
     """
     if not future.cancelled():
         future.exception()

@@ -1,4 +1,4 @@
-"""Assets of caches and topics, and events of what a run has copied.
+"""Assets of caches and topics, and asset events about the data copied by a run.
 
-Airflow imports the modules that the provider info names.
+Airflow imports the modules named in the provider info.
 """

@@ -1,4 +1,4 @@
-"""Addresses of nodes and brokers as assets and datasets name them: ``host:port``, in lower case, IPv6 in brackets."""
+"""Addresses of nodes and brokers in assets and datasets: ``host:port``, in lower case, IPv6 in brackets."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ KAFKA_PORT = 9092
 
 
 def normalized(address: str, port: int) -> str:
-    """One address with its port.
+    """Return an address with its port, in the form for assets and datasets.
 
     :param address: ``host``, ``host:port``, ``[ipv6]``, ``[ipv6]:port`` or ``ipv6``; a protocol or user before the host
         is left out.
-    :param port: if the address has none.
+    :param port: port for an address without a port.
     :raises ValueError: the port is no number.
     """
     address = address.strip().rpartition("://")[2].rpartition("@")[2].lower()
@@ -28,6 +28,6 @@ def normalized(address: str, port: int) -> str:
 
 
 def listed(addresses: str | Sequence[str], port: int) -> tuple[str, ...]:
-    """Addresses of a list or of a text with commas; the first one names the cluster in assets and datasets."""
+    """Return the addresses in a list or comma-separated text; the first one names the cluster in assets."""
     parts = addresses.split(",") if isinstance(addresses, str) else addresses
     return tuple(normalized(part, port) for part in parts if part.strip())

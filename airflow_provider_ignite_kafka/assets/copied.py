@@ -1,4 +1,4 @@
-"""What a run has copied, as assets and lineage name it: caches, topics, counts."""
+"""Result of a run for assets and lineage: copied caches and topics, with counts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ KAFKA_SCHEME = "kafka"
 
 @dataclass(frozen=True)
 class CopiedCache:
-    """A cache, its topic, and the counts of a run.
+    """A cache, its topic, and a run's counts for them.
 
     :param records: records sent; of a sink, entries stored or removed.
     :param bytes: size of keys and values.
@@ -34,12 +34,12 @@ class CopiedCache:
 
 @dataclass(frozen=True)
 class Copied:
-    """The clusters, caches and topics of a run.
+    """Clusters, caches and topics of a run.
 
-    :param to_kafka: the direction.
-    :param ignite: addresses of the Ignite cluster, ``host:port``; the first one names it.
-    :param kafka: addresses of the Kafka cluster, likewise.
-    :param run: what all events of the run have in common: connector, run id, snapshot id, state.
+    :param to_kafka: True for a source, False for a sink.
+    :param ignite: addresses of the Ignite cluster, ``host:port``; the first address names the cluster.
+    :param kafka: addresses of the Kafka cluster, in the same form.
+    :param run: values common to all events of the run: connector, run id, snapshot id, state.
     """
 
     to_kafka: bool
@@ -49,23 +49,23 @@ class Copied:
     run: dict[str, Any] = field(default_factory=dict)
 
     def cache_uri(self, copied_cache: CopiedCache) -> str:
-        """URI of a cache's asset."""
+        """Return the URI of a cache's asset."""
         return cache_uri(self.ignite[0], copied_cache.cache)
 
     def topic_uri(self, copied_cache: CopiedCache) -> str:
-        """URI of a topic's asset, by the scheme of Airflow's Kafka provider."""
+        """Return the URI of a topic's asset, with the scheme of Airflow's Kafka provider."""
         return f"{KAFKA_SCHEME}://{self.kafka[0]}/{copied_cache.topic}"
 
     def target_uri(self, copied_cache: CopiedCache) -> str:
-        """URI of what was filled."""
+        """Return the URI of the topic or cache that was filled."""
         return self.topic_uri(copied_cache) if self.to_kafka else self.cache_uri(copied_cache)
 
     def source_uri(self, copied_cache: CopiedCache) -> str:
-        """URI of what was read."""
+        """Return the URI of the cache or topic that was read."""
         return self.cache_uri(copied_cache) if self.to_kafka else self.topic_uri(copied_cache)
 
     def extra(self, copied_cache: CopiedCache) -> dict[str, Any]:
-        """Extra of the asset event of one cache and topic."""
+        """Return the extra for the asset event of one cache and topic."""
         counts = {
             "cache": copied_cache.cache,
             "topic": copied_cache.topic,
@@ -77,16 +77,16 @@ class Copied:
 
 
 def clusters_of(settings: ConnectorSettings) -> Copied:
-    """The clusters of a connector, without caches."""
+    """Return the clusters of a connector, without caches."""
     ignite = listed(settings.ignite_endpoint.addresses, IGNITE_PORT)
     return Copied(isinstance(settings, SourceSettings), ignite, listed(settings.bootstrap_servers, KAFKA_PORT))
 
 
 def copied_of(settings: ConnectorSettings, status: RunStatus | None) -> Copied:
-    """What a run has copied by its status record; nothing without a record.
+    """Return the data copied by a run, from its status record; without a record, no caches.
 
-    A run that found its snapshot complete has copied nothing: its counts are those of the run that sent the snapshot,
-    so they are left out.
+    A run that found its snapshot complete has copied nothing. Its status has the counts of the run that sent the
+    snapshot, so they are left out.
     """
     clusters = clusters_of(settings)
     if status is None:

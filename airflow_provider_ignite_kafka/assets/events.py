@@ -1,4 +1,4 @@
-"""Asset events of a task that has copied: one for each filled topic or cache, with its counts as extra."""
+"""Asset events of a task that has copied, one for each filled topic or cache, with its counts as extra."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 def emit_asset_events(context: Context, outlets: Sequence[Any], copied: Copied) -> None:
-    """Add events to the outlets of a succeeding task; Airflow stores none of a task that fails.
+    """Add events to the outlets of a succeeding task; Airflow stores no events of a failing task.
 
-    - An asset alias gets an event of each topic (of a sink: cache) into which this run has copied anything; of the
-      outlet that the Dag names for it, else of the asset whose name is its URI.
+    - An asset alias gets an event of each topic (for a sink: cache) into which this run has copied anything. The event
+      is that of the Dag's outlet for the topic or cache, else of an asset named by the URI.
     - An asset that the Dag names gets the counts as extra if the run has filled it, zeros included: Airflow makes the
       event of such an outlet in any case. Any address of the cluster matches.
     """
@@ -43,7 +43,7 @@ def emit_asset_events(context: Context, outlets: Sequence[Any], copied: Copied) 
 def report_hook_lineage(hook: Any, copied: Copied) -> None:
     """Report the assets that were read and filled to Airflow's collector of lineage.
 
-    They are known only at run time, so that Airflow cannot read them from the Dag.
+    The assets are known only at run time, so Airflow cannot read them from the Dag.
     """
     from airflow.providers.common.compat.sdk import get_hook_lineage_collector
 
@@ -57,7 +57,7 @@ def report_hook_lineage(hook: Any, copied: Copied) -> None:
 
 
 def _filled(uri: str, copied: Copied) -> CopiedCache | None:
-    """The cache or topic of a URI, if the run was to fill it."""
+    """Return the cache or topic of a URI if the run was to fill it; otherwise None."""
     parts = urlsplit(uri)
     if parts.scheme == KAFKA_SCHEME and copied.to_kafka:
         if normalized(parts.netloc, KAFKA_PORT) in copied.kafka:

@@ -1,4 +1,4 @@
-"""Assets of Ignite caches: ``ignite://host:port/cache``, the name of the cache percent-encoded.
+"""Assets of Ignite caches: ``ignite://host:port/cache``, with the cache's name percent-encoded.
 
 OpenLineage's naming specification has no entry for Ignite; by its general rule the namespace is ``ignite://host:port``
 and the name that of the cache.
@@ -21,7 +21,7 @@ SCHEME = "ignite"
 
 
 def sanitize_uri(uri: SplitResult) -> SplitResult:
-    """The URI with a lower-case host, the port, and the percent-encoded name of the cache.
+    """Return the URI with a lower-case host, the port, and the percent-encoded name of the cache.
 
     :raises ValueError: host or cache is missing, or the port is no number; Airflow shows it as import error of the Dag.
     """
@@ -35,9 +35,9 @@ def sanitize_uri(uri: SplitResult) -> SplitResult:
 
 
 def create_asset(*, host: str, cache: str, port: int = IGNITE_PORT, extra: dict[str, Any] | None = None) -> Asset:
-    """The asset of a cache.
+    """Return the asset of a cache.
 
-    :param host: a node of the cluster; with a port of its own, or `port`.
+    :param host: a node of the cluster, with or without a port; `port` is the default.
     """
     from airflow.sdk import Asset
 
@@ -45,7 +45,7 @@ def create_asset(*, host: str, cache: str, port: int = IGNITE_PORT, extra: dict[
 
 
 def cache_uri(address: str, cache: str) -> str:
-    """URI of a cache, as :func:`sanitize_uri` leaves it.
+    """Return the URI of a cache in the form of :func:`sanitize_uri`.
 
     :param address: ``host:port``.
     """
@@ -53,13 +53,13 @@ def cache_uri(address: str, cache: str) -> str:
 
 
 def cache_of(uri: str) -> tuple[str, str]:
-    """Address and cache of a URI."""
+    """Return the address and the cache in a URI."""
     parts = urlsplit(uri)
     return parts.netloc, unquote(parts.path[1:])
 
 
 def convert_asset_to_openlineage(asset: Asset, lineage_context: Any) -> Dataset:
-    """OpenLineage's dataset of an asset."""
+    """Return OpenLineage's dataset for an asset."""
     from airflow.providers.common.compat.openlineage.facet import Dataset
 
     address, cache = cache_of(asset.uri)

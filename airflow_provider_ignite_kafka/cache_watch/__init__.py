@@ -1,1 +1,1 @@
-"""Polling of an Ignite cluster for caches that appear, change or vanish. Sensors and triggers import it."""
+"""Polling of an Ignite cluster for caches that appear, change or vanish. Sensors and triggers import this package."""

@@ -1,4 +1,4 @@
-"""State of a watcher in Airflow's stores of its assets (Airflow 3.3)."""
+"""State of a watcher in Airflow's state stores of its assets (Airflow 3.3)."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from ignite_kafka.errors import SettingsError
 from ignite_kafka.plan.cache_changes import State, state_of, state_to_dict
 
 log = logging.getLogger(__name__)
-_WRITTEN = "written_ms"  # absent from what earlier versions stored
+_WRITTEN = "written_ms"  # absent from states stored by earlier versions
 
 
 class AssetState:
-    """The known caches and the id of the last difference.
+    """Stored state of a watcher: the known caches and the id of the last difference.
 
     :param key: key of the state in every store.
-    :param earlier_key: key under which an earlier version of the provider stored it.
+    :param earlier_key: key of the state in an earlier version of the provider.
     """
 
     def __init__(self, stores: Sequence[Any], key: str, earlier_key: str) -> None:
@@ -27,9 +27,9 @@ class AssetState:
         self._earlier_key = earlier_key
 
     async def load(self) -> tuple[State | None, str, bool]:
-        """The newest state, the id of the last difference, and whether every store holds just these.
+        """Return the newest state, the id of the last difference, and whether all stores have just these values.
 
-        A state that cannot be read, of another version, is left out.
+        An unreadable state of another version is left out.
         """
         values = [await self._read(store) for store in self._stores]
         readable = [value for value in values if value is not None]
@@ -52,7 +52,7 @@ class AssetState:
         if kept is None and self._earlier_key != self._key:
             kept = await store.aget(self._earlier_key)
             if isinstance(kept, Mapping) and _WRITTEN in kept:
-                return None  # that of another watcher
+                return None  # the state of another watcher
         if kept is None:
             return None
         try:

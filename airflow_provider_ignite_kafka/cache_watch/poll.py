@@ -12,14 +12,14 @@ from ignite_kafka.common.deadline import Deadline
 from ignite_kafka.errors import AuthenticationFailed, IgniteKafkaError, SettingsError
 from ignite_kafka.plan.cache_changes import KINDS, CacheLists, CacheState, Polled, poll_all
 
-FATAL = (SettingsError, AuthenticationFailed)  # errors that no later poll cures
-TRANSIENT = (IgniteKafkaError, OSError)  # all others of these: nodes that start, stop or are away
+FATAL = (SettingsError, AuthenticationFailed)  # errors that a later poll would have, too
+TRANSIENT = (IgniteKafkaError, OSError)  # all other errors of these classes: nodes that start, stop or do not answer
 POLL_TIMEOUT_S = 60.0
 
 
 @dataclass(frozen=True)
 class CachePoller:
-    """Polls the chosen caches of a cluster.
+    """Poller of the chosen caches of a cluster.
 
     :param ignite_conn_id: id of a connection of type `ignite`.
     :param secrets_file: path of a secrets file, whose user and passwords override the connection's.
@@ -38,17 +38,17 @@ class CachePoller:
         backlog_cache_name: str,
         secrets_file: str | None = None,
     ) -> CachePoller:
-        """The poller for the arguments of sensor and trigger."""
+        """Return the poller for the arguments of a sensor or trigger."""
         lists = CacheLists(tuple(as_list(whitelist)), tuple(as_list(blacklist)), backlog_cache_name)
         return cls(ignite_conn_id, lists, secrets_file or None)
 
     @property
     def cluster(self) -> tuple[str, str | None]:
-        """What identifies the cluster and its user: pollers with an equal one can share polls."""
+        """Identity of the cluster and its user; pollers with the same identity can share polls."""
         return self.ignite_conn_id, self.secrets_file
 
     def poll(self, timeout_s: float = POLL_TIMEOUT_S) -> dict[str, CacheState]:
-        """States of the caches now, by cache name. Blocks; connections are closed afterwards.
+        """Return the current states of the caches, by name. Blocks, and closes its connections.
 
         :raises IgniteKafkaError, OSError: see `FATAL` and `TRANSIENT`.
         """
@@ -58,9 +58,9 @@ class CachePoller:
         return answer
 
     def poll_all(self, several: Iterable[CacheLists], timeout_s: float) -> Polled:
-        """States of the caches of several lists now, read with one connection; blocks.
+        """Return the current states of the caches in several lists, read with one connection. Blocks.
 
-        :param timeout_s: seconds, after which no further cache is read; one request may still take as long.
+        :param timeout_s: seconds after which no further cache is read; a single request may take as long once more.
         :raises IgniteKafkaError, OSError: see `FATAL` and `TRANSIENT`.
         """
         deadline = Deadline.after(timeout_s)
@@ -68,9 +68,9 @@ class CachePoller:
             return poll_all(cluster, several, deadline)
 
     def state_key(self, initial: object, kinds: Iterable[str] = KINDS) -> str:
-        """Key of a watcher's stored state, unique for connection, chosen caches, initial state and kinds of change.
+        """Return the key of a watcher's stored state, unique for connection, caches, initial state and kinds of change.
 
-        All kinds are left out, as in the keys of earlier versions.
+        If all kinds are chosen, they are left out, as in the keys of earlier versions.
         """
         chosen = sorted(kinds)
         identity = [self.ignite_conn_id, asdict(self.lists), initial, *([chosen] if chosen != sorted(KINDS) else [])]
@@ -78,13 +78,13 @@ class CachePoller:
 
 
 def as_list(patterns: str | Sequence[str] | None) -> list[str]:
-    """Patterns as a list; a text is split at commas."""
+    """Return patterns as a list; a text is split at commas."""
     parts = patterns.split(",") if isinstance(patterns, str) else patterns or ()
     return [part.strip() for part in parts if part.strip()]
 
 
 def checked_kinds(kinds: Iterable[str]) -> tuple[str, ...]:
-    """Kinds of change as a tuple.
+    """Return kinds of change as a tuple, after checking that they exist.
 
     :raises ValueError: no kind, or an unknown one.
     """

@@ -1,9 +1,9 @@
-"""Polls that all watchers of a cluster in one process share.
+"""Polls of a cluster, shared by all watchers in one process.
 
-A watcher takes the result of any poll that began after its own last one. So watchers with equal intervals need one poll
-in an interval, however many they are. The shared streams of Airflow (3.3) begin with the arguments of one trigger; here
-watchers of different caches and deferred tasks share a poll, on every version of Airflow, and a poll reads no cache
-that nobody watches.
+A watcher takes the result of any poll that began after the last poll seen by it. So any number of watchers with equal
+intervals need only one poll an interval. The shared streams of Airflow (3.3) begin with the arguments of one trigger;
+here watchers of different caches and deferred tasks share a poll, on every version of Airflow, and a poll reads only
+watched caches.
 
 Each poll runs in a thread of its own, at most one for a cluster. A cluster that hangs occupies one thread, and neither
 the event loop of the triggerer nor the executor that other triggers use. The threads do not delay the end of the
@@ -28,7 +28,7 @@ from ignite_kafka.plan.cache_changes import CacheLists, CacheState, Polled
 
 
 class Poller(Protocol):
-    """The members of :class:`~.poll.CachePoller` that a shared poll needs."""
+    """Interface of :class:`~.poll.CachePoller` for a shared poll."""
 
     @property
     def lists(self) -> CacheLists:
@@ -36,18 +36,18 @@ class Poller(Protocol):
 
     @property
     def cluster(self) -> Hashable:
-        """Equal for pollers that can share polls."""
+        """Identity of the cluster and its user; pollers with the same identity can share polls."""
 
     def poll_all(self, several: Iterable[CacheLists], timeout_s: float) -> Polled:
-        """States of the caches of several lists; blocks."""
+        """Return the states of the caches in several lists. Blocks."""
 
 
 @dataclass(frozen=True)
 class Poll:
-    """A poll.
+    """A running or ended poll.
 
-    :param started: time of its begin on the monotonic clock, in seconds.
-    :param result: its result, once it has ended.
+    :param started: beginning of the poll on the monotonic clock, in seconds.
+    :param result: result of the poll, once it has ended.
     """
 
     started: float
@@ -56,7 +56,7 @@ class Poll:
 
 @dataclass
 class _Polls:
-    """The polls of one cluster.
+    """Watchers and polls of one cluster.
 
     :param watchers: number of watchers by their lists.
     :param newest: the poll that began last.
@@ -71,23 +71,23 @@ _clusters: dict[Hashable, _Polls] = {}
 
 
 class Watch:
-    """One watcher's view of the polls of a cluster.
+    """A watcher's view of the shared polls of a cluster.
 
-    :param timeout_s: seconds in which a poll must have ended.
+    :param timeout_s: maximum time of a poll, in seconds.
     """
 
     def __init__(self, poller: Poller, polls: _Polls, timeout_s: float) -> None:
         self._poller = poller
         self._polls = polls
         self._timeout_s = timeout_s
-        # a poll that began earlier may show a state older than the one that the watcher starts from
+        # an earlier poll may show an older state than the state that the watcher starts from
         self._seen = time.monotonic()
 
     async def next(self) -> dict[str, CacheState]:
-        """States of the watcher's caches, from a poll that began after the one of the last call.
+        """Return the states of the watcher's caches, from a poll begun after the poll of the previous call.
 
         :raises SettingsError: a pattern cannot be used with the names of the caches.
-        :raises IgniteUnreachable: the poll has not ended in time; it is left alone.
+        :raises IgniteUnreachable: the poll has not ended in time; it goes on.
         :raises Exception: any error of the poll.
         """
         deadline = Deadline.after(self._timeout_s)
@@ -101,7 +101,7 @@ class Watch:
         return states
 
     async def _ended(self, poll: Poll, deadline: Deadline) -> Poll:
-        """Wait for the end of a poll, which the end of a watcher does not cancel."""
+        """Wait for the end of a poll, which goes on even if a watcher ends."""
         if not await has_ended(poll.result, deadline):
             raise IgniteUnreachable(
                 f"a poll of the cluster took more than {self._timeout_s:g} s",
@@ -110,14 +110,14 @@ class Watch:
         return poll
 
     def due_in(self, interval_s: float) -> float:
-        """Seconds until the next poll is due, an interval after the begin of the last one.
+        """Return the seconds until the next poll is due, an interval after the beginning of the last poll.
 
-        So watchers of one interval keep one time.
+        So watchers with the same interval poll at the same time.
         """
         return max(0.0, self._seen + interval_s - time.monotonic())
 
     def _current(self) -> Poll:
-        """Return the running poll, else the newest one if the watcher has not seen it, else a new one."""
+        """Return the running poll, else the newest poll if the watcher has not seen it, else a new poll."""
         with _lock:
             newest = self._polls.newest
             if newest is None or (newest.result.done() and newest.started <= self._seen):
@@ -134,7 +134,7 @@ class Watch:
 
 @contextmanager
 def watching(poller: Poller, timeout_s: float) -> Iterator[Watch]:
-    """Take part in the polls of a cluster."""
+    """Take part in the polls of a cluster, until the context ends."""
     key = poller.cluster
     with _lock:
         polls = _clusters.setdefault(key, _Polls())

@@ -1,4 +1,4 @@
-"""SQL of an Ignite cluster by Python's DB-API 2.0 (PEP 249), over a pyignite client's connection.
+"""Python's DB-API 2.0 (PEP 249) for SQL of an Ignite cluster, over a pyignite client's connection.
 
 The connection is :class:`~airflow_provider_ignite_kafka.hooks.pyignite_client.IgniteClient`, which
 ``IgniteHook.get_conn`` returns. The hooks import it, and tasks that catch its errors.

@@ -1,4 +1,4 @@
-"""Cursor of PEP 249: one statement at a time over the thin client protocol, its rows fetched page by page."""
+"""Cursor of PEP 249: runs one statement at a time over the thin client protocol, and fetches its rows page by page."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ignite_kafka.ignite.types.model import TypeSource
 
 Column = tuple[str, SqlType | None, None, None, None, None, None]
 Row = tuple[Any, ...]
-# what a statement that returns no rows answers: one row of one column with the number of rows that it changed
+# answer of a statement without result rows: one row of one column, with the number of changed rows
 _COUNT = ["UPDATED"]
 _QUERY = re.compile(
     r"(?:\s|\(|--[^\n]*\n|/\*.*?\*/)*(select|with|values|table|explain|show)\b", re.IGNORECASE | re.DOTALL
@@ -25,25 +25,26 @@ _QUERY = re.compile(
 
 
 class Session(Protocol):
-    """What a cursor needs of its connection."""
+    """Interface of a cursor's connection."""
 
     schema: str | None
     time_zone: ZoneInfo
     types: TypeSource
 
     def request(self, op: int, payload: bytes) -> memoryview:
-        """The node's answer.
+        """Send a request, and return the node's answer.
 
-        :raises Error: it is an error, or none came.
+        :raises Error: the answer is an error, or no answer came.
         """
 
 
 class Cursor:
-    """A cursor; each statement is committed by itself.
+    """A cursor of PEP 249; each statement is committed by itself.
 
-    :attr description: of a query: name and type of each column, as PEP 249 has it; the type, such as ``DECIMAL``, is
-        that of the values of the first page, None for a column without a value there. None after other statements.
-    :attr rowcount: rows that the last statement changed; -1 after a query, whose rows are not counted.
+    :attr description: after a query, name and type of each column in the form of PEP 249; the type, such as
+        ``DECIMAL``, is that of the values of the first page, or None without a value there. None after other
+        statements.
+    :attr rowcount: number of rows changed by the last statement; -1 after a query, whose rows are not counted.
     """
 
     arraysize = 1
@@ -68,7 +69,7 @@ class Cursor:
         return self._execute(operation, self._arguments(parameters))
 
     def _arguments(self, parameters: Sequence[Any] | None) -> list[bytes]:
-        """The values of parameters with their type codes."""
+        """Return the values of parameters, each with its type code."""
         zone = self.connection.time_zone
         return [
             _argument(value, zone, f"parameter {position}") for position, value in enumerate(_listed(parameters), 1)
@@ -98,11 +99,11 @@ class Cursor:
         return self
 
     def executemany(self, operation: str, seq_of_parameters: Sequence[Sequence[Any]]) -> Self:
-        """Run one statement with each of several lists of parameters; ``rowcount`` is their sum.
+        """Run a statement with each of several lists of parameters; ``rowcount`` is the sum of all runs.
 
-        :raises DataError: SQL has no such parameter; the statement is not run with any list then.
-        :raises Error: see :mod:`.errors`; the statement has been run with the lists before. The error names the list by
-            its number.
+        :raises DataError: SQL has no such parameter; then the statement is run with none of the lists.
+        :raises Error: see :mod:`.errors`; the statement has been run with the earlier lists. The error has the number
+            of the failed list.
         """
         self._check_open()
         rows = []
@@ -119,7 +120,7 @@ class Cursor:
         return self
 
     def fetchone(self) -> Row | None:
-        """The next row; None after the last one."""
+        """Return the next row; None after the last row."""
         self._check_fetchable()
         while (row := next(self._rows, None)) is None:
             if self._cursor is None:
@@ -128,7 +129,7 @@ class Cursor:
         return tuple(to_python(value, self.connection.time_zone) for value in row)
 
     def fetchmany(self, size: int | None = None) -> list[Row]:
-        """The next rows, at most `size` (default: ``arraysize``)."""
+        """Return the next rows, at most `size` (default: ``arraysize``)."""
         fetched: list[Row] = []
         for _ in range(self.arraysize if size is None else size):
             row = self.fetchone()
@@ -138,23 +139,23 @@ class Cursor:
         return fetched
 
     def fetchall(self) -> list[Row]:
-        """All rows that are left."""
+        """Return all remaining rows."""
         return list(self)
 
     def __iter__(self) -> Iterator[Row]:
         return iter(self.fetchone, None)
 
     def close(self) -> None:
-        """Release the rows that the node still holds; may be called again."""
+        """Release the rows still held by the node; further calls have no effect."""
         if not self._closed:
             self._end()
             self._closed = True
 
     def setinputsizes(self, sizes: Sequence[Any]) -> None:
-        """Does nothing: values say their own types."""
+        """Do nothing, because values have their own types."""
 
     def setoutputsize(self, size: int, column: int | None = None) -> None:
-        """Does nothing: values of any size are fetched whole."""
+        """Do nothing, because values of any size are fetched whole."""
 
     def __enter__(self) -> Self:
         return self
@@ -196,7 +197,7 @@ class Cursor:
 
 @contextmanager
 def _of_row(number: int) -> Iterator[None]:
-    """Name the row in an error."""
+    """Add the row's number to an error raised in the block."""
     try:
         yield
     except Error as error:

@@ -1,4 +1,4 @@
-"""Exceptions of PEP 249, and which of them an answer of a node is."""
+"""Exceptions of PEP 249, and their choice by a node's answer."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from ignite_kafka.ignite.protocol import SECURITY_VIOLATION, ThinError
 
 
 class Error(Exception):
-    """Base of all errors of the DB-API.
+    """Base class of all errors of the DB-API.
 
-    :attr row: of a call for many rows, the number of the row that failed, from 1; None: of no row.
+    :attr row: number of the failed row, from 1, in a call for many rows; None: no single row failed.
     """
 
     row: int | None = None
@@ -20,41 +20,41 @@ class Error(Exception):
 
 
 class InterfaceError(Error):
-    """The DB-API is used wrongly, such as a closed cursor."""
+    """Error for wrong use of the DB-API, such as of a closed cursor."""
 
 
 class DatabaseError(Error):
-    """The cluster reports an error."""
+    """Error reported by the cluster."""
 
 
 class DataError(DatabaseError):
-    """A value has no form in Python, or none in SQL."""
+    """Error for a value without a form in Python, or in SQL."""
 
 
 class OperationalError(DatabaseError):
-    """The connection is lost, the node did not answer in time, or the user has no right.
+    """Error for a lost connection, a missing answer, or a missing permission.
 
-    What the statement did is not known.
+    The statement's effect is unknown.
     """
 
 
 class IntegrityError(DatabaseError):
-    """A key exists already, or a column may not be null."""
+    """Error for a key that already exists, or a null in a column without nulls."""
 
 
 class InternalError(DatabaseError):
-    """The bytes of an answer cannot be read."""
+    """Error for an answer whose bytes cannot be read."""
 
 
 class ProgrammingError(DatabaseError):
-    """A statement cannot be parsed, names what does not exist, or has other parameters than it was given."""
+    """Error for a statement that cannot be parsed, has unknown names, or gets a wrong number of parameters."""
 
 
 class NotSupportedError(DatabaseError):
-    """Ignite's SQL has no such function, such as a rollback."""
+    """Error for a function that Ignite's SQL lacks, such as a rollback."""
 
 
-# the thin client protocol has one status for all errors of SQL; a message begins with the SQLSTATE (SqlStateCode in
+# the thin client protocol has one status for all SQL errors; their messages begin with the SQLSTATE (SqlStateCode in
 # apache/ignite)
 _BY_STATE: tuple[tuple[str, type[DatabaseError]], ...] = (
     ("22004", IntegrityError),  # null in a column that must not be null
@@ -71,7 +71,7 @@ _WRONG_COUNT = "Invalid number of query parameters"
 
 
 def error_of(answer: ThinError) -> DatabaseError:
-    """The exception for a node's answer."""
+    """Return the exception for a node's answer."""
     state = _STATE.match(answer.message)
     kind = next((kind for begin, kind in _BY_STATE if state and state[1].startswith(begin)), DatabaseError)
     if answer.status == SECURITY_VIOLATION:

@@ -1,4 +1,4 @@
-"""Values of SQL as Python has them, and the types of columns by their names in SQL."""
+"""Values of SQL as Python objects, and types of columns by their SQL names."""
 
 from __future__ import annotations
 
@@ -38,11 +38,12 @@ _NAMES_OF_CLASSES = {
 
 
 class SqlType:
-    """Type of a column, or a kind of them by PEP 249: equal to its name in SQL and to each kind that has it.
+    """Type of a column, or a group of types by PEP 249; equal to its SQL name and to each group that contains it.
 
-    Its text is the name.
+    Its text is its name.
 
-    It is no str, because polars would take a str for its own type of that name: a decimal without digits.
+    The class is no str, because polars would take a str for its own type of the same name, such as a decimal without
+    digits.
     """
 
     def __init__(self, *names: str) -> None:
@@ -70,9 +71,10 @@ ROWID = SqlType()
 
 
 def sql_type(code: int, value: object) -> SqlType | None:
-    """SQL type of a column; None if all its values are null.
+    """Return the SQL type of a column; None if all its values are null.
 
-    :param code: type code of its first value. :param value: that value.
+    :param code: type code of the column's first value.
+    :param value: the column's first value.
     """
     if code == codes.NULL:
         return None
@@ -80,10 +82,10 @@ def sql_type(code: int, value: object) -> SqlType | None:
 
 
 def to_python(value: Any, zone: ZoneInfo) -> Any:
-    """A value of the row path as Python's own type: nothing is rounded but what is below a microsecond.
+    """Return a value of the row path as Python's own type; only parts below a microsecond are rounded.
 
     :param zone: time zone of the nodes, in which a DATE begins at midnight and a TIME counts.
-    :raises DataError: Python has no such date or time, or a DATE is none in that zone.
+    :raises DataError: Python has no such date or time, or a DATE is no midnight in that zone.
     """
     convert = _CONVERTERS.get(type(value))
     if convert is None:
@@ -97,7 +99,7 @@ def to_python(value: Any, zone: ZoneInfo) -> Any:
 
 
 def _instant(seconds: int, micros: int, zone: ZoneInfo) -> datetime.datetime:
-    """Return the time in the zone with the fields of Java's calendar, as SQL shows them."""
+    """Return the time in the zone with the fields of Java's calendar, as shown by SQL."""
     since = datetime.timedelta(seconds=seconds, microseconds=micros)
     if _FIRST <= since < _LAST:
         return (_EPOCH + since).astimezone(zone)
@@ -109,7 +111,7 @@ def _instant(seconds: int, micros: int, zone: ZoneInfo) -> datetime.datetime:
 
 def _sql_date(value: rows.SqlDate, zone: ZoneInfo) -> datetime.date:
     instant = _instant(0, value.millis * 1000, zone)
-    # a day begins later than midnight where daylight saving time begins then
+    # if daylight saving time begins at midnight, the day begins later
     if instant.time() != datetime.time() and _instant(0, (value.millis - 1) * 1000, zone).date() == instant.date():
         raise DataError(
             f"A DATE is not midnight in time zone {zone.key}: the nodes have another one. Set time_zone in the Ignite "
@@ -135,7 +137,7 @@ def _mapping(value: rows.MapValue, zone: ZoneInfo) -> Any:
     pairs = [(to_python(key, zone), to_python(item, zone)) for key, item in value.items]
     try:
         return dict(pairs)
-    except TypeError:  # a key such as an object is a dict itself
+    except TypeError:  # a key that is an object is itself a dict
         return pairs
 
 

@@ -1,4 +1,4 @@
 """TaskFlow decorators ``@task.ignite_to_kafka`` and ``@task.kafka_to_ignite``.
 
-Airflow imports them by the provider info.
+Airflow finds the decorators in the provider info.
 """

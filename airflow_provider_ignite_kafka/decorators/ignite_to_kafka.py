@@ -12,14 +12,14 @@ from airflow_provider_ignite_kafka.operators.ignite_to_kafka import IgniteToKafk
 
 
 class IgniteToKafkaDecoratedOperator(SettingsFunction, IgniteToKafkaOperator):
-    """Copy Ignite caches to Kafka topics with the settings that a function returns."""
+    """Operator that copies Ignite caches to Kafka topics with the settings returned by a function."""
 
     custom_operator_name = "@task.ignite_to_kafka"
     template_fields: Sequence[str] = (*SettingsFunction.template_fields, "failover_policy", "snapshot_id")
 
 
 def ignite_to_kafka_task(python_callable: Callable[..., Any] | None = None, **kwargs: Any) -> TaskDecorator:
-    """Turn a function that returns settings into a task: it copies Ignite caches to Kafka topics.
+    """Turn a function that returns settings into a task to copy Ignite caches to Kafka topics.
 
     ::
 

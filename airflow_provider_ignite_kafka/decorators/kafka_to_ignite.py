@@ -12,13 +12,13 @@ from airflow_provider_ignite_kafka.operators.kafka_to_ignite import KafkaToIgnit
 
 
 class KafkaToIgniteDecoratedOperator(SettingsFunction, KafkaToIgniteOperator):
-    """Copy Kafka topics to Ignite caches with the settings that a function returns."""
+    """Operator that copies Kafka topics to Ignite caches with the settings returned by a function."""
 
     custom_operator_name = "@task.kafka_to_ignite"
 
 
 def kafka_to_ignite_task(python_callable: Callable[..., Any] | None = None, **kwargs: Any) -> TaskDecorator:
-    """Turn a function that returns settings into a task: it copies Kafka topics to Ignite caches.
+    """Turn a function that returns settings into a task to copy Kafka topics to Ignite caches.
 
     ::
 

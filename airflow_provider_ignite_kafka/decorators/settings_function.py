@@ -1,4 +1,4 @@
-"""Base of the decorated operators: a function returns the settings of the copy when the task runs."""
+"""Base of the decorated operators, whose function returns the settings of the copy when the task runs."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 
 
 class SettingsFunction(DecoratedOperator, SparkCopyOperator):
-    """Call a function and copy with the settings that it returns.
+    """Operator that calls a function, and copies with the settings returned by it.
 
-    The settings are not rendered: a text that came from a form or another system is no template. Arguments of the
+    The settings are not rendered, because a text from a form or another system is no template. Arguments of the
     function and of the operator are rendered as usual. A deferred task calls the function again when its trigger has
     fired.
 
     :param python_callable: the function; returns settings by name.
-    :param settings: settings that the function need not return; what it returns wins. Checked when the Dag is parsed.
-        Templated.
+    :param settings: settings that the function need not return; returned settings take precedence. Checked when the Dag
+        is parsed. Templated.
     :param op_args: positional arguments of the function. Templated.
     :param op_kwargs: keyword arguments of the function. Templated.
 
@@ -60,12 +60,12 @@ class SettingsFunction(DecoratedOperator, SparkCopyOperator):
         )
 
     def check_settings(self) -> None:
-        """Check the settings beside the function, each by itself; those of the function are checked on the worker."""
+        """Check each setting given beside the function alone; the function's settings are checked on the worker."""
         if not is_mapped(self):
             check_settings(self.settings, self.direction, {}, dag=self.dag_id, task=self.task_id, complete=False)
 
     def execute(self, context: Context) -> Any:
-        """Call the function, then copy.
+        """Call the function, then copy with its settings.
 
         :raises AirflowFailException: the function returned no mapping, or a setting is wrong.
         """
@@ -78,11 +78,11 @@ class SettingsFunction(DecoratedOperator, SparkCopyOperator):
         return super().execute_complete(context, event)
 
     def xcom_push(self, context: Context, key: str, value: Any) -> None:
-        """Push a value: ``DecoratedOperator.execute`` of Airflow 3.0 passes this method, which its operators lack."""
+        """Push a value; ``DecoratedOperator.execute`` of Airflow 3.0 needs this method, which its operators lack."""
         context["ti"].xcom_push(key=key, value=value)
 
     def get_openlineage_facets_on_start(self) -> OperatorLineage[Any, Any]:
-        """Nothing before the function was called: only it knows caches and topics."""
+        """Return no lineage before the call of the function, because only the function knows caches and topics."""
         if self._called:
             return super().get_openlineage_facets_on_start()
         from airflow.providers.openlineage.extractors import OperatorLineage

@@ -1,4 +1,4 @@
-"""Connections of Airflow as clients of Ignite and Kafka and as settings, and spark-submit as a hook.
+"""Airflow connections, turned into clients of Ignite and Kafka and into settings, and spark-submit as a hook.
 
-Operators, sensors and triggers import it.
+Operators, sensors and triggers import this package.
 """

@@ -1,4 +1,4 @@
-"""Hook of connection type `ignite`: pyignite, SQL by Python's DB-API, and the library's own client.
+"""Hook of connection type `ignite`, for pyignite, SQL by Python's DB-API, and the library's own client.
 
 Needs neither Spark nor a JVM.
 """
@@ -27,7 +27,7 @@ _REMEDY = "Check addresses, TLS files and timeouts of the connection."
 
 
 class IgniteHook(DbApiHook):
-    """Ignite cluster of an Airflow connection, which is looked up once for each hook.
+    """Hook of an Ignite cluster; its Airflow connection is looked up once for each hook.
 
     Host (one, or several separated by commas), port, login, password and SQL schema are fields of the connection; its
     extra may hold `addresses`, `address_map`, `tls`, `ca_file`, `cert_file`, `key_file`, `key_password`, `ca_password`,
@@ -38,7 +38,7 @@ class IgniteHook(DbApiHook):
     stands for a parameter.
 
     :param ignite_conn_id: id of a connection of type `ignite`.
-    :param schema: SQL schema of names without one. Default: that of the connection, else PUBLIC.
+    :param schema: SQL schema for names without a schema. Default: the connection's schema, else PUBLIC.
     :param secrets_file: path of a secrets file, whose part `ignite` overrides the connection's user and passwords.
     """
 
@@ -46,7 +46,7 @@ class IgniteHook(DbApiHook):
     default_conn_name = DEFAULT_CONN_ID
     conn_type = "ignite"
     hook_name = "Apache Ignite"
-    supports_autocommit = True  # there is nothing else
+    supports_autocommit = True  # Ignite always commits by itself
     supports_executemany = True
     strip_semicolon = True
     _placeholder = "?"
@@ -58,37 +58,37 @@ class IgniteHook(DbApiHook):
         self.schema = schema
         self.secrets_file = secrets_file
 
-    if not READS_CONN_FIELDS:  # a later Airflow warns of a hook that has them
+    if not READS_CONN_FIELDS:  # later versions of Airflow warn of hooks with these methods
 
         @classmethod
         def get_connection_form_widgets(cls) -> dict[str, Any]:
-            """Fields of the connection form."""
+            """Return the fields of the connection form."""
             from airflow_provider_ignite_kafka.hooks import connection_form
 
             return connection_form.widgets()
 
         @classmethod
         def get_ui_field_behaviour(cls) -> dict[str, Any]:
-            """Labels and placeholders of the connection form."""
+            """Return the labels and placeholders of the connection form."""
             from airflow_provider_ignite_kafka.hooks import connection_form
 
             return connection_form.behaviour()
 
     def get_endpoint(self) -> IgniteEndpoint:
-        """Addresses, TLS and timeouts of the cluster; no secret.
+        """Return the cluster's addresses, TLS settings and timeouts, without secrets.
 
         :raises SettingsError: a field of the connection cannot be read.
         """
         return self._read().endpoint
 
     def get_credentials(self) -> IgniteCredentials:
-        """User, password and the passwords of TLS files, as the connection has them; each may be None."""
+        """Return user, password and passwords of TLS files of the connection; each may be None."""
         return self._read().credentials
 
     def connect(self, secrets_file: str | None = None, timeout_s: float | None = None) -> Cluster:
-        """The library's own client, as a context manager that closes its connections.
+        """Return the library's own client, a context manager that closes its connections.
 
-        :param secrets_file: overrides that of the hook.
+        :param secrets_file: secrets file that replaces the hook's.
         :param timeout_s: seconds, to which the connection's timeouts are shortened if they are longer.
         :raises SettingsError: a field of the connection or the secrets file cannot be read, or the connection is not
             protected and no administrator allows that.
@@ -96,26 +96,26 @@ class IgniteHook(DbApiHook):
         return self._read().cluster(secrets_file or self.secrets_file, timeout_s)
 
     def get_conn(self) -> IgniteClient:
-        """A connected pyignite client, which is a connection of PEP 249, too; close it after use.
+        """Return a connected pyignite client, which is also a PEP 249 connection; close the client after use.
 
         :raises SettingsError: see :meth:`connect`.
-        :raises IgniteUnreachable, AuthenticationFailed: no node answered, or one refused the user.
+        :raises IgniteUnreachable, AuthenticationFailed: no node answered, or a node refused the user.
         """
         from airflow_provider_ignite_kafka.hooks.pyignite_client import IgniteClient
 
         connection = self._read()
         credentials = connection.checked(self.secrets_file)
         with connection.cluster(self.secrets_file) as cluster:
-            cluster.connection()  # its errors say what is wrong; pyignite's do not
+            cluster.connection()  # connects first, because the library's errors name the cause and pyignite's do not
         return IgniteClient(connection.endpoint, credentials, self.schema or connection.schema, connection.time_zone)
 
     def get_cache_names(self) -> list[str]:
-        """Names of the caches in alphabetical order."""
+        """Return the names of the caches in alphabetical order."""
         with self.connect() as cluster:
             return cluster.cache_names()
 
     def test_connection(self) -> tuple[bool, str]:  # type: ignore[override]  # the base class has no annotations
-        """Connect to the cluster and report its state and caches; called by the Test button of the connection form.
+        """Connect to the cluster and report its state and caches, for the Test button of the connection form.
 
         Never raises.
 
@@ -126,7 +126,7 @@ class IgniteHook(DbApiHook):
                 address = cluster.connection().address
             with closing(self.get_conn()) as client:
                 return True, f"Connected to {address}: {_answer(client)}"
-        # whatever the fields of the form hold; pyignite's errors have no common base class
+        # any error, because the form's fields may hold anything, and pyignite's errors have no common base class
         except Exception as error:  # noqa: BLE001
             remedy = "" if isinstance(error, IgniteKafkaError) else f". {_REMEDY}"
             return False, f"{str(error) or type(error).__name__}{remedy}"
@@ -134,14 +134,14 @@ class IgniteHook(DbApiHook):
     def _read(self) -> IgniteConnection:
         connection = IgniteConnection.of(self.connection)
         if self.secrets_file and "secrets_file" in self.connection_extra:
-            # operators of the common SQL provider make arguments of the extra: its editor could have any file's
+            # operators of the common SQL provider make arguments from the extra: its editor could have any file's
             # password sent to any host
             what = "secrets_file is in the extra of the connection, which must not choose a file of the worker"
             raise SettingsError(what, "Give it to the operator, in hook_params.", connection=self.ignite_conn_id)
         return connection
 
     def _get_pandas_df(self, sql: Any, parameters: Any = None, **kwargs: Any) -> Any:
-        """Read as the base class, but keep decimals, and without pandas' warning of an unknown database."""
+        """Read as the base class does, but keep decimals, and suppress pandas' warning about an unknown database."""
         with _quiet_pandas():
             return super()._get_pandas_df(sql, parameters, **{"coerce_float": False, **kwargs})
 
@@ -150,11 +150,11 @@ class IgniteHook(DbApiHook):
             yield from super()._get_pandas_df_by_chunks(sql, parameters, **{"coerce_float": False, **kwargs})
 
     def _get_polars_df(self, sql: Any, parameters: Any = None, **kwargs: Any) -> Any:
-        """The base class hands a mapping to ``execute`` by its names, and drops a list."""
+        """Read as the base class does, but also pass on a list of parameters, which the base class drops."""
         return super()._get_polars_df(sql, _by_name(parameters), **kwargs)
 
     def _get_polars_df_by_chunks(self, sql: Any, parameters: Any = None, **kwargs: Any) -> Any:
-        """Frames; the base class gives the columns of one."""
+        """Read as the base class does, but yield data frames instead of the columns of one frame."""
         return super()._get_polars_df_by_chunks(sql, _by_name(parameters), **{"iter_batches": True, **kwargs})
 
     def insert_rows(
@@ -166,10 +166,10 @@ class IgniteHook(DbApiHook):
         replace: Any = False,
         **kwargs: Any,
     ) -> None:
-        """Insert as the base class, but name a wrong row by its number among all rows, not within `commit_every`.
+        """Insert rows as the base class does, but number a wrong row among all rows, not within `commit_every`.
 
-        :param commit_every: most rows that are checked before the first of them is sent; 0: all. The base class would
-            insert none for 0.
+        :param commit_every: maximum number of rows that are checked before the first of them is sent; 0: all rows. The
+            base class would insert no rows for 0.
         """
         count = 0
 
@@ -189,7 +189,7 @@ class IgniteHook(DbApiHook):
 
     @staticmethod
     def _serialize_cell(cell: Any, conn: Any = None) -> Any:
-        """The cell itself: the cursor sends values with their types."""
+        """Return the cell itself, because the cursor sends values with their types."""
         return cell
 
 
@@ -205,7 +205,7 @@ def _quiet_pandas() -> Iterator[None]:
 
 
 def _answer(client: IgniteClient) -> str:
-    """State and caches of the cluster, as it reports them to a pyignite client."""
+    """Return the cluster's state and caches as text, as reported to a pyignite client."""
     from pyignite.datatypes.cluster_state import ClusterState
 
     state = ClusterState(client.get_cluster().get_state()).name

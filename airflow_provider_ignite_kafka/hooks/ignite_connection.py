@@ -1,6 +1,6 @@
-"""Connection of type `ignite` as endpoint and credentials of a cluster.
+"""Airflow connection of type `ignite`, turned into endpoint and credentials of a cluster.
 
-Dags import it, so it loads no SQL, pyignite or Spark.
+Dags import this module, so it loads neither SQL nor pyignite nor Spark.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ _MAX_TIMEOUT_MS = 2_147_483_647
 
 @dataclass(frozen=True)
 class IgniteConnection:
-    """What an Airflow connection says of an Ignite cluster.
+    """Endpoint, credentials and other values of an Airflow connection to an Ignite cluster.
 
     :param endpoint: addresses, TLS and timeouts; no secret.
     :param credentials: user, password and the passwords of TLS files; each may be None.
-    :param timeouts: timeouts in milliseconds that the connection gives, by their names in its extra; settings decide
-        the others.
-    :param schema: SQL schema of names without one; None: PUBLIC.
+    :param timeouts: the connection's timeouts in milliseconds, by their names in its extra; settings decide the other
+        timeouts.
+    :param schema: SQL schema for names without a schema; None: PUBLIC.
     :param time_zone: time zone of the nodes, for DATE and TIME columns.
     """
 
@@ -55,7 +55,7 @@ class IgniteConnection:
 
     @classmethod
     def read(cls, conn_id: str) -> IgniteConnection:
-        """Look a connection up, once, and parse it; raises as :meth:`of`."""
+        """Look a connection up and parse it; raise the errors of :meth:`of`."""
         return cls.of(BaseHook.get_connection(conn_id))
 
     @classmethod
@@ -82,7 +82,7 @@ class IgniteConnection:
         return cls(endpoint, credentials, timeouts, connection.schema or None, extra.time_zone())
 
     def cluster(self, secrets_file: str | None = None, timeout_s: float | None = None) -> Cluster:
-        """The cluster, as a context manager that closes its connections.
+        """Return the cluster, a context manager that closes its connections.
 
         :param secrets_file: see :meth:`checked`.
         :param timeout_s: seconds, to which the connection's timeouts are shortened if they are longer.
@@ -94,10 +94,10 @@ class IgniteConnection:
         )
 
     def checked(self, secrets_file: str | None = None) -> IgniteCredentials:
-        """Credentials that may be sent to the cluster.
+        """Return the credentials for the cluster, after checking that they may be sent.
 
         :param secrets_file: path of a secrets file, whose part `ignite` overrides the connection's user and passwords.
-            Event 15001 names what is not used of the connection, once in a process.
+            Event 15001 names the unused secrets of the connection, once in a process.
         :raises SettingsError: the file cannot be read, or the connection is not protected and no administrator allows
             that.
         """
@@ -111,7 +111,7 @@ class IgniteConnection:
 
 @lru_cache(maxsize=1024)
 def _report_unused(credentials: IgniteCredentials, used: IgniteCredentials, secrets_file: str) -> None:
-    """Once in a process, because sensors and triggers connect for every poll."""
+    """Report unused secrets, once in a process, because sensors and triggers connect for every poll."""
     report_unused_secrets(secrets.Secrets(credentials), secrets.Secrets(used), secrets_file, "this connection")
 
 
@@ -124,7 +124,7 @@ def _credentials_of(secrets_file: str) -> IgniteCredentials:
 
 
 class _Extra:
-    """The extra of a connection. Values of a URI are text and are parsed as the type of the field."""
+    """Extra of a connection; values of a URI are texts, parsed to the type of their field."""
 
     def __init__(self, connection: Connection) -> None:
         self._id = connection.conn_id
@@ -136,7 +136,7 @@ class _Extra:
         self._values: Mapping[str, Any] = values
 
     def text(self, name: str) -> str | None:
-        """A text or a number; no error shows it, because it may be a password."""
+        """Return a text or a number as text; no error shows the value, because it may be a password."""
         value = self._values.get(name)
         if value in (None, ""):
             return None
@@ -170,11 +170,11 @@ class _Extra:
         name = self.text("time_zone") or _UTC
         try:
             return ZoneInfo(name).key
-        except (KeyError, OSError, ValueError) as error:  # no such name, or a folder of names
+        except (KeyError, OSError, ValueError) as error:  # the name is unknown, or is a folder of names
             raise self._wrong("time_zone", name, "a name of the IANA database such as Europe/Berlin") from error
 
     def address_map(self) -> tuple[str, ...]:
-        """Pairs announced=reachable; a JSON object of them is accepted, too."""
+        """Return pairs announced=reachable; also accept them as a JSON object."""
         value = self._values.get("address_map")
         pairs = (
             [f"{left}={right}" for left, right in value.items()]

@@ -1,4 +1,4 @@
-"""Connection of the Kafka provider as librdkafka properties by kind of client, with secrets apart."""
+"""Connection of the Kafka provider, as librdkafka properties by kind of client, with separate secrets."""
 
 from __future__ import annotations
 
@@ -47,20 +47,20 @@ class KafkaConfig:
         return f"KafkaConfig({shown}, secrets={sorted(self.secrets)})"
 
     def clients(self) -> KafkaClients:
-        """Clients with only the properties of the connection."""
+        """Return clients with only the properties of the connection."""
         return KafkaClients({**self.plain, **self.secrets}, self.producer, self.consumer)
 
 
 def kafka_config(kafka_conn_id: str) -> KafkaConfig:
-    """Read a connection of type `kafka`, whose extra may hold properties of consumers, producers and admin clients.
+    """Read a connection of type `kafka`, whose extra may have properties of consumers, producers and admin clients.
 
     Properties that the connector sets itself (`group.id`, `acks`, `isolation.level` and others) are omitted. Event
-    15001 reports each one whose value would have had an effect. Properties of members of a consumer group are omitted,
-    because no client of a connector is one.
+    15001 reports each omitted property whose value would have had an effect. Properties of members of a consumer group
+    are omitted, because no client of a connector is a member.
 
-    ``oauth_cb`` names who makes tokens, see :mod:`ignite_kafka.kafka.oauth_tokens`; for brokers of Amazon MSK and of
-    Google's managed Kafka it is known, as to the Kafka provider. Its other functions, such as ``error_cb``, are omitted
-    with event 15001.
+    ``oauth_cb`` names the token function, see :mod:`ignite_kafka.kafka.oauth_tokens`; for brokers of Amazon MSK and of
+    Google's managed Kafka it is set automatically, as by the Kafka provider. Other functions, such as ``error_cb``, are
+    omitted with event 15001.
 
     :raises SettingsError: ``bootstrap.servers`` is missing, or a property is unknown to librdkafka, or acts on the host
         without an administrator's permission.
@@ -98,9 +98,9 @@ def _require_token_maker(login: Mapping[str, str], kafka_conn_id: str) -> None:
 
 
 def _tokens_of_cloud(config: Mapping[str, str]) -> str | None:
-    """Who makes the tokens for a cloud's brokers, which the Kafka provider knows by their addresses, too.
+    """Return the token function for a cloud's brokers, recognized by their addresses as in the Kafka provider.
 
-    None for other brokers.
+    Return None for other brokers.
     """
     servers = config["bootstrap.servers"]
     login = canonical(config)

@@ -1,4 +1,4 @@
-"""pyignite client with connections that the library verifies; it is a DB-API connection, too."""
+"""Client of pyignite whose connections are verified by the library; it is also a DB-API connection."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _CLUSTER_STATE = frozenset({2})  # the feature of the protocol that pyignite use
 
 
 class IgniteClient(pyignite.Client):  # type: ignore[misc]  # without annotations
-    """A connected :class:`pyignite.Client`, and a connection of PEP 249: each SQL statement is committed by itself.
+    """A connected :class:`pyignite.Client`, also a PEP 249 connection; each SQL statement is committed by itself.
 
-    pyignite's own sockets check no host name, know TLS 1.2 and IPv4 alone, need a CA file, and count a password by
-    letters; these are the library's. ``pyignite.Client.sql`` cannot read DATE columns and rounds decimals, so a cursor
-    reads the replies itself.
+    pyignite's own sockets check no host name, support only TLS 1.2 and IPv4, need a CA file, and take the number of a
+    password's letters for its bytes; so this client uses the library's sockets. ``pyignite.Client.sql`` cannot read
+    DATE columns and rounds decimals, so a cursor reads the replies itself.
 
-    :param endpoint, credentials: of the cluster; every address is tried, in their order.
-    :param schema: SQL schema of names without one; None: PUBLIC.
+    :param endpoint, credentials: endpoint and credentials of the cluster; its addresses are tried in order.
+    :param schema: SQL schema for names without a schema; None: PUBLIC.
     :param time_zone: time zone of the nodes, see :class:`.IgniteHook`.
     :raises ReconnectError: no address answered.
     """
@@ -49,7 +49,7 @@ class IgniteClient(pyignite.Client):  # type: ignore[misc]  # without annotation
         super().__init__(partition_aware=False, timeout=endpoint.request_timeout_ms / 1000)
         self.schema = schema
         self.time_zone = ZoneInfo(time_zone)
-        self.types = Cluster(endpoint, credentials)  # for columns of objects; connects when it is first asked
+        self.types = Cluster(endpoint, credentials)  # for columns of objects; connects at the first use
         self._endpoint = endpoint
         self._credentials = credentials
         self._context = tls_context(endpoint.tls, credentials) if endpoint.tls.enabled else None
@@ -57,7 +57,7 @@ class IgniteClient(pyignite.Client):  # type: ignore[misc]  # without annotation
         self._connect([split_address(address) for address in endpoint.addresses])
 
     def _connect(self, nodes: Sequence[tuple[str, int]]) -> None:
-        """As pyignite's, with other connections: the first node that answers is used, the others if it fails later."""
+        """Connect to the first node that answers, as pyignite does, but with the library's sockets."""
         for number, (host, port) in enumerate(nodes):
             node = _Connection(self, host, port, timeout=self._endpoint.request_timeout_ms / 1000)
             self._nodes.append(node)
@@ -71,26 +71,26 @@ class IgniteClient(pyignite.Client):  # type: ignore[misc]  # without annotation
             raise ReconnectError("no address of the Ignite cluster answered")
 
     def cursor(self) -> Cursor:
-        """A cursor for SQL statements."""
+        """Return a cursor for SQL statements."""
         return Cursor(self)
 
     def commit(self) -> None:
-        """Does nothing: each statement is committed by itself."""
+        """Do nothing, because each statement is committed by itself."""
 
     def rollback(self) -> None:
-        """Refused.
+        """Refuse a rollback.
 
-        :raises NotSupportedError: always; what was executed is committed.
+        :raises NotSupportedError: always; executed statements are already committed.
         """
         raise NotSupportedError("Ignite commits each SQL statement by itself: nothing can be rolled back")
 
     def close(self) -> None:
-        """Close all connections; may be called again."""
+        """Close all connections; further calls have no effect."""
         super().close()
         self.types.close()
 
     def request(self, op: int, payload: bytes) -> memoryview:
-        """Body of a node's reply to a request of the thin client protocol.
+        """Return the body of a node's reply to a request of the thin client protocol.
 
         :raises Error: the node reports an error, the connection is lost or closed, or no reply came in time.
         """
@@ -111,11 +111,11 @@ class IgniteClient(pyignite.Client):  # type: ignore[misc]  # without annotation
         return reply.body
 
     def open_socket(self, address: tuple[str, int]) -> Any:
-        """A TCP connection to a node, with TLS as the endpoint has it."""
+        """Return a TCP connection to a node, with the endpoint's TLS settings."""
         return open_socket(*address, self._endpoint.connect_timeout_ms / 1000, self._context)
 
     def hello(self) -> bytes:
-        """The request that begins a connection."""
+        """Return the request that begins a connection."""
         features = _CLUSTER_STATE
         return protocol.handshake(
             self.protocol_context.version, self._credentials.username, self._credentials.password, features
@@ -123,7 +123,7 @@ class IgniteClient(pyignite.Client):  # type: ignore[misc]  # without annotation
 
 
 class _Connection(Connection):  # type: ignore[misc]  # without annotations
-    """pyignite's connection over a socket of the library."""
+    """Connection of pyignite over a socket of the library."""
 
     client: IgniteClient
 

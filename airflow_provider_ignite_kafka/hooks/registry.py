@@ -1,4 +1,4 @@
-"""Connection of a schema registry as properties by Confluent's names."""
+"""Connection of a schema registry, as properties under Confluent's names."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ignite_kafka.settings import registry_properties as names
 def registry_config(registry_conn_id: str) -> dict[str, str]:
     """Read a connection of type `http`.
 
-    Host, port and schema are the URL, login and password the user's, its extra has other properties.
+    Host, port and schema make the URL; login and password are the user's; the extra has other properties.
 
     :raises SettingsError: the extra has a name that is no property of the registry.
     """

@@ -1,4 +1,4 @@
-"""Event for the secrets of Airflow connections that a secrets file replaces."""
+"""Event about secrets of Airflow connections that a secrets file replaces."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from ignite_kafka.settings.secrets import Secrets, to_dict
 def report_unused_secrets(
     of_connection: Secrets, used: Secrets, secrets_file: str | Path, user: str = "the app"
 ) -> None:
-    """Emit event 15001 for secrets of the connections that are not used: their names, no values.
+    """Emit event 15001 with the names of the connections' unused secrets, without values.
 
     :param of_connection: secrets of the connections.
     :param used: secrets of the secrets file.
-    :param user: what reads the secrets, for the message.
+    :param user: reader of the secrets, for the message.
     """
     held = to_dict(used)
     replaced = to_dict(of_connection)

@@ -1,4 +1,4 @@
-"""Lineage of the operators that copy.
+"""Lineage of the copying operators.
 
-OpenLineage is optional: its modules are imported only while its listener calls.
+OpenLineage is optional: its modules are imported only during calls of its listener.
 """

@@ -1,4 +1,4 @@
-"""Columns of the values that a source sends, derived from settings and query entities.
+"""Columns of the values sent by a source, derived from settings and query entities.
 
 Uncertain schemas are left out.
 """
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from ignite_kafka.convert.transforms.replace_field import ReplaceField
 
 Column = tuple[str, str | None]
-"""Name and Java type; the type is None if unknown."""
+"""Name and Java type of a column; the type is None if unknown."""
 
 
 def cache_columns(entities: Iterable[QueryEntity]) -> tuple[Column, ...]:
-    """SQL columns of a cache's keys and values, each name once."""
+    """Return the SQL columns of a cache's keys and values, each name once."""
     return tuple(dict(column for entity in entities for column in _columns_of(entity)).items())
 
 
@@ -32,10 +32,11 @@ def _columns_of(entity: QueryEntity) -> list[Column]:
 
 
 def record_columns(settings: SourceSettings, cache: str, entities: Sequence[QueryEntity]) -> tuple[Column, ...]:
-    """Fields of the values of a cache's records: the selected fields after the transforms.
+    """Return the fields of the values in a cache's records: the selected fields after the transforms.
 
     Without ``select`` the fields are unknown, because values have all fields of their types in the cluster and query
-    entities declare only some. Fields are also unknown after transforms other than ReplaceField and MaskField.
+    entities declare only some of these fields. Fields are also unknown after transforms other than ReplaceField and
+    MaskField.
 
     :returns: empty if the fields are not known for certain.
     """
@@ -48,7 +49,7 @@ def record_columns(settings: SourceSettings, cache: str, entities: Sequence[Quer
 
 
 def _selected(selected: SelectedField, entities: Iterable[QueryEntity]) -> Column | None:
-    """A selected field; None if it keeps its own name and no single entity field gives the case of that name."""
+    """Return a selected field; None if it is not renamed and no single entity field has its name in a certain case."""
     own_name = selected.name.lower()
     fields = [
         field for entity in entities for field in entity.fields if not field.is_key and field.name.lower() == own_name
@@ -62,11 +63,11 @@ def _selected(selected: SelectedField, entities: Iterable[QueryEntity]) -> Colum
 
 
 def _transformed(settings: SourceSettings, columns: Sequence[Column]) -> tuple[Column, ...]:
-    """The columns after the transforms; empty if a transform makes unknown columns."""
+    """Return the columns after the transforms; no columns if a transform makes unknown columns."""
     chain = chain_of(settings)
     if not touches(chain, "value"):
         return tuple(columns)
-    # its columns are not known, and this process does not import its module
+    # a user's function: its columns are unknown, and this process does not import its module
     if any(transform.is_own for transform in chain):
         return ()
     from ignite_kafka.convert.transforms.mask_field import MaskField  # loads Arrow, which only a listener needs
@@ -88,7 +89,7 @@ def _transformed(settings: SourceSettings, columns: Sequence[Column]) -> tuple[C
 
 
 def _replaced(replacing: ReplaceField, columns: Iterable[Column]) -> tuple[Column, ...]:
-    """The columns after a ReplaceField; empty if two columns get one name."""
+    """Return the columns after a ReplaceField; no columns if two columns would have the same name."""
     exclude = replacing.exclude
     include = replacing.include
     renames = replacing.renames

@@ -1,4 +1,4 @@
-"""Datasets of the operators that copy, for Airflow's OpenLineage provider, and Spark's link to the task."""
+"""Datasets of the copying operators, for Airflow's OpenLineage provider, and Spark's link to the task."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
 
 class CopyLineage:
-    """Mixin of an operator that copies.
+    """Mixin with the lineage of a copying operator.
 
-    The listener calls it in a fork of the task, which it ends after `execution_timeout`.
+    OpenLineage's listener calls the mixin in a fork of the task, and ends the fork after `execution_timeout`.
     """
 
     _copied: tuple[Request, Copied] | None = None
-    """The request of the run that has ended, and what the run has copied."""
+    """Request of the ended run, and the data copied by the run."""
 
     def _lineage_request(self) -> Request:
-        """The request of a run, for its settings and connections alone."""
+        """Return the request of a run, only for its settings and connections."""
         raise NotImplementedError
 
     def get_openlineage_facets_on_start(self) -> OperatorLineage[Any, Any]:
@@ -50,9 +50,9 @@ class CopyLineage:
 
 
 def injects_parent_job(argument: bool | None) -> bool:
-    """Whether this task is added to Spark's properties as parent job.
+    """Return whether this task is added to Spark's properties as parent job.
 
-    As the author wishes, else by the option that the Spark provider's operator has, too.
+    The argument decides or, without it, the option that the Spark provider's operator has, too.
     """
     if argument is not None:
         return argument
@@ -60,11 +60,11 @@ def injects_parent_job(argument: bool | None) -> bool:
 
 
 def with_parent_job(conf: Mapping[str, Any], context: Context, *, inject: bool) -> dict[str, Any]:
-    """Spark properties by which OpenLineage's Spark listener names this task as the parent of its runs.
+    """Return Spark properties by which OpenLineage's Spark listener names this task as the parent of its runs.
 
-    :param conf: Spark properties of the user; one that begins with ``spark.openlineage.parent`` is kept, and none is
-        added.
-    :param inject: whether to add them; without the OpenLineage provider a warning is logged.
+    :param conf: Spark properties of the user; with a property that begins with ``spark.openlineage.parent``, no other
+        property is added.
+    :param inject: whether to add the properties; without the OpenLineage provider a warning is logged.
     """
     if not inject:
         return dict(conf)

@@ -1,7 +1,7 @@
 """OpenLineage datasets of a run: Ignite caches and Kafka topics with their columns, and counts of copied data.
 
-Names are those of OpenLineage's naming specification: ``kafka://host:port`` and the topic. For Ignite, which it does
-not list, they follow its general rule: ``ignite://host:port`` and the cache.
+Names are those of OpenLineage's naming specification: ``kafka://host:port`` and the topic. For Ignite, which the
+specification does not list, they follow its general rule: ``ignite://host:port`` and the cache.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ from ignite_kafka.settings.source import SourceSettings
 
 log = logging.getLogger(__name__)
 _CONNECT_S = 2.0
-_COLUMNS_S = 5.0  # the listener ends the method after 10 seconds, and its event is lost
+_COLUMNS_S = 5.0  # OpenLineage's listener ends the method after 10 seconds, and the event is lost
 _PLAIN_NAME = re.compile(r"[\w-]+")
 
 Entities = Mapping[str, tuple[QueryEntity, ...]]
-"""Query entities by cache."""
+"""Query entities of each cache."""
 
 
 def planned(request: Request) -> OperatorLineage[Any, Any]:
-    """Datasets of a run that starts.
+    """Return the datasets of a run that starts.
 
-    What matches a regular expression is known only if the Ignite cluster answers at once.
+    The caches that match a regular expression are known only if the Ignite cluster answers at once.
     """
     settings = request.settings
     try:
@@ -62,7 +62,7 @@ def planned(request: Request) -> OperatorLineage[Any, Any]:
 
 
 def copied(request: Request, run: Copied) -> OperatorLineage[Any, Any]:
-    """Datasets of a run that has ended, with its counts."""
+    """Return the datasets of a run that has ended, with its counts."""
     try:
         with _cluster(request) as cluster:
             entities = _entities(cluster, (cache.cache for cache in run.caches))
@@ -77,9 +77,9 @@ def _cluster(request: Request) -> Cluster:
 
 
 def _pairs(settings: ConnectorSettings, existing: Iterable[str] | None) -> list[tuple[str, str]]:
-    """Caches and topics that a run would copy.
+    """Return the caches and topics that a run would copy.
 
-    :param existing: caches of the cluster; None: not known.
+    :param existing: caches of the cluster; None: unknown.
     """
     if isinstance(settings, SinkSettings):
         from ignite_kafka.sink.planning import cache_of  # loads Arrow, which only a listener needs
@@ -95,7 +95,7 @@ def _pairs(settings: ConnectorSettings, existing: Iterable[str] | None) -> list[
 
 
 def _entities(cluster: Cluster, caches: Iterable[str]) -> Entities:
-    """Query entities of existing caches, as far as they can be read in time."""
+    """Return the query entities of existing caches, as far as the time limit allows."""
     entities: dict[str, tuple[QueryEntity, ...]] = {}
     deadline = Deadline.after(_COLUMNS_S)
     for cache in caches:
@@ -114,7 +114,7 @@ def _entities(cluster: Cluster, caches: Iterable[str]) -> Entities:
 def _lineage(
     settings: ConnectorSettings, run: Copied, entities: Entities, *, counted: bool
 ) -> OperatorLineage[Any, Any]:
-    """Inputs and outputs of a run.
+    """Return the inputs and outputs of a run.
 
     :param counted: whether the counts are known.
     """

@@ -1,1 +1,1 @@
-"""Extra links of the operators, which import them; Airflow's web UI shows them as buttons of a task instance."""
+"""Extra links of the operators, shown as buttons of a task instance in Airflow's web UI. Operators import them."""

@@ -1,7 +1,7 @@
-"""Extra links of a copy: Spark's web UI or history server, the topic in a web UI of Kafka, the connector's page.
+"""Extra links of a copy: Spark's web UI or history server, the topic in Kafka's web UI, and the connector's page.
 
-A link is an XCom under its key, as Airflow's web UI reads it. It is pushed as soon as it is known, because a stream's
-task runs for weeks, and Airflow itself asks for links only when a task ends.
+A link is an XCom under its key, because Airflow's web UI reads links there. A link is pushed as soon as its URL is
+known, because a stream's task runs for weeks, and Airflow itself asks for links only when a task ends.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _MOST_URL = 2_000
 
 
 class PushedLink(BaseOperatorLink):
-    """A link whose URL the running task has pushed; no button without one."""
+    """Link whose URL is pushed by the running task; without a pushed URL there is no button."""
 
     key: ClassVar[str]
 
@@ -35,35 +35,35 @@ class PushedLink(BaseOperatorLink):
         return self.key
 
     def get_link(self, operator: BaseOperator, *, ti_key: TaskInstanceKey) -> str:
-        """The URL; empty if none was pushed."""
+        """Return the URL; empty if none was pushed."""
         return str(XCom.get_value(key=self.key, ti_key=ti_key) or "")
 
 
 class SparkLink(PushedLink):
-    """Web UI of the running Spark application, then the history server, if option ``spark_history_url`` names it."""
+    """Link to the running Spark application's web UI, then to the history server (option ``spark_history_url``)."""
 
     name = "Spark UI"
     key = "_link_ignite_kafka_spark"
 
 
 class TopicLink(PushedLink):
-    """The topic with most records, in the web UI of Kafka that option ``kafka_topic_url`` names."""
+    """Link to the topic with most records, in the Kafka web UI of option ``kafka_topic_url``."""
 
     name = "Kafka topic"
     key = "_link_ignite_kafka_topic"
 
 
 class ConnectorLink(PushedLink):
-    """The page of the connector in Airflow's web UI."""
+    """Link to the connector's page in Airflow's web UI."""
 
     name = "Connector"
     key = "_link_ignite_kafka_connector"
 
 
 def spark_url(text: str) -> str:
-    """The URL of Spark's web UI that a run reports, or an empty text if it is no URL of http or https.
+    """Return the URL of Spark's web UI as reported by a run; an empty text if it is no URL of http or https.
 
-    The text is data: of a record in the status topic, or of a line that the app has printed.
+    The text is untrusted data, from a record in the status topic or from a line printed by the app.
     """
     try:
         parts = urlsplit(text)
@@ -74,30 +74,30 @@ def spark_url(text: str) -> str:
 
 
 def push(context: Context, link: type[PushedLink], url: str) -> None:
-    """Push the URL of a link; an empty one removes the button."""
+    """Push the URL of a link; an empty URL removes the button."""
     context["ti"].xcom_push(key=link.key, value=url)
 
 
 def push_from_trigger(task: Any, link: type[PushedLink], url: str) -> None:
-    """The same from a trigger, which has no context.
+    """Push the URL of a link from a trigger, which has no context.
 
-    :param task: the task instance that is deferred.
+    :param task: the deferred task instance.
     """
     names = {"dag_id": task.dag_id, "task_id": task.task_id, "run_id": task.run_id}
     XCom.set(key=link.key, value=url, map_index=-1 if task.map_index is None else task.map_index, **names)
 
 
 def connector_url(kafka_conn_id: str, connector: str, internal_topic_prefix: str) -> str:
-    """URL of a connector's page."""
+    """Return the URL of a connector's page."""
     base = str(conf.get("api", "base_url", fallback="")).rstrip("/")
     page = _PAGE.format(kafka_conn_id=quote(kafka_conn_id, safe=""), connector=quote(connector, safe=""))
     return f"{base}{page}?{urlencode({'prefix': internal_topic_prefix})}"
 
 
 def topic_url(records: Mapping[str, int]) -> str:
-    """URL of the topic with most records; empty if no web UI of Kafka is configured.
+    """Return the URL of the topic with most records; empty if no web UI of Kafka is configured.
 
-    :param records: by topic.
+    :param records: number of records by topic.
     """
     template = _option("kafka_topic_url")
     if not template or not records:
@@ -107,7 +107,7 @@ def topic_url(records: Mapping[str, int]) -> str:
 
 
 def history_url(application_id: str) -> str:
-    """URL of an ended application in the history server; empty if none is configured."""
+    """Return the URL of an ended application in the history server; empty if no history server is configured."""
     template = _option("spark_history_url")
     return template.replace("{application_id}", quote(application_id, safe="")) if template and application_id else ""
 

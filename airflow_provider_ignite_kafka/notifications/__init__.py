@@ -1,1 +1,1 @@
-"""Notifiers for callbacks of tasks and Dags; Dag files import them."""
+"""Notifiers for callbacks of tasks and Dags. Dag files import this package."""

@@ -1,4 +1,4 @@
-"""Notifier that writes the result of a connector's task to a Kafka topic, with the connector's last status."""
+"""Notifier that writes the result of a connector's task, with the connector's last status, to a Kafka topic."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ _TASK = ("dag_id", "task_id", "run_id", "map_index", "try_number", "state")
 
 
 class ConnectorNotifier(BaseNotifier):
-    """Write a record to a Kafka topic when a task fails, is retried or succeeds, or misses a deadline.
+    """Notifier that writes a record to a Kafka topic when a task fails, is retried, succeeds or misses a deadline.
 
-    It is for `on_failure_callback`, `on_retry_callback`, `on_success_callback` and deadline alerts.
+    Use it for `on_failure_callback`, `on_retry_callback`, `on_success_callback` and deadline alerts.
 
     Key: the connector's name. Value: JSON with ``connector``, ``at_ms``, ``message``, the task (``dag_id``,
     ``task_id``, ``run_id``, ``map_index``, ``try_number``, ``state``), ``exception``, and ``status`` of the connector's
@@ -68,7 +68,7 @@ class ConnectorNotifier(BaseNotifier):
         self.secrets_file = secrets_file
 
     def notify(self, context: Context) -> None:
-        """Write the record and wait until the brokers have it.
+        """Write the record, and wait for the brokers' confirmation.
 
         :raises SettingsError: the connection cannot be used.
         :raises TopicError: the topic does not exist.
@@ -103,7 +103,7 @@ class ConnectorNotifier(BaseNotifier):
 
 
 def _task_of(context: Context) -> dict[str, Any]:
-    """Fields of a context's task; for a Dag's own callback, fields of the Dag and its run."""
+    """Return the fields of a context's task or, for a Dag's own callback, of the Dag and its run."""
     values: Mapping[str, Any] = dict(context)
     task = values.get("ti")
     dag = values.get("dag")

@@ -1,1 +1,1 @@
-"""Operators that submit Spark applications and change connectors. Dags import it; nothing else does."""
+"""Operators that submit Spark applications and change connectors. Only Dags import this package."""

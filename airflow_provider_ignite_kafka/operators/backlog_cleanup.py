@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 
 class BacklogCleanupOperator(TypedTemplates, BaseOperator):
-    """End the capture of a connector and destroy its backlog cache after a graceful stop.
+    """Operator that ends the capture of a gracefully stopped connector, and destroys its backlog cache.
 
-    Runs in the worker, without Spark.
+    It runs in the worker, without Spark.
 
-    Fails without retries while the connector runs, or if its newest run did not stop gracefully, because the changes in
-    the backlog would be lost. Backlogs of other connectors are not touched. Safe to repeat.
+    It fails without retries while the connector runs, or if its newest run did not stop gracefully, because the changes
+    in the backlog would be lost. Backlogs of other connectors are not changed. It is safe to repeat.
 
     :param connector: name of the connector. Templated.
     :param force: clean up however the newest run ended. Templated.
@@ -73,10 +73,10 @@ class BacklogCleanupOperator(TypedTemplates, BaseOperator):
             check_settings(settings, SourceSettings, {}, dag=self.dag_id, task=self.task_id)
 
     def execute(self, context: Context) -> dict[str, Any]:
-        """Clean up.
+        """End the capture, and destroy the backlog cache.
 
         :return: ``connector``, and the names of the removed ``service`` and backlog ``cache``, each None if there was
-            none.
+            nothing to remove.
         :raises AirflowFailException: refused, or a setting is wrong.
         :raises AirflowException: a cluster did not answer; nothing or only a part is removed.
         """
@@ -97,7 +97,7 @@ class BacklogCleanupOperator(TypedTemplates, BaseOperator):
         return cleaned.to_dict()
 
     def _forced(self) -> bool:
-        """Parse a template that was rendered to text."""
+        """Return the argument `force` as a boolean, because a template may be rendered to text."""
         try:
             return bool(BOOLEAN.parse(self.force))
         except ValueError as error:

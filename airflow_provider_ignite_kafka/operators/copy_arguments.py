@@ -1,4 +1,4 @@
-"""Arguments of the operators that copy, checked when the Dag is parsed."""
+"""Arguments of the copying operators, checked when the Dag is parsed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class CopyArguments(TypedTemplates, BaseOperator):
-    """Arguments of the operators that copy. :class:`.SparkCopyOperator` does the work.
+    """Arguments of the copying operators; :class:`.SparkCopyOperator` does the work.
 
     :param settings: settings of the connector by name, or the path of a ``.properties`` file on the worker. Templated.
     :param run_mode: ``once`` or ``continuous``; overrides the setting. Templated.
@@ -35,8 +35,8 @@ class CopyArguments(TypedTemplates, BaseOperator):
         operator writes one from the connections, readable only by its user, and removes it when the app has ended.
         Templated.
     :param ship_secrets_unprotected: without `secrets_file` Spark sends the secrets to executors. If Spark does not
-        authenticate (``spark.authenticate``), that is refused, because everybody who reaches the driver's port can read
-        them; True allows it.
+        authenticate (``spark.authenticate``), this is refused, because everybody who reaches the driver's port could
+        read the secrets; True allows it.
     :param conf: Spark properties. Templated.
     :param num_executors: executors to start (YARN, Kubernetes).
     :param executor_cores: cores of an executor.
@@ -50,11 +50,11 @@ class CopyArguments(TypedTemplates, BaseOperator):
         ``yarn_queue`` and so on. Templated.
     :param deferrable: follow the app from the triggerer, so that it holds no worker slot; in cluster mode only.
         Default: ``[operators] default_deferrable``.
-    :param run_for: how long a stream runs from its first try on, before it is ended gracefully, which is a success: a
+    :param run_for: time from a stream's first try until the stream is ended gracefully, which is a success: a
         timedelta, seconds, or text such as ``8:00:00`` or ``PT8H``. Templated.
     :param start_timeout_ms: milliseconds from the submission to the app's first record, in cluster mode.
-    :param stop_timeout_ms: milliseconds that the app has to end after its current batch, when the task is killed or
-        times out.
+    :param stop_timeout_ms: milliseconds within which the app must end, after its current batch, when the task is killed
+        or times out.
     :param openlineage_inject_parent_job_info: add the Spark properties by which OpenLineage's Spark listener names this
         task as parent. Default: option ``spark_inject_parent_job_info`` of section ``[openlineage]`` in Airflow's
         configuration.
@@ -134,7 +134,7 @@ class CopyArguments(TypedTemplates, BaseOperator):
         self.openlineage_inject_parent_job_info = injects_parent_job(openlineage_inject_parent_job_info)
 
     def check_settings(self) -> None:
-        """Check settings without templates: a wrong one is an import error of the Dag.
+        """Check settings without templates, so that a wrong setting is an import error of the Dag.
 
         :raises SettingsError: a setting is unknown or wrong.
         """
@@ -144,7 +144,7 @@ class CopyArguments(TypedTemplates, BaseOperator):
 
 
 def _one_connector(settings: object) -> bool:
-    """Whether every Dag run has the same connector: name and settings are no templates."""
+    """Return whether every Dag run has the same connector, because name and settings are no templates."""
     if isinstance(settings, Mapping):
         name = settings.get("name", "")
         return isinstance(name, str) and "{{" not in name

@@ -12,7 +12,7 @@ from ignite_kafka.settings.source import SourceSettings
 
 
 class IgniteToKafkaOperator(SparkCopyOperator):
-    """Copy Ignite caches to Kafka topics, exactly once, by a Spark app; return the counts of each cache.
+    """Operator that copies Ignite caches to Kafka topics by a Spark app, exactly once, and returns counts by cache.
 
     A retried task resumes its snapshot: committed entries are not sent again. A new Dag run starts a new snapshot. With
     ``run_mode="continuous"`` the app then sends changes as they happen, until ``ignite-kafka stop``, which is a success
@@ -21,7 +21,7 @@ class IgniteToKafkaOperator(SparkCopyOperator):
     :param failover_policy: ``NONE``, ``FULL_SNAPSHOT`` or ``BACKLOG``; overrides the setting. Templated.
     :param snapshot_id: id of the snapshot. Default: ids of Dag, task, run and map index. Templated.
 
-    Other parameters: ``CopyArguments``.
+    Other parameters are those of ``CopyArguments``.
     """
 
     app_name = "ignite_to_kafka.py"

@@ -11,14 +11,14 @@ from ignite_kafka.settings.sink import SinkSettings
 
 
 class KafkaToIgniteOperator(SparkCopyOperator):
-    """Copy Kafka topics to Ignite caches by a Spark app, in the order of each key; return the counts of each cache.
+    """Operator that copies Kafka topics to Ignite caches by a Spark app, in each key's order, and returns counts.
 
     A run resumes at the committed offsets of the connector's consumer group (``connect-<name>``) and ends at the
     topics' end offsets of its start, so that each scheduled run copies the records since the last one. With
     ``run_mode="continuous"`` it runs until ``ignite-kafka stop``, which is a success with ``state`` STOPPED. A retried
     task resumes at the committed offsets; records stored after them are stored again, with the same values.
 
-    Parameters: ``CopyArguments``.
+    Parameters are those of ``CopyArguments``.
     """
 
     app_name = "kafka_to_ignite.py"

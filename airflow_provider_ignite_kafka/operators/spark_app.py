@@ -1,6 +1,6 @@
 """Mixin of the operators that submit a Spark app.
 
-Its arguments, its private folder with request and secrets, and its end with the task.
+It has the app's arguments, the app's private folder with request and secrets, and ends the app with the task.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from ignite_kafka.common.local_disk import disk_errors
 from ignite_kafka.errors import IgniteKafkaError, SettingsError
 from ignite_kafka.settings.connector import ConnectorSettings
 
-# the last two end spark-submit before the app, so that it could not be distinguished from a lost one
+# with the last two, spark-submit ends before the app, which then could not be distinguished from a lost app
 _OURS = frozenset(
     {"self", "conn_id", "conf", "application_args", "java_class", "yarn_track_via_rm_api", "track_driver_via_k8s_api"}
 )
 
 
 class SparkAppTask:
-    """Operator mixin: runs one of our Spark apps. Parameters of the operators: see :class:`.CopyArguments`."""
+    """Operator mixin that runs one of our Spark apps; :class:`.CopyArguments` describes the operators' parameters."""
 
     app_name: ClassVar[str]
     settings: Mapping[str, Any] | str
@@ -49,7 +49,7 @@ class SparkAppTask:
     _hook: SparkAppHook | None = None
 
     def on_kill(self) -> None:
-        """Request that the app ends; kill it after `stop_timeout_ms`."""
+        """Ask the app to end, and kill it after `stop_timeout_ms`."""
         if self._hook is not None:
             self._hook.stop()
 
@@ -61,7 +61,7 @@ class SparkAppTask:
         snapshot_id: str | None = None,
         arguments: Mapping[str, Any] | None = None,
     ) -> Request:
-        """The request of the operator's settings and connections; see :func:`.build_request`.
+        """Return the request made of the operator's settings and connections; see :func:`.build_request`.
 
         :param connector: name of the connector if the settings have none.
         """
@@ -78,9 +78,9 @@ class SparkAppTask:
 
     @contextmanager
     def _app_folder(self) -> Iterator[Path]:
-        """The app's private folder, which is removed however the task ends.
+        """Create the app's private folder, and remove it when the task ends in any way.
 
-        The library's errors become those of a task.
+        Errors of the library become exceptions of a task.
         """
         folder: Path | None = None
         try:
@@ -101,7 +101,7 @@ class SparkAppTask:
             self._hook.close()
 
     def _spark_arguments(self) -> dict[str, Any]:
-        """Arguments of SparkSubmitHook, before those of the submission.
+        """Return the first arguments of SparkSubmitHook, followed later by those of the submission.
 
         :raises SettingsError: `spark_submit` was rendered to an argument that does not exist or cannot be set.
         """
@@ -112,9 +112,9 @@ class SparkAppTask:
     def _submit_hook(
         self, request: Request, folder: Path, master: SparkMaster, arguments: Mapping[str, Any], *app_arguments: str
     ) -> SparkAppHook:
-        """Hook that submits the app.
+        """Return the hook that submits the app.
 
-        :param app_arguments: the app's own, behind those that every app has.
+        :param app_arguments: the app's own arguments, after those common to all apps.
         """
         return SparkAppHook(
             submission=build_submission(
@@ -138,16 +138,16 @@ class SparkAppTask:
 def check_arguments(spark_submit: object) -> None:
     """Check arguments for spark-submit when the Dag is parsed, unless they are a template.
 
-    :raises ValueError: one does not exist or cannot be set.
+    :raises ValueError: an argument does not exist or cannot be set.
     """
     if not isinstance(spark_submit, str) and (wrong := _wrong_arguments(spark_submit)):
         raise ValueError(wrong)
 
 
 def _wrong_arguments(spark_submit: object) -> str | None:
-    """Reason why arguments for spark-submit are invalid, or None.
+    """Return why arguments for spark-submit are invalid; None for valid arguments.
 
-    Checked when the Dag is parsed and again after rendering.
+    The arguments are checked when the Dag is parsed, and again after rendering.
     """
     if not isinstance(spark_submit, Mapping):
         return (

@@ -1,6 +1,6 @@
-"""Base of the operators that copy.
+"""Base of the copying operators.
 
-Submit one Spark app with request and secrets as files, return its result from the status topic.
+They submit one Spark app with request and secrets as files, and return its result from the status topic.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ _NOT_DEFERRED = (
 
 
 class SparkCopyOperator(ResumableJobMixin, SparkAppTask, CopyLineage, CopyArguments):
-    """Run one of our Spark apps to its end and return its counts.
+    """Operator base that runs one of our Spark apps to its end, and returns its counts.
 
-    An error that no retry cures fails the task without retries.
+    An error that a retry would have, too, fails the task without retries.
 
     In client mode (``local[*]``, ``spark://``) the app runs on the worker and ends with the task. With ``deploy-mode``
     cluster (YARN, Kubernetes) the cluster runs it, and the task, or with `deferrable` a trigger, follows it by the
@@ -95,7 +95,7 @@ class SparkCopyOperator(ResumableJobMixin, SparkAppTask, CopyLineage, CopyArgume
 
         1. Merge settings and connections into the request of the run.
         2. Check that the clusters answer, before Spark starts.
-        3. Begin the try: no newer run has the connector, and the time of a stream is not up.
+        3. Begin the try: check that no newer run has the connector, and that a stream's time is not over.
         4. In client mode, run the app as a child of the task to its end.
         5. In cluster mode, submit the app, or find the run of an earlier try; Airflow's ``execute_resumable`` calls
            the methods below for that.
@@ -127,7 +127,7 @@ class SparkCopyOperator(ResumableJobMixin, SparkAppTask, CopyLineage, CopyArgume
             return self._run_beside_task(context, self._hook, current.monitor)  # 4. and 7.
 
     def _begin_try(self, context: Context, request: Request, own_runs: str) -> TaskTry:
-        """Begin a try, whose run is not submitted yet.
+        """Begin a try, before its run is submitted.
 
         :param own_runs: prefix of the run ids of all tries of the task.
         :raises AirflowException: a newer run has the connector, or the task was killed.
@@ -143,14 +143,14 @@ class SparkCopyOperator(ResumableJobMixin, SparkAppTask, CopyLineage, CopyArgume
         return current
 
     def _returned_without_run(self, context: Context, last: RunStatus) -> dict[str, Any]:
-        """Return the counts of the last try of a stream whose time is up."""
+        """Return the counts of the last try of a stream whose time is over."""
         self.log.warning("run_for is over, and no run was active at its end: nothing is started. The next run resumes.")
-        self._exported = True  # by the try of that record
+        self._exported = True  # by the try whose run wrote this record
         self._report_end(context, self._try.monitor, last, succeeded=True)
         return run_result.to_xcom(last)
 
     def submit_job(self, context: Context) -> Any:
-        """Submit the app, or find the run of an earlier try that is still active.
+        """Submit the app, or find a still active run of an earlier try.
 
         :return: the run, for Airflow's task state store.
         :raises AirflowException: spark-submit failed.
@@ -171,12 +171,12 @@ class SparkCopyOperator(ResumableJobMixin, SparkAppTask, CopyLineage, CopyArgume
         return run.to_dict()
 
     def get_job_status(self, external_id: Any, context: Context) -> str:
-        """Return the state of the run that an earlier try has submitted; stop it if a user has cleared the task."""
+        """Return the state of the run submitted by an earlier try; stop the run if a user has cleared the task."""
         earlier = self._try.earlier_run(FollowedRun.from_dict(external_id))
         if earlier.state == ACTIVE:
             self._attached = earlier.run
         elif earlier.must_stop:
-            # by settings that may have changed; its trigger may have stopped it already
+            # the settings may have changed since; the run's trigger may have stopped it already
             self.log.info(
                 "The task was cleared; run %s of an earlier try is asked to stop, and a new one resumes it.",
                 earlier.run.run_id,
@@ -186,11 +186,11 @@ class SparkCopyOperator(ResumableJobMixin, SparkAppTask, CopyLineage, CopyArgume
         return earlier.state
 
     def is_job_active(self, status: str) -> bool:
-        """Whether the run of an earlier try is followed."""
+        """Return whether the status means an active run of an earlier try, to be followed."""
         return status == ACTIVE
 
     def is_job_succeeded(self, status: str) -> bool:
-        """Whether the run of an earlier try has ended well while no task followed it."""
+        """Return whether the status means that an earlier try's run succeeded while no task followed it."""
         return status == SUCCEEDED
 
     def poll_until_complete(self, external_id: Any, context: Context) -> Any:
@@ -207,7 +207,7 @@ class SparkCopyOperator(ResumableJobMixin, SparkAppTask, CopyLineage, CopyArgume
         return self._concluded(context, cluster, reason, attached=attached is not None)
 
     def get_job_result(self, external_id: Any, context: Context) -> Any:
-        """Return the run's counts."""
+        """Return the counts of the run."""
         if self._counts is not None:
             return self._counts
         monitor = self._try.monitor.following(FollowedRun.from_dict(external_id))
@@ -248,9 +248,10 @@ class SparkCopyOperator(ResumableJobMixin, SparkAppTask, CopyLineage, CopyArgume
         return ClusterRun(monitor, ClusterApp(run), progress, self._report.progressed)
 
     def _concluded(self, context: Context, cluster: ClusterRun, reason: str | None, *, attached: bool) -> Any:
-        """Return the result of a run that is followed no further.
+        """Return the result of a run that is no longer followed.
 
-        :param attached: whether an earlier try has submitted it; if it is interrupted or lost, a new run resumes it.
+        :param attached: whether an earlier try has submitted the run; if it is interrupted or lost, a new run resumes
+            it.
         """
         if reason == ENDED:
             self._follower.release()
@@ -280,14 +281,14 @@ class SparkCopyOperator(ResumableJobMixin, SparkAppTask, CopyLineage, CopyArgume
     def _succeeded(self, context: Context, monitor: RunMonitor, status: RunStatus | None) -> dict[str, Any]:
         assert status is not None
         if (store := task_store(context)) is not None:
-            store.delete(self.external_id_key)  # a task that is cleared after its success runs again
+            store.delete(self.external_id_key)  # a task cleared after its success must run again
         self._report_end(context, monitor, status, succeeded=True)
         self._counts = run_result.to_xcom(status)
         run_result.log_result(self.log, self._counts)
         return self._counts
 
     def on_kill(self) -> None:
-        """Request that the app ends after its current batch; kill it after `stop_timeout_ms`."""
+        """Ask the app to end after its current batch, and kill it after `stop_timeout_ms`."""
         self._follower.killed = True
         super().on_kill()
         self._follower.stop()
@@ -312,7 +313,7 @@ class SparkCopyOperator(ResumableJobMixin, SparkAppTask, CopyLineage, CopyArgume
 
     @abstractmethod
     def _request(self, names: RunNames) -> Request:
-        """The request for the app.
+        """Return the request for the app.
 
         :raises SettingsError: a setting or a connection is wrong; nothing was started.
         """
@@ -331,7 +332,7 @@ class SparkCopyOperator(ResumableJobMixin, SparkAppTask, CopyLineage, CopyArgume
         return RunReport(monitor, partial(push, context), RunLag.of(monitor, request))
 
     def _report_end(self, context: Context, monitor: RunMonitor, status: RunStatus | None, *, succeeded: bool) -> None:
-        # a task that is resumed in another process has no request yet
+        # a task resumed in another process has no request yet
         request = self._run_request or self._request(RunNames.of(context))
         copied = copied_of(request.settings, status)
         self._copied = request, copied
@@ -355,7 +356,7 @@ class SparkCopyOperator(ResumableJobMixin, SparkAppTask, CopyLineage, CopyArgume
         return replace(run, submitted_ms=submitted_ms, app_id=self._hook.app_id, namespace=self._hook.namespace), ended
 
     def _run_beside_task(self, context: Context, hook: SparkAppHook, monitor: RunMonitor) -> dict[str, Any]:
-        """Run the app as a child of the task."""
+        """Run the app as a child process of the task."""
         with call_at(monitor.run.until_ms, hook.request_end):
             ended = self._run_hook()
         try:
@@ -366,7 +367,7 @@ class SparkCopyOperator(ResumableJobMixin, SparkAppTask, CopyLineage, CopyArgume
             self.log.warning("The status topic could not be read: %s", error)
             status = None
         killed = self._follower.killed
-        # Airflow may retry a killed task, so its stop is no success
+        # Airflow may retry a killed task, so the stop of its app is no success
         succeeded = run_result.succeeded(status, continuous=monitor.run.continuous and not killed)
         self._report_end(context, monitor, status, succeeded=succeeded)
         if status is None or not succeeded:

@@ -1,4 +1,4 @@
-"""Operator that compares the topics of a connector with its caches and can repair differences."""
+"""Operator that compares the topics of a connector with its caches, and can repair differences."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ _COUNTS = ("missing", "different", "unexpected", "skipped", "repaired")
 
 
 class VerifyOperator(SparkAppTask, TypedTemplates, BaseOperator):
-    """Compare the topics of a connector with its caches in a Spark app, as ``ignite-kafka verify`` does.
+    """Operator that compares a connector's topics with its caches in a Spark app, as ``ignite-kafka verify`` does.
 
-    Return the counts of each cache.
+    It returns the counts of each cache.
 
     Differences fail the task without retries, because a retry would find them again. In client mode the app runs beside
     the task and ends with it. With ``deploy-mode`` cluster (YARN, Kubernetes) the cluster runs it, and the task follows
-    it by the connector's status topic; a killed task kills it.
+    the app by the connector's status topic; a killed task kills the app.
 
     :param settings: settings of the connector by name, with its ``name``, or the path of its file on the worker.
         Templated.
@@ -49,7 +49,8 @@ class VerifyOperator(SparkAppTask, TypedTemplates, BaseOperator):
     :param sample: percent of the keys that are compared. Templated.
     :param thorough: also decode every entry row by row (JSON only; slow).
     :param differences: maximum number of differences to describe for each cache.
-    :param repair: send or put again what differs; refused while the connector's newest run has not ended. Templated.
+    :param repair: send or put differing records or entries again; refused while the connector's newest run has not
+        ended. Templated.
     :param fail_on_differences: False: a task with differences succeeds, and a later task can read ``equal`` in its
         result.
     :param ignite_conn_id: connection of type `ignite`. Templated.
@@ -62,7 +63,8 @@ class VerifyOperator(SparkAppTask, TypedTemplates, BaseOperator):
     :param application: path of the app. Default: the installed one. Templated.
     :param spark_submit: other arguments of the Spark provider's SparkSubmitHook by name. Templated.
     :param start_timeout_ms: milliseconds from the submission to the app's first record, in cluster mode.
-    :param stop_timeout_ms: milliseconds that the app has to end when the task is killed or times out, in client mode.
+    :param stop_timeout_ms: milliseconds within which the app must end when the task is killed or times out, in client
+        mode.
     """
 
     app_name = "verify_connector.py"
@@ -125,11 +127,11 @@ class VerifyOperator(SparkAppTask, TypedTemplates, BaseOperator):
             check_settings(settings, DIRECTIONS[direction], {}, dag=self.dag_id, task=self.task_id)
 
     def execute(self, context: Context) -> dict[str, Any]:
-        """Compare, and repair if requested.
+        """Compare the topics with the caches, and repair differences if requested.
 
         :return: ``equal``, ``sample_percent`` and ``caches``, each with its counts, ``repaired`` and ``differences``.
             If differences fail the task, the result is still under the XCom key ``verified``.
-        :raises AirflowFailException: something differs and was not repaired, or no retry can help.
+        :raises AirflowFailException: a difference was not repaired, or no retry can help.
         :raises AirflowException: the comparison failed; a retry starts it again.
         """
         with self._app_folder() as folder:
@@ -180,7 +182,7 @@ class VerifyOperator(SparkAppTask, TypedTemplates, BaseOperator):
         return result
 
     def on_kill(self) -> None:
-        """End the app; in client mode it is killed after `stop_timeout_ms`."""
+        """End the app; in client mode, kill it after `stop_timeout_ms`."""
         self._killed = True
         super().on_kill()
         self._kill_followed()
@@ -207,7 +209,7 @@ class VerifyOperator(SparkAppTask, TypedTemplates, BaseOperator):
         return self._request_of(DIRECTIONS[self.direction], connector="", run_id=str(uuid.uuid4()))
 
     def _options(self) -> dict[str, Any]:
-        """Arguments of VerifyOptions; rendered templates may be text.
+        """Return the arguments for VerifyOptions, parsed because rendered templates may be text.
 
         :raises SettingsError: an argument is wrong.
         """
@@ -223,7 +225,7 @@ class VerifyOperator(SparkAppTask, TypedTemplates, BaseOperator):
 
 
 def _keep(line: str, lines: list[str]) -> None:
-    """Store the JSON if the line is the result line."""
+    """Store the line's JSON if the line is the result line."""
     if line.startswith(RESULT_LINE):
         lines.append(line.removeprefix(RESULT_LINE))
 
@@ -231,7 +233,7 @@ def _keep(line: str, lines: list[str]) -> None:
 def _printed_result(text: str) -> dict[str, Any]:
     """Return the result in the app's result line.
 
-    :raises AirflowException: it has another form, for example because other output is mixed with it.
+    :raises AirflowException: the line has another form, for example because other output is mixed with it.
     """
     try:
         value = typed_json.loads(text)
@@ -241,9 +243,9 @@ def _printed_result(text: str) -> dict[str, Any]:
 
 
 def _checked_result(value: object) -> dict[str, Any]:
-    """Return a result of :meth:`~ignite_kafka.verification.connector.VerifyResult.to_dict`.
+    """Return a result of :meth:`~ignite_kafka.verification.connector.VerifyResult.to_dict`, after checking its form.
 
-    :raises AirflowException: it has another form.
+    :raises AirflowException: the result has another form.
     """
     try:
         result = typed_json.json_object(value)
@@ -267,6 +269,6 @@ def _unreadable(error: ValueError) -> AirflowException:
 
 
 def _line(cache: Mapping[str, Any]) -> str:
-    """The counts of a cache in one line."""
+    """Return the counts of a cache in one line."""
     counts = ", ".join(f"{name} {cache[name]}" for name in _COUNTS)
     return f"{cache['cache']} and {cache['topic']}: {cache['entries']} entries, {cache['records']} records, {counts}"

@@ -1,4 +1,4 @@
 """The page Connectors of Airflow's web UI.
 
-Only Airflow's API server uses it; Airflow imports the plugin, nothing else does.
+Only Airflow's API server uses the page; only Airflow imports the plugin.
 """

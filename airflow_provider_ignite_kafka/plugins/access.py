@@ -1,10 +1,8 @@
-"""Who may see the page and who may act on a connector, by Airflow's auth manager.
+"""Permissions to see the page and to act on connectors, by Airflow's auth manager, and checks of a request's sender.
 
-And that a request comes from the page itself.
-
-Seeing needs the right to see plugins, as the link in the navigation does, and one of the roles of option `page_roles`,
-if it names any. Acting needs the right to edit the Kafka connection: who has that can change the connector's Kafka
-records anyway.
+Seeing the page needs the right to see plugins, like the link in the navigation, and one of the roles of option
+`page_roles`, if it has roles. Acting needs the right to edit the Kafka connection, because with this right a user can
+change the connector's Kafka records anyway.
 """
 
 from __future__ import annotations
@@ -31,7 +29,7 @@ _MESSAGE_AGE_S = 60
 
 
 def requires_page(user: GetUserDep) -> None:
-    """Refuse a user with none of the roles of option `page_roles`.
+    """Refuse a user without any of the roles in option `page_roles`.
 
     :raises HTTPException: 403.
     :raises SettingsError: the option is wrong.
@@ -43,9 +41,9 @@ def requires_page(user: GetUserDep) -> None:
 
 
 def _roles(user: object) -> set[str]:
-    """Lower-case names of a user's roles, in Airflow's simple auth manager and in that of FAB.
+    """Return the lower-case names of a user's roles, in Airflow's simple auth manager and in FAB's.
 
-    No other one has roles.
+    Other auth managers have no roles.
     """
     names = [getattr(user, "role", None), *(getattr(role, "name", None) for role in getattr(user, "roles", None) or ())]
     return {name.lower() for name in names if isinstance(name, str)}
@@ -55,7 +53,7 @@ READS_PAGE = [Depends(requires_access_view(AccessView.PLUGINS)), Depends(require
 
 
 def may_act(connection_id: str, user: GetUserDep) -> bool:
-    """Whether the user may edit the connection in the path."""
+    """Return whether the user may edit the connection in the path."""
     team = (
         {"team_name": Connection.get_team_name(connection_id)}
         if conf.getboolean("core", "multi_team", fallback=False)
@@ -69,7 +67,7 @@ MayAct = Annotated[bool, Depends(may_act)]
 
 
 def requires_action(allowed: MayAct) -> None:
-    """Refuse an action on a connector of a connection that the user may not edit.
+    """Refuse an action on a connector if the user may not edit the connector's connection.
 
     :raises HTTPException: 403.
     """
@@ -81,7 +79,7 @@ def requires_action(allowed: MayAct) -> None:
 
 
 def action_token(user: GetUserDep) -> str:
-    """Token that the forms of the page send; bound to the user, valid for eight hours."""
+    """Return the token sent by the page's forms; it is bound to the user, and valid for eight hours."""
     return _serializer(_TOKEN).dumps(str(user.get_id()))
 
 
@@ -89,13 +87,13 @@ ActionToken = Annotated[str, Depends(action_token)]
 
 
 def check_sender(request: Request, token: str, user_id: str) -> None:
-    """Refuse a request that was not sent by a form of the page; a page of another site cannot read its token.
+    """Refuse a request that no form of the page has sent; another site's page cannot read the token.
 
     :raises HTTPException: 403.
     """
     try:
         signed: object = _serializer(_TOKEN).loads(token, max_age=_TOKEN_AGE_S)
-    except BadSignature:  # also of a token that is too old
+    except BadSignature:  # also raised for a token that is too old
         signed = None
     if signed != user_id or not _same_origin(request):
         raise HTTPException(
@@ -104,7 +102,7 @@ def check_sender(request: Request, token: str, user_id: str) -> None:
 
 
 def _same_origin(request: Request) -> bool:
-    """Whether the browser names a page of this host as the sender; true for a client that names none."""
+    """Return whether the browser names a page of this host as the sender; True for a client that names no page."""
     site = request.headers.get("sec-fetch-site")
     origin = request.headers.get("origin")
     if site is not None:
@@ -114,17 +112,17 @@ def _same_origin(request: Request) -> bool:
 
 
 def sign_message(text: str, user_id: str, connector: Sequence[str]) -> str:
-    """A message for the page that is shown after an action.
+    """Return a signed message, to be shown on the page after an action.
 
-    Signed, so that no link of another site or user puts a text on the page.
+    The signature prevents links of another site or user from putting a text on the page.
 
-    :param connector: connection, prefix and name of the connector on whose page it is shown.
+    :param connector: connection, prefix and name of the connector on whose page the message is shown.
     """
     return _serializer(_MESSAGE).dumps([user_id, *connector, text])
 
 
 def read_message(signed: str | None, user_id: str, connector: Sequence[str]) -> str | None:
-    """The text of a message signed for this user and connector; None for any other value, and after a minute."""
+    """Return the text of a message signed for this user and connector; None for any other value, or after a minute."""
     try:
         message: object = _serializer(_MESSAGE).loads(signed, max_age=_MESSAGE_AGE_S) if signed else None
     except BadSignature:

@@ -1,4 +1,4 @@
-"""Actions on a connector: the calls of :mod:`ignite_kafka.admin` that the command line makes too.
+"""Actions on a connector, performed by the same calls of :mod:`ignite_kafka.admin` as by the command line.
 
 Each function blocks.
 """
@@ -26,7 +26,8 @@ _MOST_PARTITIONS = 65_536
 class Action:
     """An action of the page.
 
-    :param run: performs it on a connector of a cluster with the fields of a form; returns what was done, for people.
+    :param run: performs the action on a connector of a cluster with the fields of a form; returns a text about the
+        result.
     :param confirmed_by_name: the form must contain the connector's name, typed by the user.
     """
 
@@ -35,15 +36,15 @@ class Action:
 
 
 def perform(action: Action, cluster: MonitoredCluster, connector: str, form: Form) -> str:
-    """Perform an action and return what was done.
+    """Perform an action, and return a text about the result.
 
-    :raises IgniteKafkaError: refused, a field of the form is wrong, or a cluster did not answer.
+    :raises IgniteKafkaError: the action is refused, a field of the form is wrong, or a cluster did not answer.
     """
     if action.confirmed_by_name and form.get("typed_name", "").strip() != connector:
         raise SettingsError("the typed name is not the connector's name", "Type it to confirm.", connector=connector)
     try:
         return action.run(cluster, connector, form)
-    except AirflowException as error:  # among others: there is no such connection
+    except AirflowException as error:  # for example, the connection does not exist
         raise SettingsError(str(error), "Correct the connection: Admin > Connections.") from error
 
 

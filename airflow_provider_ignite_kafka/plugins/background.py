@@ -1,4 +1,4 @@
-"""Blocking calls of the page, in a few threads of their own: neither the event loop nor other pages wait for Kafka."""
+"""Blocking calls of the page in its own threads, so that neither the event loop nor other pages wait for Kafka."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any, TypeVar
 from ignite_kafka.errors import KafkaUnavailable
 
 _THREADS = 4
-_MOST_CALLS = 16  # running and waiting
+_MOST_CALLS = 16  # calls that run or wait
 _KEPT_S = 2.0
 T = TypeVar("T")
 
 
 class Background:
-    """Runs calls in threads, each with a time limit.
+    """Runner of calls in threads, each call with a time limit.
 
     A call that exceeds its limit continues in its thread until the time-outs of its clients end it; its caller gets an
     error at the limit.
@@ -32,7 +32,7 @@ class Background:
     async def call(self, function: Callable[[], T], limit_s: float) -> T:
         """Run a function in a thread and return its result.
 
-        :raises KafkaUnavailable: it takes longer than `limit_s` seconds, or too many calls wait already.
+        :raises KafkaUnavailable: the function takes longer than `limit_s` seconds, or too many calls are waiting.
         """
         if self._calls >= self._most_calls:
             raise KafkaUnavailable(
@@ -51,9 +51,9 @@ class Background:
             ) from error
 
     async def shared(self, key: Hashable, function: Callable[[], T], limit_s: float) -> T:
-        """Call as :meth:`call`, but share one call between requests of the same key within two seconds.
+        """Share one call, made as by :meth:`call`, between all requests with the same key within two seconds.
 
-        So many viewers cost as much as one.
+        So many viewers cost as much as a single viewer.
         """
         now = time.monotonic()
         self._shared = {
@@ -65,7 +65,7 @@ class Background:
         return result
 
     def forget(self) -> None:
-        """Forget results that are shared: something was changed."""
+        """Forget the shared results, because data has changed."""
         self._shared = {}
 
     def _ended(self) -> None:

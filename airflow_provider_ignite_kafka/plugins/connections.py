@@ -29,10 +29,10 @@ class Access:
 
 
 def kafka_clients(cluster: MonitoredCluster) -> KafkaClients:
-    """Return clients with timeouts for somebody who waits for a page.
+    """Return Kafka clients with short timeouts, because a user waits for the page.
 
     :raises SettingsError: the connection cannot be used.
-    :raises AirflowNotFoundException: there is no such connection.
+    :raises AirflowNotFoundException: the connection does not exist.
     """
     config = kafka_config(cluster.kafka_conn_id)
     connections = Connections(IgniteEndpoint(), IgniteCredentials(), config, {})
@@ -43,11 +43,11 @@ def kafka_clients(cluster: MonitoredCluster) -> KafkaClients:
 
 
 def connector_access(cluster: MonitoredCluster, connector: str, *, ignite: bool = False) -> Access:
-    """Settings that name the connector and the clusters, and the secrets of both connections.
+    """Return settings that name the connector and its clusters, and the secrets of both connections.
 
     :param ignite: whether the call needs the Ignite cluster.
     :raises SettingsError: a connection cannot be used, or the cluster has no Ignite connection.
-    :raises AirflowNotFoundException: there is no such connection.
+    :raises AirflowNotFoundException: a connection does not exist.
     """
     if ignite and not cluster.ignite_conn_id:
         raise SettingsError(

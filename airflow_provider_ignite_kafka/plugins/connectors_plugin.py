@@ -1,6 +1,6 @@
 """Plugin that adds the page Connectors to Airflow's web UI.
 
-Every Airflow process imports it, so it loads no part of the page.
+Every Airflow process imports this module, so it loads no part of the page.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _App = Callable[[_Message, Callable[[], Awaitable[_Message]], Callable[[_Message
 
 
 class LazyApp:
-    """ASGI application that is made on the first request, in a thread, because its imports take seconds."""
+    """ASGI application created at the first request, in a thread, because its imports take seconds."""
 
     def __init__(self) -> None:
         self._app: _App | None = None
@@ -39,7 +39,7 @@ def _page() -> _App:
 
 
 class ConnectorsPlugin(AirflowPlugin):
-    """*Browse > Ignite and Kafka connectors* in the web UI."""
+    """Plugin with the entry *Browse > Ignite and Kafka connectors* of the web UI."""
 
     name = "ignite_kafka"
     fastapi_apps = [{"app": LazyApp(), "url_prefix": URL_PREFIX, "name": "Ignite and Kafka connectors"}]

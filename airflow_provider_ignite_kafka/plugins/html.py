@@ -1,4 +1,4 @@
-"""Templates of the page, with everything from Kafka escaped and secrets of Airflow's connections masked."""
+"""Templates of the page; all texts from Kafka are escaped, and secrets of Airflow's connections masked."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LEAST = 0.1
 
 
 def render(template: str, root_path: str, **content: Any) -> str:
-    """A page.
+    """Return a page rendered from a template.
 
     :param root_path: path of the application, such as ``/airflow/ignite-kafka``.
     """
@@ -42,7 +42,7 @@ def render(template: str, root_path: str, **content: Any) -> str:
 
 
 def connector_path(cluster: MonitoredCluster, name: str, action: str = "") -> str:
-    """Path of a connector's page, or of an action on it, below the application's."""
+    """Return the path of a connector's page, or of an action on the connector, below the application's path."""
     path = f"/connections/{quote(cluster.kafka_conn_id, safe='')}/connectors/{quote(name, safe='')}"
     return f"{path}/{action}" if action else path
 
@@ -56,7 +56,7 @@ def _prefix(cluster: MonitoredCluster) -> str:
 
 
 def moment(at_ms: int | None) -> Markup | str:
-    """A time in UTC, which the page's script shows in the reader's time zone."""
+    """Return a time in UTC as an element that the page's script converts to the reader's time zone."""
     if not at_ms:
         return ""
     at = datetime.fromtimestamp(at_ms / 1000, UTC)
@@ -64,12 +64,12 @@ def moment(at_ms: int | None) -> Markup | str:
 
 
 def age(at_ms: int | None) -> str:
-    """Time since then, such as ``5 min ago``."""
+    """Return the time since a moment, such as ``5 min ago``."""
     return "" if not at_ms else f"{duration(max(0.0, time.time() - at_ms / 1000))} ago"
 
 
 def duration(seconds: float | None) -> str:
-    """A duration in the largest unit that gives a whole number, such as ``12 min``."""
+    """Return a duration in the largest unit of which it has at least two, such as ``12 min``."""
     if seconds is None:
         return ""
     for size, unit in ((_DAY_S, "d"), (_HOUR_S, "h"), (_MINUTE_S, "min")):
@@ -79,7 +79,7 @@ def duration(seconds: float | None) -> str:
 
 
 def number(value: float | None) -> str:
-    """A whole number with separators; a small one that is not whole with one decimal; a dash for None."""
+    """Return a number as text: whole with separators, small fractions with one decimal, a dash for None."""
     if value is None:
         return "–"
     if 0 < value < _LEAST:
@@ -88,7 +88,7 @@ def number(value: float | None) -> str:
 
 
 def size(count: int) -> str:
-    """Bytes in the unit that suits them."""
+    """Return a number of bytes as text in a suitable unit."""
     value = float(count)
     units = ["B", "KiB", "MiB", "GiB", "TiB"]
     while value >= 1024 and len(units) > 1:
@@ -98,7 +98,7 @@ def size(count: int) -> str:
 
 
 def _finalize(value: Any) -> Any:
-    """Mask secrets in every text that goes into a page, whatever wrote it to Kafka."""
+    """Mask secrets in every text that goes into a page, regardless of its author."""
     return redact(value) if type(value) is str else value
 
 

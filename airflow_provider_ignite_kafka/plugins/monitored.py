@@ -20,9 +20,9 @@ _EXAMPLE = 'Write it as [{"kafka_conn_id": "kafka_default", "ignite_conn_id": "i
 
 @dataclass(frozen=True)
 class MonitoredCluster:
-    """A Kafka cluster, and the prefix of the internal topics of its connectors.
+    """A Kafka cluster, and the prefix of its connectors' internal topics.
 
-    :param ignite_conn_id: connection of the Ignite cluster, for lag of sources and for *resend*; None: both are not
+    :param ignite_conn_id: connection of the Ignite cluster, for the lag of sources and for *resend*; None: neither is
         available.
     :param secrets_file: path of a secrets file on the API server, which overrides the connections' secrets.
     """
@@ -34,12 +34,12 @@ class MonitoredCluster:
 
     @property
     def key(self) -> tuple[str, str]:
-        """What identifies the cluster in a URL."""
+        """Key of the cluster in a URL."""
         return self.kafka_conn_id, self.internal_topic_prefix
 
 
 def monitored_clusters() -> tuple[MonitoredCluster, ...]:
-    """The clusters of the option, in its order.
+    """Return the clusters in the option, in their order.
 
     :raises SettingsError: the option is no JSON list of objects, or an object has an unknown key or a value that is no
         text.

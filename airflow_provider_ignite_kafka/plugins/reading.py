@@ -1,4 +1,4 @@
-"""What the page shows, read from Kafka and Ignite; each function blocks."""
+"""Data of the page, read from Kafka and Ignite; each function blocks."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _CONNECT_S = 4.0
 
 @dataclass(frozen=True)
 class ClusterReading:
-    """The connectors of a monitored cluster, or the error that kept them from being read.
+    """Connectors of a monitored cluster, or the error that prevented reading them.
 
-    :param lags: by connector: records or changes that are not copied yet, by topic of a sink and cache of a source.
+    :param lags: number of records or changes not copied yet, by connector, and by topic of a sink or cache of a source.
     """
 
     cluster: MonitoredCluster
@@ -36,9 +36,9 @@ class ClusterReading:
 
 
 def read_cluster(cluster: MonitoredCluster) -> ClusterReading:
-    """Read all connectors of a cluster, and the lag of each that is active or has a backlog.
+    """Read all connectors of a cluster, and the lag of each connector that is active or has a backlog.
 
-    An error of one connector's lag is its own, whatever it is: records of a connector must not hide the others.
+    Any error about a connector's lag affects this connector only: its records must not hide other connectors.
     """
     try:
         clients = kafka_clients(cluster)
@@ -47,7 +47,7 @@ def read_cluster(cluster: MonitoredCluster) -> ClusterReading:
         connectors = read_overview(clients, topics, cluster.internal_topic_prefix)
     except IgniteKafkaError as error:
         return ClusterReading(cluster, error=error)
-    except AirflowException as error:  # among others: there is no such connection
+    except AirflowException as error:  # for example, the connection does not exist
         return ClusterReading(cluster, error=SettingsError(str(error), "Create the connection: Admin > Connections."))
     lags: dict[str, Mapping[str, int]] = {}
     errors: dict[str, IgniteKafkaError] = {}
@@ -62,7 +62,7 @@ def read_cluster(cluster: MonitoredCluster) -> ClusterReading:
                 lags[name] = _source_lag(cluster, name)
         except BacklogMissing as error:
             if needs_backlog(connector):
-                errors[name] = error  # else the stream uses continuous queries, and its lag is unknown
+                errors[name] = error  # without a backlog, the stream uses continuous queries, and its lag is unknown
         except BacklogRefused as error:
             errors[name] = error
         except IgniteKafkaError as error:
@@ -75,14 +75,14 @@ def read_cluster(cluster: MonitoredCluster) -> ClusterReading:
 
 
 def unexpected(error: Exception) -> IgniteKafkaError:
-    """What the page shows of an error that no class of this program describes."""
+    """Return an error for the page, made of an exception that no class of this program describes."""
     return IgniteKafkaError(
         f"an internal error: {type(error).__name__}", "The log of the API server has its cause. Report it."
     )
 
 
 def has_backlog(connector: ConnectorOverview) -> bool:
-    """Whether a source captures changes, by the settings of its newest run."""
+    """Return whether a source captures changes, by the settings of its newest run."""
     record = connector.state.connector
     if record is None or not record.is_source:
         return False
@@ -90,7 +90,7 @@ def has_backlog(connector: ConnectorOverview) -> bool:
 
 
 def needs_backlog(connector: ConnectorOverview) -> bool:
-    """Whether the settings of a source's newest run need the backlog service."""
+    """Return whether the settings of a source's newest run need the backlog service."""
     record = connector.state.connector
     return record is not None and record.settings.get("failover_policy") == "BACKLOG"
 

@@ -12,7 +12,7 @@ _LEAST_PARTS = 4  # Dag, task, Dag run, UUID
 
 @dataclass(frozen=True)
 class TaskOfRun:
-    """The task instance that started a run. The run's id is data from Kafka, so the task need not exist."""
+    """Task instance that started a run, by the run's id; the id is data from Kafka, so the task need not exist."""
 
     dag_id: str
     task_id: str
@@ -21,9 +21,9 @@ class TaskOfRun:
 
     @staticmethod
     def of(run_id: str) -> TaskOfRun | None:
-        """The task in a run id that :class:`~airflow_provider_ignite_kafka.operators.spark_copy.RunNames` made.
+        """Return the task in a run id made by :class:`~airflow_provider_ignite_kafka.operators.spark_copy.RunNames`.
 
-        None for any other id.
+        Return None for any other id.
         """
         parts = run_id.split("/")
         if len(parts) < _LEAST_PARTS or not _UUID.fullmatch(parts[-1]) or not all(parts):
@@ -34,7 +34,7 @@ class TaskOfRun:
 
     @property
     def path(self) -> str:
-        """Path of the task instance in Airflow's web UI, below its base URL."""
+        """Path of the task instance in Airflow's web UI, below the UI's base URL."""
         dag_id, dag_run_id, task_id = (quote(part, safe="") for part in (self.dag_id, self.dag_run_id, self.task_id))
         mapped = f"/mapped/{self.map_index}" if self.map_index >= 0 else ""
         return f"/dags/{dag_id}/runs/{dag_run_id}/tasks/{task_id}{mapped}"

@@ -1,4 +1,4 @@
-"""Connectors as rows and texts for the templates: pure functions of what was read."""
+"""Connectors as rows and texts for the templates, made by pure functions of the read data."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _EVENTS = 20
 
 @dataclass(frozen=True)
 class Problem:
-    """An error for people: the event, its place, and the remedy."""
+    """An error for the page: its kind, text, place and remedy."""
 
     kind: str
     what: str
@@ -35,14 +35,14 @@ class Problem:
 
     @staticmethod
     def of(error: IgniteKafkaError) -> Problem:
-        """The parts of an error."""
+        """Return the parts of an error."""
         where = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in error.where.items())
         return Problem(type(error).__name__, error.what, where, error.advice)
 
 
 @dataclass(frozen=True)
 class CacheRow:
-    """A cache and its topic in the newest run; of a lag or rate that is not known: None."""
+    """A cache and its topic in the newest run; an unknown lag or rate is None."""
 
     cache: str
     counts: CacheStatus
@@ -52,7 +52,7 @@ class CacheRow:
 
 @dataclass(frozen=True)
 class RunRow:
-    """A run, with the task that started it and its error, if any."""
+    """A run, with its error and the task that started it, if any."""
 
     run: RunStatus
     records: int
@@ -67,9 +67,9 @@ class ConnectorRow:
     """A connector in the list.
 
     :param target: requested target state; RUNNING without a request.
-    :param lag: sum; None: not known.
+    :param lag: sum of the lag of all caches or topics; None: unknown.
     :param problem: error of the newest run.
-    :param silent_s: seconds since the last report of a run that is lost; None: nothing is wrong.
+    :param silent_s: seconds since the last report of a lost run; None: the run is not lost.
     """
 
     cluster: MonitoredCluster
@@ -90,7 +90,7 @@ class ConnectorRow:
 
 @dataclass(frozen=True)
 class ConnectorPage:
-    """All about a connector."""
+    """All data of a connector's page."""
 
     row: ConnectorRow
     connector: ConnectorOverview
@@ -100,7 +100,7 @@ class ConnectorPage:
 
 
 def rows(reading: ClusterReading) -> list[ConnectorRow]:
-    """A row for each connector: those with a problem first, then active ones, then by name."""
+    """Return a row for each connector: first those with a problem, then active ones, then by name."""
     unordered = [_guarded_row(reading, connector) for connector in reading.connectors.values()]
     return sorted(unordered, key=lambda row: (row.problem is None and row.silent_s is None, not row.active, row.name))
 
@@ -114,7 +114,7 @@ def _guarded_row(reading: ClusterReading, connector: ConnectorOverview) -> Conne
 
 
 def unreadable_row(reading: ClusterReading, name: str, error: IgniteKafkaError) -> ConnectorRow:
-    """The row of a connector whose records cannot be shown."""
+    """Return the row of a connector whose records cannot be shown."""
     problem = Problem.of(error)
     return ConnectorRow(
         reading.cluster, name, "", UNREADABLE, RUNNING, False, None, None, 0, 0, None, None, problem, None
@@ -122,7 +122,7 @@ def unreadable_row(reading: ClusterReading, name: str, error: IgniteKafkaError) 
 
 
 def page(reading: ClusterReading, name: str) -> ConnectorPage | None:
-    """The page of a connector; None if the cluster has no connector of that name."""
+    """Return the page of a connector; None if the cluster has no connector of that name."""
     connector = reading.connectors.get(name)
     if connector is None:
         return None

@@ -1,4 +1,4 @@
-"""Runs of connectors: their names and request, how a task or a trigger follows, reports and judges them.
+"""Runs of connectors: their names and request, and how a task or trigger follows, reports and judges runs.
 
-Operators, sensors, triggers and ``spark/`` import it; it submits nothing.
+Operators, sensors, triggers and ``spark/`` import this package; it submits nothing.
 """

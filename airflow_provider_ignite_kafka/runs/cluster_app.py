@@ -1,4 +1,4 @@
-"""App in YARN or Kubernetes, by the id that spark-submit has printed."""
+"""App in YARN or Kubernetes, found by the id that spark-submit has printed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 
 _YARN = "application_"
 _RM_ADDRESS = "yarn_resourcemanager_webapp_address"
-_COMMAND_S = 60.0  # of a JVM that starts on a busy worker
+_COMMAND_S = 60.0  # time limit of a command, whose JVM may start on a busy worker
 _YARN_STATE = re.compile(r"^\s*State\s*:\s*(\w+)", re.MULTILINE)
 _YARN_ENDED = frozenset({"FINISHED", "FAILED", "KILLED"})
 _POD_DELETED = "deleted"
@@ -29,11 +29,11 @@ _API_S = 20.0
 
 
 _ASK_CLUSTER_S = 60.0
-_SILENCE_S = 60.0  # whoever has written nothing for so long may have lost its app
+_SILENCE_S = 60.0  # a run without records for this time may have lost its app
 
 
 class AppWatch:
-    """Asks the cluster about an app whose records stay away, at most once a minute: a question may start a JVM."""
+    """Watch of an app without new records; asks the cluster at most once a minute, because asking may start a JVM."""
 
     def __init__(self, app: ClusterApp) -> None:
         self._app = app
@@ -42,14 +42,14 @@ class AppWatch:
     def has_ended(self, written_ms: int) -> bool:
         """Return whether the app has ended without writing for a while.
 
-        :param written_ms: time of its last record, in milliseconds since 1970; 0 without one.
+        :param written_ms: time of the run's last record, in milliseconds since 1970; 0 without a record.
         """
         silent = now_ms() - written_ms > _SILENCE_S * 1000
         return silent and self._due.due() and self._app.has_ended()
 
 
 class _DriverPod:
-    """The driver pod of an app, in the namespace of the submission, else of the Spark connection."""
+    """Driver pod of an app, in the namespace of the submission or else of the Spark connection."""
 
     def __init__(self, run: FollowedRun) -> None:
         extra = BaseHook.get_connection(run.spark_conn_id).extra_dejson
@@ -85,7 +85,7 @@ class _DriverPod:
 
     @property
     def log_command(self) -> str:
-        """Command that shows the driver's log."""
+        """Command to show the driver's log."""
         return f"kubectl logs {self._where['name']} --namespace {self._where['namespace']}"
 
 
@@ -106,7 +106,7 @@ class ClusterApp:
 
     @property
     def log_command(self) -> str:
-        """Command that shows the driver's log; empty if spark-submit printed no id of the app."""
+        """Command to show the driver's log; empty if spark-submit printed no id of the app."""
         if not self.run.app_id:
             return ""
         if self.on_yarn:
@@ -114,7 +114,7 @@ class ClusterApp:
         return _DriverPod(self.run).log_command
 
     def kill(self) -> str:
-        """Kill the app; return what was done, for the task's log."""
+        """Kill the app, and return a text about the result, for the task's log."""
         if not self.run.app_id:
             return (
                 "The app cannot be killed from here, because its id in the cluster is not known: end it where it was "
@@ -131,7 +131,7 @@ class ClusterApp:
         )
 
     def has_ended(self) -> bool:
-        """Whether the cluster reports that the app has ended; False if it does not say."""
+        """Return whether the cluster reports that the app has ended; False without an answer."""
         if not self.run.app_id:
             return False
         if not self.on_yarn:
@@ -150,7 +150,7 @@ class ClusterApp:
     def _rest(self) -> Any:
         """Hook with the address of YARN's REST API.
 
-        None if the connection has none, or the Spark provider does not use that API.
+        It is None if the connection has no such address, or the Spark provider does not use that API.
         """
         if not hasattr(SparkSubmitHook, "query_yarn_application_status") or not BaseHook.get_connection(
             self.run.spark_conn_id

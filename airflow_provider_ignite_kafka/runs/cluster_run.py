@@ -1,4 +1,4 @@
-"""A run in a cluster: followed by the status topic to its end, stopped gracefully or killed."""
+"""Run in a cluster, followed by the status topic to its end, stopped gracefully or killed."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _STOP_POLL_S = 0.5
 
 
 class ClusterRun:
-    """A submitted run, by its records in Kafka and its app in the cluster. All methods block.
+    """A submitted run, represented by its records in Kafka and its app in the cluster. All methods block.
 
-    :param progress: where progress is logged.
+    :param progress: log of the run's progress.
     :param on_status: called with each record of the run.
     """
 
@@ -36,9 +36,9 @@ class ClusterRun:
         self._stop_requested = False
 
     def poll(self) -> str | None:
-        """Read the run's record and log its progress; ask the run to stop if its time is up.
+        """Read the run's record and log the progress; ask the run to stop when its time is over.
 
-        :return: why the run is followed no further: a reason of :mod:`.watch`; None: poll again.
+        :return: reason (of :mod:`.watch`) why the run is no longer followed; None: poll again.
         """
         try:
             status, written_ms = self.monitor.poll()
@@ -60,14 +60,14 @@ class ClusterRun:
         return reason
 
     def _reason_of_ended_app(self) -> str:
-        """Why a run whose app has ended is followed no further; its last record may have come since the poll."""
+        """Return why a run with an ended app is no longer followed; its last record may have come since the poll."""
         status = self.monitor.status()
         if status is None:
             return NOT_STARTED
         return ENDED if status.ended_ms is not None else SILENT
 
     def follow(self, stopped: Callable[[], bool]) -> str | None:
-        """Poll until the run is followed no further, or `stopped` is true (None)."""
+        """Poll until the run is no longer followed, and return the reason; None once `stopped` is true."""
         while not stopped():
             if (reason := self.poll()) is not None:
                 return reason
@@ -75,11 +75,11 @@ class ClusterRun:
         return None
 
     def stop(self, timeout_s: float, say: Callable[[str], None]) -> None:
-        """Ask the run to end after its current batch and wait.
+        """Ask the run to end after its current batch, and wait for the end.
 
-        Kill its app if it does not follow or is not done in time.
+        Kill the app if the run does not accept the request, or does not end in time.
 
-        A run that lost the connector to a newer one is not asked; its app is killed, the newer one's never is.
+        A run that lost the connector to a newer run is not asked; its app is killed, but never the newer run's app.
 
         :param say: called with each line for the task's log.
         """

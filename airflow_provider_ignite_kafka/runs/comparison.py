@@ -1,4 +1,4 @@
-"""A comparison in a cluster: followed by its records in the status topic to its end, or killed."""
+"""Comparison in a cluster, followed by its records in the status topic to its end, or killed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ignite_kafka.state.status import now_ms
 log = logging.getLogger(__name__)
 
 Read = Callable[[], tuple[ComparisonStatus | None, int]]
-"""Reads the comparison's last record and its time in milliseconds since 1970."""
+"""Function that reads the comparison's last record and the record's time in milliseconds since 1970."""
 _KILL_S = 60.0
 
 
@@ -42,17 +42,17 @@ class ClusterComparison:
 
     @staticmethod
     def of(run: FollowedRun, clients: KafkaClients) -> ClusterComparison:
-        """Return the comparison of a run, whose records these clients can read."""
+        """Return the comparison of a run, whose records are read with the given clients."""
         key = run.internal_topic_prefix, run.connector, run.run_id
         return ClusterComparison(run, lambda: read_comparison(clients, *key))
 
     def result(self, stopped: Callable[[], bool]) -> Mapping[str, Any]:
-        """Follow the comparison to its end and return its result.
+        """Follow the comparison to its end, and return its result.
 
         :param stopped: whether the task was killed meanwhile.
-        :raises AirflowException: it failed, reports nothing any more, or its app ended without a result; a retry
+        :raises AirflowException: the comparison failed, no longer reports, or its app ended without a result; a retry
             compares again.
-        :raises AirflowFailException: it failed, and no retry can help.
+        :raises AirflowFailException: the comparison failed, and no retry can help.
         """
         shown = ""
         while not stopped():
@@ -66,9 +66,10 @@ class ClusterComparison:
         raise run_result.killed_exception()
 
     def kill(self) -> str:
-        """Kill the app, unless it has ended; return a line about it for the task's log.
+        """Kill the app unless it has ended; return a line about the result, for the task's log.
 
-        In a thread: a signal handler, which may call this, may hold the log's lock, and the cluster may not answer.
+        The call runs in a thread, because the caller may be a signal handler that holds the log's lock, and because the
+        cluster may not answer.
         """
         if self._app_ended:
             return ""
@@ -79,13 +80,13 @@ class ClusterComparison:
         return answers[-1]
 
     def _poll(self) -> tuple[ComparisonStatus | None, str | None]:
-        """Return the last record, and why the comparison is followed no further; None: poll again."""
+        """Return the last record, and the reason why the comparison is no longer followed; reason None: poll again."""
         try:
             status, written_ms = self._read()
             reason = self._watch.observe(status, written_ms)
             if reason is None and self._app_watch.has_ended(written_ms):
                 self._app_ended = True
-                # its last record may have come since
+                # the last record may have come since the poll
                 status, written_ms = self._read()
                 ended = status is not None and status.ended_ms is not None
                 return status, ENDED if ended else "its app has ended without a result"

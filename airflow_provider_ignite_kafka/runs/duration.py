@@ -1,4 +1,4 @@
-"""``run_for``: how long a stream runs, over all tries of its task."""
+"""Argument ``run_for``: total time of a stream, over all tries of its task."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from ignite_kafka.state.status import STOPPED, RunStatus, now_ms
 if TYPE_CHECKING:
     from ignite_kafka.settings.connector import ConnectorSettings
 
-# as str() of a timedelta
+# form of a timedelta's str()
 _CLOCK = re.compile(r"(?:(?P<days>\d+) days?, )?(?P<hours>\d+):(?P<minutes>\d\d):(?P<seconds>\d\d)")
 _ISO_8601 = re.compile(r"P(?:(?P<days>\d+)D)?(?:T(?:(?P<hours>\d+)H)?(?:(?P<minutes>\d+)M)?(?:(?P<seconds>\d+)S)?)?")
 
 
 def duration_ms(run_for: Any, settings: ConnectorSettings) -> int | None:
-    """Milliseconds of a duration: a timedelta, seconds, or text such as ``8:00:00`` or ``PT8H``.
+    """Return the milliseconds of a duration: a timedelta, seconds, or text such as ``8:00:00`` or ``PT8H``.
 
-    None for None and empty text.
+    Return None for None and for an empty text.
 
-    :raises SettingsError: it is no duration, or not longer than 0, or the connector does not run continuously.
+    :raises SettingsError: the value is no duration, or not longer than 0, or the connector does not run continuously.
     """
     if run_for is None or run_for == "":
         return None
@@ -57,13 +57,13 @@ def _parsed(run_for: Any) -> timedelta | None:
 
 
 def until_ms(tries: Iterable[RunStatus], run_for_ms: int, at_ms: int) -> int:
-    """Time at which the task's stream is to end, in milliseconds since 1970: `run_for_ms` after its first try began.
+    """Return the time at which the task's stream must end, `run_for_ms` after its first try began.
 
-    Tries of a period that was run to its end do not count, so that a task that is cleared after its success runs once
-    more.
+    The time is in milliseconds since 1970. Tries of a completed period do not count, so a task cleared after its
+    success runs once more.
 
     :param tries: records of the task's tries, oldest first.
-    :param at_ms: the time now.
+    :param at_ms: current time, in milliseconds since 1970.
     """
     began: int | None = None
     for run in tries:
@@ -75,7 +75,7 @@ def until_ms(tries: Iterable[RunStatus], run_for_ms: int, at_ms: int) -> int:
 
 @contextmanager
 def call_at(time_ms: int | None, call: Callable[[], None]) -> Iterator[None]:
-    """Call a function at a time, in milliseconds since 1970, in a thread, unless the context ends before."""
+    """Call a function at a time (milliseconds since 1970) in a thread, unless the context ends before."""
     if time_ms is None:
         yield
         return

@@ -1,4 +1,4 @@
-"""The run in a cluster that a task follows: how its end is judged, and how it is stopped with its task."""
+"""Follower of a task's run in a cluster: judges the run's end, and stops the run with the task."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ SUCCEEDED = "succeeded"
 INTERRUPTED = "interrupted"
 FAILED = "failed"
 UNFINISHED = "unfinished"
-"""Judgements of a run: its end is a success; a task that was killed has stopped it, so that a new run resumes it; its
-end is no success; its record has no end."""
-_KILL_S = 30.0  # for calls of Kafka and of the cluster that do not return
+"""Judgements of a run: a successful end; stopped by a killed task, so that a new run resumes it; an end without
+success; no end in its record."""
+_KILL_S = 30.0  # time limit for calls of Kafka and of the cluster
 
 
 def judge_end(monitor: RunMonitor, status: RunStatus | None, *, killed: bool = False) -> str:
     """Judge a run by its last record.
 
-    A stop is the success of a continuous run, unless a task has asked for it: Airflow may retry that task. The stop of
-    a run whose time (`run_for`) is up is asked for by a task, too, and is a success.
+    A stop is the success of a continuous run, unless a task has asked for the stop, because Airflow may retry that
+    task. If the time of the run (`run_for`) is over, the stop is a success although a task has asked for it.
 
-    :param status: the run's record; None if there is none.
+    :param status: the run's record; None: no record.
     :param killed: whether the task that follows the run was killed.
     :raises IgniteKafkaError: Kafka did not answer.
     """
@@ -37,15 +37,15 @@ def judge_end(monitor: RunMonitor, status: RunStatus | None, *, killed: bool = F
 
 
 def _is_stopped_by_task(monitor: RunMonitor, status: RunStatus) -> bool:
-    """Whether a task has asked the run to stop, and neither a person nor the end of `run_for`."""
+    """Return whether a task asked the run to stop, and not a person or the end of `run_for`."""
     return monitor.stop_requested(status.generation) and not monitor.run.time_is_up(status.ended_ms or 0)
 
 
 class RunFollower:
-    """Follows a run for a task, and stops it if the task is killed or ends before it.
+    """Follower of a task's run, which also stops the run if the task is killed or ends before the run.
 
     :param log: logger of the task.
-    :param stop_timeout_s: seconds that a run has to end after its current batch.
+    :param stop_timeout_s: seconds within which a run must end, after its current batch.
     """
 
     def __init__(self, log: Any, stop_timeout_s: float) -> None:
@@ -58,13 +58,13 @@ class RunFollower:
     def follow(self, cluster: ClusterRun) -> str | None:
         """Follow a run to its end.
 
-        :return: why it is followed no further: a reason of :mod:`.watch`; None: the task was killed.
+        :return: reason (of :mod:`.watch`) why the run is no longer followed; None: the task was killed.
         """
         self.cluster = cluster
         return cluster.follow(lambda: self.killed)
 
     def release(self) -> None:
-        """Follow the run no further and leave it alone: it has ended, or a trigger follows it."""
+        """Stop following the run without stopping it, because it has ended or a trigger follows it."""
         self.cluster = None
 
     def kill(self) -> None:
@@ -73,9 +73,9 @@ class RunFollower:
         self.stop()
 
     def stop(self) -> None:
-        """Stop the run that is followed, if any; the lines about it are logged by :meth:`log_stop`.
+        """Stop the followed run, if there is one; :meth:`log_stop` logs the lines about it.
 
-        In a thread: a signal handler, which may call this, may hold the log's lock.
+        The run is stopped in a thread, because the caller may be a signal handler that holds the log's lock.
         """
         cluster = self.cluster
         self.cluster = None
@@ -87,6 +87,6 @@ class RunFollower:
         stopper.join(self._stop_timeout_s + _KILL_S)
 
     def log_stop(self) -> None:
-        """Log what was done to stop runs."""
+        """Log the lines about stopped runs."""
         while self._unlogged:
             self._log.info("%s", self._unlogged.pop(0))

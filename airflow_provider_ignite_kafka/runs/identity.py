@@ -1,4 +1,4 @@
-"""Identity of a run: its names and all that a worker or a triggerer needs to follow it."""
+"""Identity of a run: its names, and all values needed by a worker or triggerer to follow the run."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ _MAX_POLL_S = 30.0
 
 @dataclass(frozen=True)
 class FollowedRun:
-    """What a worker or a triggerer needs to follow a run: names and non-secret settings, ready for JSON.
+    """Names and non-secret settings of a run, for a worker or triggerer to follow it; ready for JSON.
 
-    Task state store and deferred triggers keep it over restarts and upgrades, so a field may be added with a default
-    but never change its meaning.
+    Task state stores and deferred triggers keep runs over restarts and upgrades, so new fields need a default, and no
+    field may change its meaning.
 
     :param streams: whether the run follows a requested target state.
-    :param has_backlog: whether changes that are yet to be copied are in a backlog on the Ignite nodes. Of a run that
-        an older version has stored it is not known, and every stream from Ignite is asked.
+    :param has_backlog: whether changes to copy are in a backlog on the Ignite nodes. In a run stored by an older
+        version the value is unknown, so it is True.
     :param continuous: whether a stop on request is the run's success.
     :param sink: whether the run copies topics to caches.
     :param silence_s: seconds without a new record after which a run that is not paused is given up.
     :param start_s: seconds from the submission to the run's first record.
     :param poll_s: seconds between two polls.
     :param submitted_ms: time of the submission, in milliseconds since 1970.
-    :param max_tries: of the task at the submission; Airflow raises it when a user clears the task, and not for a retry.
-        -1: not known.
+    :param max_tries: maximum tries of the task at the submission; Airflow raises the number when a user clears the
+        task, but not for a retry. -1: unknown.
     :param until_ms: time at which a stream is asked to stop, in milliseconds since 1970; None: never.
     :param kafka_config: settings of Kafka clients without secrets; those of the connection override them.
     :param app_id: YARN application or driver pod; empty if spark-submit did not print it.
-    :param namespace: of the driver pod.
-    :param ignite_conn_id: connection of the source's cluster, for the lag; empty: not known.
+    :param namespace: namespace of the driver pod.
+    :param ignite_conn_id: connection of the source's cluster, for the lag; empty: unknown.
     """
 
     connector: str
@@ -69,7 +69,7 @@ class FollowedRun:
     def of(
         request: Request, kafka_conn_id: str, spark_conn_id: str, start_s: float, ignite_conn_id: str = ""
     ) -> FollowedRun:
-        """The run of a request that is about to be submitted."""
+        """Return the run of a request that is about to be submitted."""
         settings = request.settings
         report_s = settings.progress_interval_ms / 1000
         return FollowedRun(
@@ -92,16 +92,16 @@ class FollowedRun:
         )
 
     def time_is_up(self, now_ms: int) -> bool:
-        """Whether the stream was to end before that time."""
+        """Return whether the stream had to end before the given time."""
         return self.until_ms is not None and now_ms >= self.until_ms
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready form."""
+        """Return the run as JSON values."""
         return asdict(self)
 
     @staticmethod
     def from_dict(value: Mapping[str, Any]) -> FollowedRun:
-        """Read what :meth:`to_dict` of this or another version made.
+        """Read a run written by :meth:`to_dict` of this or another version.
 
         :raises TypeError: connector or run id are missing.
         """

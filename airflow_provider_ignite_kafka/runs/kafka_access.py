@@ -19,13 +19,12 @@ from ignite_kafka.settings.transport_security import check, kafka_weaknesses
 def connection_clients(
     kafka_conn_id: str, secrets_file: str | None, own: Mapping[str, str] | None = None, *, allow_insecure: bool = False
 ) -> KafkaClients:
-    """Clients of an Airflow connection.
+    """Return the Kafka clients of an Airflow connection.
 
-    :param own: settings of clients that the connection overrides.
-    :param allow_insecure: whether the connector's settings accept an unprotected connection; that does not cover
-        credentials.
-    :raises SettingsError: the file cannot be read, or lacks what only the connection has, or the connection is not
-        protected.
+    :param own: settings of clients; the connection overrides them.
+    :param allow_insecure: whether the connector's settings accept an unprotected connection, if it sends no credential.
+    :raises SettingsError: the file cannot be read, or lacks a value that only the connection has, or the connection is
+        not protected.
     """
     config = kafka_config(kafka_conn_id)
     connections = Connections(IgniteEndpoint(), IgniteCredentials(), config, {})
@@ -38,7 +37,7 @@ def connection_clients(
 
 
 def monitor_of_run(run: FollowedRun) -> RunMonitor:
-    """Monitor of a run that was submitted elsewhere, by its connection. Blocks while the connection is looked up.
+    """Return the monitor of a run that was submitted elsewhere. Blocks while the connection is looked up.
 
     :raises SettingsError: see :func:`connection_clients`.
     """

@@ -1,4 +1,4 @@
-"""Lag of a run or a connector, and the conditions that sensors and triggers wait for."""
+"""Lag of a run or connector, and conditions on the lag that sensors and triggers wait for."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _OF_METRICS_S = 5.0
 
 
 class RunLag:
-    """Lag of a followed run: of a sink by topic, of a stream with a backlog by cache. A snapshot has none.
+    """Lag of a followed run, of a sink by topic, of a stream with a backlog by cache. A snapshot has none.
 
     :param monitor: monitor of the run.
     :param connect: opens the Ignite cluster; called for a stream with a backlog only.
@@ -41,7 +41,7 @@ class RunLag:
 
     @staticmethod
     def by_connection(monitor: RunMonitor) -> RunLag:
-        """Return the lag of a run without its request: its Ignite connection is looked up, once."""
+        """Return the lag of a run without its request, whose Ignite connection is looked up once."""
         run = monitor.run
         connections: list[IgniteConnection] = []
 
@@ -58,9 +58,9 @@ class RunLag:
         return RunLag(monitor, lambda: request.cluster(_OF_METRICS_S))
 
     def read(self, status: RunStatus) -> Mapping[str, int]:
-        """Read the records or changes that are yet to be copied; empty if a cluster does not answer.
+        """Return the number of records or changes to copy, by name; empty if a cluster does not answer.
 
-        A name that was behind before is 0 when it is not any more.
+        A name that was behind before, and no longer is, has 0.
         """
         try:
             counts = self._counts(status)
@@ -84,7 +84,7 @@ class RunLag:
 
 @dataclass(frozen=True)
 class LagReader:
-    """Reads the lag of one connector.
+    """Reader of one connector's lag.
 
     :param kafka_conn_id: connection of the Kafka provider.
     :param ignite_conn_id: connection of type `ignite`; read for streams from Ignite only, whose backlog is on the
@@ -99,7 +99,7 @@ class LagReader:
     secrets_file: str | None = None
 
     def read(self, timeout_s: float = TIMEOUT_S) -> ConnectorLag:
-        """The lag now; blocks.
+        """Return the current lag. Blocks.
 
         :param timeout_s: seconds, to which the timeouts of the Ignite connection are shortened.
         :raises IgniteKafkaError: a cluster did not answer, or a connection cannot be used.
@@ -116,10 +116,10 @@ class LagReader:
 
 @dataclass(frozen=True)
 class LagCondition:
-    """What a sensor waits for; the initial data must be copied, too.
+    """Condition on a connector's lag, with the initial data copied, too.
 
-    :param max_lag: most records or changes left to copy, those behind open transactions included, of the whole
-        connector, or by cache or topic. While one of these is not copied by the connector, the condition is not met.
+    :param max_lag: maximum number of records or changes left to copy, including those behind open transactions, of the
+        whole connector, or by cache or topic. The condition is not met while the connector does not copy one of these.
     :param marks: positions to pass by ``name/partition``, instead of `max_lag`.
     """
 
@@ -127,7 +127,7 @@ class LagCondition:
     marks: Mapping[str, int] | None = None
 
     def is_met(self, lag: ConnectorLag) -> bool:
-        """Whether a lag meets the condition; an unknown one does not."""
+        """Return whether a lag meets the condition; an unknown lag does not."""
         from ignite_kafka.admin.connector_lag import ahead_of
 
         if not lag.is_readable or not lag.loaded:
@@ -143,9 +143,9 @@ class LagCondition:
         return sum(counts.values()) + sum(opened.values()) <= self.max_lag
 
     def warning(self, lag: ConnectorLag) -> str:
-        """What to warn of while the condition is not met.
+        """Return a warning while the condition is not met.
 
-        Names that are not copied, records behind open transactions; or empty.
+        It names caches or topics that are not copied, and records behind open transactions; otherwise it is empty.
         """
         missing = self._missing(lag)
         opened = lag.open_counts()
@@ -158,13 +158,13 @@ class LagCondition:
         return "; ".join(warnings)
 
     def _missing(self, lag: ConnectorLag) -> list[str]:
-        """Names in `max_lag` that are no cache or topic of the connector: perhaps misspelt, or not created yet."""
+        """Return names in `max_lag` without such a cache or topic of the connector: misspelt, or not created yet."""
         return sorted(self.max_lag.keys() - lag.names) if isinstance(self.max_lag, Mapping) and lag.is_readable else []
 
     def check(self) -> None:
-        """Check the values.
+        """Check the values of the condition.
 
-        :raises SettingsError: one is no number of 0 or more.
+        :raises SettingsError: a value is no number of 0 or more.
         """
         several = self.max_lag.values() if isinstance(self.max_lag, Mapping) else [self.max_lag]
         if not all(_is_count(value) for value in several):

@@ -1,6 +1,6 @@
 """Metrics of runs in Airflow's own backends.
 
-StatsD, Datadog or OpenTelemetry, as section ``[metrics]`` configures them.
+The backends are StatsD, Datadog or OpenTelemetry, as configured in section ``[metrics]``.
 
 ================================ ========= ===========================================================
 metric                           kind      value
@@ -9,7 +9,7 @@ metric                           kind      value
 ``ignite_kafka.bytes``           counter   size of their keys and values
 ``ignite_kafka.skipped``         counter   entries or records that were skipped or became dead letters
 ``ignite_kafka.events``          counter   health events of the driver, tag ``event``
-``ignite_kafka.lag``             gauge     changes or records that are yet to be copied
+``ignite_kafka.lag``             gauge     changes or records left to copy
 ================================ ========= ===========================================================
 
 Tags are ``connector``, and ``cache``, ``topic`` or ``event``. StatsD without tags would add all connectors up. So, as
@@ -32,11 +32,11 @@ _SEPARATOR = re.compile(r"[^\w-]", re.ASCII)  # a dot would be another level of 
 
 
 class RunMetrics:
-    """Exports what a run adds to its counts from one status record to the next.
+    """Exporter of the counts that a run adds from one status record to the next.
 
-    :param to_kafka: the direction.
-    :param counted: status whose counts were exported before: of an earlier run of the same snapshot, or of the same
-        run.
+    :param to_kafka: True for a source, False for a sink.
+    :param counted: status with the counts that were already exported, of an earlier run of the same snapshot or of the
+        same run.
     """
 
     def __init__(self, *, to_kafka: bool, counted: RunStatus | None = None) -> None:
@@ -51,10 +51,10 @@ class RunMetrics:
         self._with_names = conf.getboolean("metrics", "legacy_names_on", fallback=True)
 
     def update(self, status: RunStatus) -> None:
-        """Export the differences to the last status."""
+        """Export the differences from the last status."""
         if status.already_complete:
             return
-        # a snapshot's entries and records go on from those of its earlier runs, bytes and events do not
+        # the counts of a snapshot's entries and records include those of its earlier runs; bytes and events do not
         if status.run_id != self._run_id:
             self._counted = {name: replace(counts, bytes=0) for name, counts in self._counted.items()}
             self._events = {}
@@ -76,7 +76,7 @@ class RunMetrics:
     def lag(self, connector: str, lag: Mapping[str, int]) -> None:
         """Export the lag of a connector.
 
-        :param lag: by cache, of a sink by topic.
+        :param lag: lag by cache, or for a sink by topic.
         """
         tag = "cache" if self._to_kafka else "topic"
         for name, value in lag.items():
@@ -93,7 +93,7 @@ class RunMetrics:
 
 
 def enabled() -> bool:
-    """Whether Airflow exports metrics; without, nothing is read for them."""
+    """Return whether Airflow exports metrics; if not, no values are read for metrics."""
     return any(
         conf.getboolean("metrics", name, fallback=False) for name in ("statsd_on", "statsd_datadog_enabled", "otel_on")
     )

@@ -1,6 +1,6 @@
-"""A run of a connector, monitored through Kafka.
+"""Monitor of a connector's run through Kafka.
 
-Its clusters are checked, its records are read, its stop is requested.
+It reads the run's records, and can request the run's stop. :func:`check_clusters` checks the run's clusters before.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _CHECK_S = 10.0
 
 
 class RunMonitor:
-    """Monitors a run.
+    """Monitor of a run.
 
     :raises IgniteKafkaError: from every method, if Kafka does not answer.
     """
@@ -38,29 +38,29 @@ class RunMonitor:
 
     @staticmethod
     def of(request: Request, run: FollowedRun) -> RunMonitor:
-        """The monitor of a request's run, with the secrets of the request."""
+        """Return the monitor of a request's run, with the secrets of the request."""
         clients = KafkaClients.of(request.settings, request.secrets)
         return RunMonitor(run, RunRecords(clients, request.settings.internal_topic_prefix, request.settings.name))
 
     def following(self, run: FollowedRun) -> RunMonitor:
-        """The monitor of another run of the same connector."""
+        """Return the monitor of another run of the same connector."""
         return type(self)(run, self._records)
 
     def poll(self) -> tuple[RunStatus | None, int]:
-        """The run's record and its time in milliseconds since 1970; (None, 0) if the app wrote none."""
+        """Return the run's record and its time in milliseconds since 1970; (None, 0) if the app wrote no record."""
         return self._records.run(self.run.run_id)
 
     def status(self) -> RunStatus | None:
-        """The run's record in the status topic; None if the app wrote none."""
+        """Return the run's record in the status topic; None if the app wrote no record."""
         return self.poll()[0]
 
     def has_ended(self) -> bool:
-        """Whether the run's record has an end."""
+        """Return whether the run's record has an end."""
         status = self.status()
         return status is not None and status.ended_ms is not None
 
     def request_stop(self) -> bool:
-        """Request that a continuous run ends after its current batch, by the connector's target state.
+        """Ask a continuous run to end after its current batch, through the connector's target state.
 
         The target state names the run's generation, so a newer run of the connector ignores it.
 
@@ -75,15 +75,15 @@ class RunMonitor:
         return True
 
     def sink_lag(self, status: RunStatus) -> Mapping[str, int]:
-        """Read how many records a sink has yet to store, by topic; empty for a source, whose lag is not in Kafka."""
+        """Return how many records a sink has yet to store, by topic; empty for a source, whose lag is not in Kafka."""
         return self._records.sink_lag({cache.topic for cache in status.caches.values()}) if self.run.sink else {}
 
     def stop_requested(self, generation: int) -> bool:
-        """Whether a task, not an operator of the connector, has asked the run of that generation to stop."""
+        """Return whether a task, not a person, has asked the run of the given generation to stop."""
         return bool(generation) and self._records.stopped_generation() == generation
 
     def tries(self, own_runs: str) -> list[RunStatus]:
-        """Records of the tries of a task, oldest first.
+        """Return the records of a task's tries, oldest first.
 
         :param own_runs: prefix of the run ids of all tries of this task.
         """
@@ -93,7 +93,7 @@ class RunMonitor:
         )
 
     def earlier_run(self, status: RunStatus) -> RunStatus | None:
-        """Read the last run of a snapshot before the run of a record; None for the first, and without a snapshot."""
+        """Return the last run of the same snapshot before a run; None for its first run, or without a snapshot."""
         if not status.snapshot_id:
             return None
         runs = self._records.runs().values()
@@ -101,7 +101,7 @@ class RunMonitor:
         return max(same, key=lambda run: run.started_ms, default=None)
 
     def active_try(self, own_runs: str) -> str | None:
-        """Run id of an earlier try of this task that is still active; see :func:`.watch.active_try`."""
+        """Return the run id of this task's earlier try if it is still active; see :func:`.watch.active_try`."""
         owner = self._records.owner()
         if owner is None or not owner.run_id.startswith(own_runs):
             return None
@@ -113,7 +113,7 @@ class RunMonitor:
         return owner.run_id if is_active else None
 
     def superseded_by(self, own_runs: str) -> RunStatus | None:
-        """The active run that took the connector after an earlier try of this task; None if there is none.
+        """Return the active run that took the connector after an earlier try of this task; None without such a run.
 
         :param own_runs: prefix of the run ids of all tries of this task.
         """
@@ -126,12 +126,12 @@ class RunMonitor:
 
 
 def check_clusters(request: Request, *, ignite: bool, timeout_s: float = _CHECK_S) -> None:
-    """Send one request to Kafka and one to Ignite; each is given about `timeout_s` seconds.
+    """Send one request to Kafka and one to Ignite, each with a limit of about `timeout_s` seconds.
 
-    A wrong address, password or certificate is found in seconds, before a Spark app starts.
+    So a wrong address, password or certificate is detected in seconds, before a Spark app starts.
 
-    :param ignite: whether this worker must reach Ignite. In cluster mode only the driver must: a worker that no node
-        answers at all logs that, but a refused certificate or password and a file that cannot be used are errors.
+    :param ignite: whether this worker must reach Ignite. In cluster mode only the driver must: if no node answers the
+        worker, this is only logged, but a refused certificate or password, or an unusable file, is an error.
     :raises IgniteKafkaError: a cluster does not answer.
     """
     KafkaClients.of(request.settings, request.secrets).check(timeout_s)
@@ -145,7 +145,7 @@ def check_clusters(request: Request, *, ignite: bool, timeout_s: float = _CHECK_
 
 
 def _reachable(endpoint: IgniteEndpoint) -> bool:
-    """Whether any address accepts TCP connections."""
+    """Return whether any address accepts TCP connections."""
     for address in endpoint.addresses:
         with suppress(OSError), socket.create_connection(split_address(address), endpoint.connect_timeout_ms / 1000):
             return True

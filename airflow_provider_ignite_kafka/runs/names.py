@@ -1,4 +1,4 @@
-"""Names of a task's run: of its connector, its snapshot and the run itself."""
+"""Names of a task's run: connector, snapshot and run id."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class RunNames:
 
     @staticmethod
     def of(context: Context) -> RunNames:
-        """Names made of the ids of Dag, task, run and map index."""
+        """Return the names made of the ids of Dag, task, run and map index."""
         task = context["ti"]
         mapped = [str(task.map_index)] if task.map_index is not None and task.map_index >= 0 else []
         snapshot_id = "/".join([task.dag_id, task.task_id, task.run_id, *mapped])
@@ -38,9 +38,9 @@ class RunNames:
 
 
 def connector_name(name: str) -> str:
-    """A valid connector name made of Dag and task ids, which may be longer and hold letters beyond ASCII.
+    """Return a valid connector name for Dag and task ids, which may be longer and have letters beyond ASCII.
 
-    A valid name is unchanged. In another one letters lose their accents, other characters become ``_``, and a digest of
+    A valid name is unchanged. In other names letters lose their accents, other characters become ``_``, and a digest of
     the whole name is appended to keep it unique: ``größe.kopie`` is ``gro_e.kopie-315b967c``.
     """
     try:

@@ -1,4 +1,4 @@
-"""Progress of a followed run as lines of the task's log."""
+"""Progress of a followed run, as lines of the task's log."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ Lag = Callable[[RunStatus], Mapping[str, int]]
 
 
 class ProgressLog:
-    """Logs the progress of a run, one line for the run and one for each cache.
+    """Log of a run's progress, with one line for the run and one for each cache.
 
-    At once when its state changes, else once in an interval.
+    It logs at once when the run's state changes, otherwise once in an interval.
 
     :param log: logger of the task or trigger.
-    :param lag: records that are yet to be copied, by topic; an error of it leaves the lag out.
+    :param lag: returns the records left to copy, by topic; after an error the lag is left out.
     """
 
     def __init__(
@@ -34,7 +34,7 @@ class ProgressLog:
         self._shown: tuple[str, ...] = ()
 
     def show(self, status: RunStatus) -> None:
-        """Log what differs from the lines logged last, if it is time."""
+        """Log new and changed lines, if an interval has passed or the run's state has changed."""
         if status.state == self._state and not self._next.expired:
             return
         self._state = status.state
@@ -53,7 +53,7 @@ class ProgressLog:
 
 
 def progress_lines(status: RunStatus, lag: Mapping[str, int]) -> tuple[str, ...]:
-    """Lines of a status record: ``connector c RUNNING: 1,200 records`` and one line per cache."""
+    """Return the lines of a status record: ``connector c RUNNING: 1,200 records``, and one line for each cache."""
     records = sum(cache.records for cache in status.caches.values())
     behind = f", {sum(lag.values()):,} records behind" if lag else ""
     return (

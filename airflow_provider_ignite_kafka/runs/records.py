@@ -1,4 +1,4 @@
-"""Records in Kafka about the runs of a connector: their status, their owner, requests to stop, a sink's offsets."""
+"""Records in Kafka about the runs of a connector: status, owner, requests to stop, and a sink's offsets."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ class RunRecords:
         self._connector = connector
 
     def run(self, run_id: str) -> tuple[RunStatus | None, int]:
-        """The status record of a run and its time in milliseconds since 1970; (None, 0) if it wrote none."""
+        """Return a run's status record and its time in milliseconds since 1970; (None, 0) without a record."""
         return read_run_written(self._clients, self._prefix, self._connector, run_id)
 
     def runs(self) -> Mapping[str, RunStatus]:
-        """Status records of all runs of the connector, by run id."""
+        """Return the status records of all runs of the connector, by run id."""
         return read_runs(self._clients, self._prefix, self._connector)
 
     def owner(self) -> ConnectorRecord | None:
-        """The run that has the connector now; None if there is none."""
+        """Return the record of the run that has the connector now; None without such a run."""
         from ignite_kafka.state.configs import read_connector  # imports pyarrow, which a Dag file must not load
 
         return read_connector(self._clients, Topics(self._clients), self._prefix, self._connector).connector
@@ -48,13 +48,13 @@ class RunRecords:
         )
 
     def stopped_generation(self) -> int:
-        """The generation that was last requested to stop by :meth:`request_stop`; 0 if there is none."""
+        """Return the generation last requested to stop by :meth:`request_stop`; 0 without a request."""
         from ignite_kafka.state.target_state import read_stopped_generation
 
         return read_stopped_generation(self._clients, Topics(self._clients), self._prefix, self._connector)
 
     def sink_lag(self, topics: Iterable[str]) -> Mapping[str, int]:
-        """Records of topics behind the offsets that the connector, a sink, has committed; by topic."""
+        """Return, by topic, the number of records behind the offsets committed by the connector, a sink."""
         from ignite_kafka.admin.lag import sink_lag
 
         record = self.owner()

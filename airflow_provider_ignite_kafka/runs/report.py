@@ -1,4 +1,4 @@
-"""What Airflow learns of a run that is followed: metrics, and links to the connector, to Spark and to the topic."""
+"""Report of a followed run to Airflow: metrics, and links to the connector, to Spark and to the topic."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ _LAG_EVERY_S = 30.0
 _APPLICATION = re.compile(r"Spark application \S+, web UI (\S+)$")  # of ignite_kafka.app
 
 Push = Callable[[type[links.PushedLink], str], None]
-"""Stores the URL of a link of the task; an empty URL removes the link."""
+"""Function that stores the URL of a task's link; an empty URL removes the link."""
 
 
 class RunReport:
-    """Reports one run to Airflow, whether the task itself, a sensor or a trigger follows it.
+    """Reporter of one run to Airflow, used by the task itself, a sensor or a trigger.
 
-    A process that continues for another one makes a report of its own, which exports only what the other has not.
+    A process that continues for another process makes its own report, which exports only counts not exported before.
 
     :param monitor: monitor of the run.
-    :param push: stores a link; None: the task is not known, so that no link is stored.
-    :param lag: reads the lag; None: by the connections of the run.
+    :param push: stores a link; None: the task is unknown, so no link is stored.
+    :param lag: reads the lag; None: read with the run's connections.
     """
 
     def __init__(self, monitor: RunMonitor, push: Push | None = None, lag: RunLag | None = None) -> None:
@@ -56,14 +56,14 @@ class RunReport:
         )
 
     def printed(self, line: str) -> None:
-        """Read a line of the app's output, which in client mode names Spark's web UI first."""
+        """Read a line of the app's output, which in client mode is the first to name Spark's web UI."""
         if match := _APPLICATION.search(line):
             self._link_spark_ui(match[1])
 
     def progressed(self, status: RunStatus) -> None:
         """Report a status record of the run."""
         self._link_spark_ui(status.spark_ui)
-        # the process that followed the run until now has exported what was copied before this report was made
+        # the process that followed the run until now has exported the counts from before this report was made
         self._export(status, exported=status.started_ms < self._made_ms, with_lag=self._lag_due.due())
 
     def ended(self, status: RunStatus, *, exported: bool = False) -> None:
@@ -77,9 +77,9 @@ class RunReport:
         self._store(links.TopicLink, links.topic_url(records))
 
     def _export(self, status: RunStatus, *, exported: bool, with_lag: bool) -> None:
-        """Export metrics.
+        """Export the metrics of a status record.
 
-        :param exported: whether another process has exported the counts of the first record that this one sees.
+        :param exported: whether another process has exported the counts of the first record seen by this process.
         """
         if not enabled() or status.already_complete:
             return
@@ -91,7 +91,7 @@ class RunReport:
             self._metrics.lag(status.connector, self._lag.read(status))
 
     def _earlier_run(self, status: RunStatus) -> RunStatus | None:
-        """Read the last run of the same snapshot before this one; None if Kafka does not answer."""
+        """Return the last run of the same snapshot before this run; None if Kafka does not answer."""
         try:
             return self._monitor.earlier_run(status)
         except IgniteKafkaError as error:
@@ -99,7 +99,7 @@ class RunReport:
             return None
 
     def _link_spark_ui(self, reported: str) -> None:
-        """Link Spark's web UI when its URL is known, and again when it changes."""
+        """Link Spark's web UI when its URL is known, and again when the URL changes."""
         url = links.spark_url(reported)
         if url and url != self._spark_ui:
             self._spark_ui = url
@@ -111,9 +111,9 @@ class RunReport:
 
 
 def push_from_trigger(task: Any) -> Push | None:
-    """Return what stores the links of a deferred task; an error is logged, because the run continues.
+    """Return a function that stores the links of a deferred task, and only logs errors, because the run continues.
 
-    :param task: the task instance of the trigger; None: not known.
+    :param task: the task instance of the trigger; None: unknown.
     """
     if task is None:
         return None

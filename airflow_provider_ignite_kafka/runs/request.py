@@ -1,4 +1,4 @@
-"""Request of an app: settings and secrets of one run, merged from operator and connections, written as files."""
+"""Request of an app: settings and secrets of one run, merged from operator and connections, and written as files."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Request:
 
     :param snapshot_id: id of the snapshot, whose entries are sent once; None if the run is no snapshot.
     :param secrets_file: a mounted file; None: secrets, if any, are shipped.
-    :param permissions: what an administrator allows; see :mod:`.options`.
+    :param permissions: the administrator's permissions; see :mod:`.options`.
     """
 
     settings: ConnectorSettings
@@ -66,19 +66,19 @@ class Request:
 
     @property
     def ships_secrets(self) -> bool:
-        """Whether secrets must be handed to Spark, because no mounted file holds them."""
+        """Whether secrets must be handed to Spark, because they are in no mounted file."""
         ignite = self.secrets.ignite
         others = self.secrets.kafka or self.secrets.registry
         return self.secrets_file is None and bool(any(vars(ignite).values()) or others)
 
     def cluster(self, timeout_s: float) -> Cluster:
-        """Open the Ignite cluster, whose timeouts are shortened to about `timeout_s` seconds."""
+        """Open the Ignite cluster with timeouts shortened to about `timeout_s` seconds."""
         from ignite_kafka.ignite.cluster import Cluster
 
         return Cluster(self.settings.ignite_endpoint.bounded(timeout_s), self.secrets.ignite)
 
     def write(self, folder: Path) -> Path:
-        """Write `request.json`, which holds no secret, to a folder; return its path."""
+        """Write `request.json`, without any secret, to a folder, and return the file's path."""
         path = folder / "request.json"
         content = {
             "connector": self.settings.name,
@@ -94,7 +94,7 @@ class Request:
         return path
 
     def write_secrets(self, folder: Path) -> Path:
-        """Write `secrets.json`, readable only by this user, to a folder; return its path."""
+        """Write `secrets.json`, readable only by this user, to a folder, and return the file's path."""
         path = folder / "secrets.json"
         secret_files.dump(self.secrets, path)
         return path
@@ -104,7 +104,7 @@ class Request:
 class Connections:
     """The Airflow connections of a copy.
 
-    :param timeouts: timeouts that the Ignite connection gives, by name in its extra.
+    :param timeouts: timeouts in the Ignite connection, by name in its extra.
     :param registry: properties of the schema registry, secrets among them.
     """
 
@@ -128,7 +128,7 @@ class Connections:
 
     @property
     def secrets(self) -> Secrets:
-        """The secrets of the connections."""
+        """Secrets of the connections."""
         return Secrets(self.credentials, self.kafka.secrets, self.registry, allow_insecure_connections())
 
 
@@ -143,12 +143,12 @@ def build_request(
     secrets_file: Path | None = None,
     arguments: Mapping[str, Any] | None = None,
 ) -> Request:
-    """Check the settings and merge them with the connections.
+    """Check the settings, and merge them with the connections to a request.
 
     :param settings, direction, arguments: see :func:`merge_settings`.
     :param default_connector: name of the connector if the settings have none.
-    :raises SettingsError: a setting is unknown, contradictory or out of range, or weakens or redirects a connection
-        that another person is responsible for; nothing was started.
+    :raises SettingsError: a setting is unknown, contradictory or out of range, or weakens or redirects another person's
+        connection; nothing was started.
     """
     secrets = resolve_secrets(secrets_file, connections)
     mounted = MountedSecurity.of(secrets_file, secrets)
@@ -156,7 +156,7 @@ def build_request(
     check_kafka(merged, secrets)
     check_ignite(merged, secrets)
     check_registry(merged, secrets)
-    if secrets_file is None:  # else each process reads the stores, and their passwords, itself
+    if secrets_file is None:  # with a mounted file each process reads the stores and their passwords itself
         merged, secrets = stores_as_text(merged, secrets, connections.kafka.plain.keys())
         mask_secrets(secrets)
     return Request(merged, run_id, snapshot_id, secrets, secrets_file, permissions())
@@ -164,10 +164,10 @@ def build_request(
 
 @dataclass(frozen=True)
 class MountedSecurity:
-    """Whether a mounted secrets file decides about the security of Kafka clients.
+    """Security properties of Kafka clients in a mounted secrets file.
 
-    :param file: its path; None: there is none.
-    :param names: its properties of security; None: the worker does not have the file, so it may have any.
+    :param file: path of the file; None: no mounted file.
+    :param names: security properties in the file; None: the worker does not have the file, so any may be in it.
     """
 
     file: Path | None = None
@@ -175,18 +175,18 @@ class MountedSecurity:
 
     @staticmethod
     def of(file: Path | None, secrets: Secrets) -> MountedSecurity:
-        """The security of a file whose content are these secrets, if this worker has it."""
+        """Return the security properties of a mounted file with the given secrets, if this worker has the file."""
         readable = file is not None and Path(file).is_file()
         names = tuple(security_names(secrets.kafka)) if readable else None
         return MountedSecurity() if file is None else MountedSecurity(Path(file), names)
 
     def check(self, own: Sequence[str], origin: str | None) -> None:
-        """Refuse security of the settings beside that of the file.
+        """Refuse security properties in the settings beside those of the file.
 
-        Settings could send its credentials to whoever they trust.
+        Otherwise settings could send the file's credentials to a server of their choice.
 
-        :param own: properties of security in the settings.
-        :raises SettingsError: there are both, or the content of the file is not known here.
+        :param own: security properties in the settings.
+        :raises SettingsError: both have security properties, or the file's content is unknown here.
         """
         if not own or self.file is None or self.names == ():
             return
@@ -205,7 +205,7 @@ class MountedSecurity:
 
 
 def _check_all_mounted(connection: KafkaConfig, mounted: Secrets, path: Path) -> None:
-    """Refuse a property that the mounted file lacks and no setting may hold: the app would run without it."""
+    """Refuse a property outside the mounted file that settings must not have: the app would run without it."""
     missing = sorted(name for name in connection.secrets if not is_secret(name) and name not in mounted.kafka)
     if missing:
         raise SettingsError(
@@ -224,7 +224,7 @@ def merge_settings(
     default_connector: str = "",
     mounted: MountedSecurity = MountedSecurity(),
 ) -> S:
-    """Merge settings; operator arguments override settings, and addresses from the Airflow connections override both.
+    """Merge settings; operator arguments override settings, and the connections' addresses override both.
 
     Settings fill in what the connections lack: timeouts, and keys of ``kafka_config``; security keys only if neither
     the connection nor the secrets file has any. Event 15001 reports each setting that a connection overrides with
@@ -233,7 +233,7 @@ def merge_settings(
     :param settings: settings by name, or the path of a ``.properties`` or ``.json`` file.
     :param direction: SourceSettings or SinkSettings.
     :param arguments: values by the setting's name; None: not given.
-    :param mounted: what the mounted secrets file says of security.
+    :param mounted: security properties in the mounted secrets file.
     :raises SettingsError: a setting is unknown, contradictory or out of range.
     """
     loaded = _with_arguments(_loaded(settings, direction), arguments, default_connector)
@@ -262,7 +262,7 @@ def merge_settings(
 
 
 def _loaded(settings: Mapping[str, Any] | str, direction: type[ConnectorSettings]) -> LoadedSettings:
-    """The settings, read and checked from now on as the options of Airflow's administrator allow."""
+    """Load the settings, with checks and permissions from the options of Airflow's administrator."""
     reserve(internal_topic_prefixes())
     if isinstance(settings, str):
         return properties.load(settings, config_providers())
@@ -282,7 +282,7 @@ def _with_arguments(loaded: LoadedSettings, arguments: Mapping[str, Any], defaul
 def _check_own_security(
     own: Mapping[str, str], connection: KafkaConfig, mounted: MountedSecurity, origin: str | None
 ) -> None:
-    """Refuse security keys in the settings if the connection or the secrets file has any."""
+    """Refuse security properties in the settings if the connection or the secrets file has any."""
     ours = security_names(map(one_name, own))
     theirs = security_names([*connection.plain, *connection.secrets])
     if ours and theirs:
@@ -296,25 +296,25 @@ def _check_own_security(
 
 
 def _override(base: Mapping[str, str], override: Mapping[str, str]) -> dict[str, str]:
-    """Properties of Kafka clients; an override also replaces a property that the base has under a synonym."""
+    """Return overridden client properties; an override also replaces a property under a synonym."""
     overridden = set(map(one_name, override))
     return {**{name: value for name, value in base.items() if one_name(name) not in overridden}, **override}
 
 
 def _report_replaced(name: str, origin: str | None) -> None:
-    """Report no value, because it may be a secret."""
+    """Report that the connection overrides a setting; hide the value, because it may be a secret."""
     emit(CONFIG_CHANGED, reason=f"{name}: overridden by another value in the {_ORIGIN}", setting=name, set_in=origin)
 
 
 def resolve_secrets(secrets_file: str | Path | None, connections: Connections) -> Secrets:
-    """The secrets that this worker uses.
+    """Return the secrets that this worker uses.
 
-    Those of a mounted file, or of the connections if there is no such file on the worker.
+    They are those of a mounted file, or of the connections if the worker has no such file.
 
     An app uses only the file. Event 15001 names the secrets of the connections that the app does not use, without
     values.
 
-    :raises SettingsError: the file cannot be read, or lacks what only the Kafka connection has.
+    :raises SettingsError: the file cannot be read, or lacks a value that only the Kafka connection has.
     """
     if not secrets_file:
         return connections.secrets
@@ -340,7 +340,7 @@ def _ignite_settings(connections: Connections) -> dict[str, Any]:
 
 
 def mask_secrets(secrets: Secrets) -> None:
-    """Register every secret with Airflow's masker; a private key also line by line, as a log would show it."""
+    """Register every secret with Airflow's masker; a private key also line by line, as shown in logs."""
     ignite = secrets.ignite
     kafka = (value for name, value in secrets.kafka.items() if is_secret(name) or not kept_from_settings(name, value))
     registry = [value for name, value in secrets.registry.items() if is_secret(name) or "@" in value]

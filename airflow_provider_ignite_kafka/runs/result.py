@@ -1,4 +1,4 @@
-"""Result of a run as its task returns or raises it: counts for XCom, or an exception with or without retries."""
+"""Result of a run for its task: counts for XCom, or an exception with or without retries."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SHOWN_LINES = 10
 class AppExit:
     """End of spark-submit, which in client mode is the end of the app.
 
-    :param exit_code: of the app in client mode; of the submission in cluster mode.
+    :param exit_code: exit code of the app in client mode, of the submission in cluster mode.
     :param app_error: the app's last line, ``<CODE> <message>``, if it was in the output.
     :param tail: the last lines of output.
     """
@@ -32,7 +32,7 @@ class AppExit:
 
 
 def to_xcom(status: RunStatus) -> dict[str, Any]:
-    """The task's return value: counts of each cache under `caches`, and `seconds` of the whole run."""
+    """Return the task's return value: counts of each cache under `caches`, and `seconds` of the whole run."""
     ended_ms = status.ended_ms or status.started_ms
     return {
         "state": status.state,
@@ -56,13 +56,13 @@ def log_result(log: Any, result: Mapping[str, Any]) -> None:
 
 
 def to_exception(status: RunStatus | None, ended: AppExit) -> AirflowException:
-    """The exception for a run that did not complete.
+    """Return the exception for a run that did not complete.
 
-    AirflowFailException (no retry) for bad settings, a final error, and a newer run that took over. Any other failure
-    is retried and resumes its snapshot; so is an unknown outcome, because the next run reads from Kafka what was
-    committed.
+    It is AirflowFailException (no retry) for bad settings, a final error, and a newer run that took over. After any
+    other failure a retry resumes the snapshot; also after an unknown outcome, because the next run reads from Kafka
+    which records were committed.
 
-    :param status: the run's record in the status topic; None if there is none or it could not be read.
+    :param status: the run's record in the status topic; None if it does not exist or could not be read.
     """
     if status is not None and status.state == FENCED and not status.generation:
         return AirflowException(
@@ -86,10 +86,10 @@ def to_exception(status: RunStatus | None, ended: AppExit) -> AirflowException:
 
 
 def lost_exception(status: RunStatus | None, reason: str | None, log_command: str = "") -> AirflowException:
-    """The exception for a run in a cluster that did not complete, or is followed no further.
+    """Return the exception for a run in a cluster that did not complete, or is no longer followed.
 
-    :param reason: of :mod:`.watch`.
-    :param log_command: command that shows the driver's log; empty: not known.
+    :param reason: a reason of :mod:`.watch`.
+    :param log_command: command that shows the driver's log; empty: unknown.
     """
     driver_log = f"the driver's log: {log_command}" if log_command else "the cluster's log of the app"
     if status is not None and status.ended_ms is not None:
@@ -107,12 +107,12 @@ def lost_exception(status: RunStatus | None, reason: str | None, log_command: st
 
 
 def killed_exception() -> AirflowException:
-    """The exception for a task that was killed; errors of the app while it was stopped are not the reason."""
+    """Return the exception for a killed task; errors of the app while it was stopped do not count."""
     return AirflowException("The task was killed and its app stopped. A retry resumes where it stopped.")
 
 
 def superseded_exception(other: RunStatus) -> AirflowException:
-    """The exception for a retry that would end a newer run of its connector."""
+    """Return the exception for a retry that would end a newer run of its connector."""
     return AirflowException(
         f"The run {other.run_id} has taken the connector {other.connector} since this task's last try and has not "
         "ended. A retry starts once it has ended; if it is dead, clear its task, or run the connector once more."
@@ -120,14 +120,14 @@ def superseded_exception(other: RunStatus) -> AirflowException:
 
 
 def succeeded(status: RunStatus | None, *, continuous: bool) -> bool:
-    """Whether a run completed; a continuous run does so by a stop without an error."""
+    """Return whether a run completed; a continuous run completes by a stop without an error."""
     if status is None:
         return False
     return status.state == COMPLETED or (continuous and status.state == STOPPED and not status.error)
 
 
 def error_to_exception(error: errors.IgniteKafkaError) -> AirflowException:
-    """The exception for an error of the library: AirflowFailException if no retry can help."""
+    """Return the exception for an error of the library: AirflowFailException if no retry can help."""
     return _of_error(error, FAILED)
 
 
@@ -145,7 +145,7 @@ def _by_last_line(ended: AppExit) -> AirflowException:
 
 
 def _retriable(kind: type[errors.IgniteKafkaError]) -> bool:
-    """Whether a retry, in a new process, may help. It may for the base class, which wraps errors of Spark and Java."""
+    """Return whether a retry in a new process may help, as after errors of Spark and Java (the base class)."""
     return kind in (errors.IgniteKafkaError, errors.OutcomeUnknown, errors.CallsStuck) or not kind.final
 
 

@@ -1,4 +1,4 @@
-"""Tries of a task: whether a new try follows, replaces or stops the run of an earlier one.
+"""Tries of a task, which follow, replace or stop the run of an earlier try.
 
 A run in a cluster outlives the process of its task.
 """
@@ -17,16 +17,16 @@ from ignite_kafka.state.status import RunStatus, now_ms
 
 ACTIVE = "active"
 GONE = "gone"
-"""States of a run that an earlier try has submitted, beside :data:`.follower.SUCCEEDED`: a new try follows it; a new
-run replaces it."""
+"""States of a run submitted by an earlier try, besides :data:`.follower.SUCCEEDED`: an active run is followed by a new
+try; a gone run is replaced by a new run."""
 
 
 @dataclass(frozen=True)
 class EarlierRun:
-    """Run that an earlier try has submitted.
+    """A run submitted by an earlier try.
 
     :param state: ACTIVE, SUCCEEDED or GONE.
-    :param must_stop: whether it is to be stopped before a new run replaces it, because a user has cleared the task.
+    :param must_stop: whether the run must be stopped before a new run replaces it, because a user has cleared the task.
     """
 
     run: FollowedRun
@@ -36,12 +36,12 @@ class EarlierRun:
 
 @dataclass(frozen=True)
 class TaskTry:
-    """One try of a task, before anything is submitted.
+    """One try of a task, before its app is submitted.
 
     :param monitor: monitor of the run that this try would submit.
     :param own_runs: prefix of the run ids of all tries of the task.
     :param retried: whether there were tries before.
-    :param over: record of the last try, if the time of the stream is up, so that nothing is to be started.
+    :param over: record of the last try, if the time of the stream is over, so that no run is started.
     """
 
     monitor: RunMonitor
@@ -51,9 +51,9 @@ class TaskTry:
 
     @staticmethod
     def begin(monitor: RunMonitor, own_runs: str, run_for_ms: int | None, *, retried: bool) -> TaskTry:
-        """Begin a try, and decide when its stream is to end.
+        """Begin a try, and decide when its stream must end.
 
-        :param run_for_ms: how long the stream runs, over all tries; None: without limit.
+        :param run_for_ms: total time of the stream over all tries, in milliseconds; None: no limit.
         :raises AirflowException: a newer run, of another task, has the connector.
         """
         if retried and (other := monitor.superseded_by(own_runs)) is not None:
@@ -66,15 +66,15 @@ class TaskTry:
         return TaskTry(monitor.following(run), own_runs, retried, tries[-1] if is_over else None)
 
     def active_run(self) -> FollowedRun | None:
-        """Read which run of an earlier try is still active, and can be followed instead of a new one."""
+        """Return an earlier try's run if it is still active, to be followed instead of a new run; otherwise None."""
         run_id = self.monitor.active_try(self.own_runs)
         return None if run_id is None else replace(self.monitor.run, run_id=run_id)
 
     def earlier_run(self, stored: FollowedRun) -> EarlierRun:
-        """Judge the run that Airflow's task state store has kept.
+        """Judge the run kept in Airflow's task state store.
 
-        The store keeps a run from its submission on. The connector's own records name it from its start on, and may
-        name a later one.
+        The store keeps a run from its submission on. The connector's own records name the run from its start on, and
+        may name a later run.
         """
         is_cleared = 0 <= stored.max_tries < self.monitor.run.max_tries
         if (active := self.active_run()) is not None:
@@ -90,5 +90,5 @@ class TaskTry:
         return EarlierRun(stored, SUCCEEDED if judge_end(monitor, status) == SUCCEEDED else GONE)
 
     def _begins(self, run: FollowedRun) -> bool:
-        """Whether a run without a record may still write one."""
+        """Return whether a run without a record may still write one."""
         return now_ms() - run.submitted_ms < run.start_s * 1000 and not ClusterApp(run).has_ended()

@@ -1,4 +1,4 @@
-"""Decisions of whoever follows a run by the status topic; no input or output."""
+"""Decisions about following a run by the status topic, without input or output."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ ENDED = "ended"
 SILENT = "silent"
 NOT_STARTED = "not started"
 TIMED_OUT = "timed out"
-"""Why following ended: the run's record has an end; it reports nothing any more; it wrote no record in time; the
-task has timed out."""
+"""Reasons to stop following a run: its record has an end; it no longer reports; it wrote no record in time; the task
+has timed out."""
 
 
 class Followed(Protocol):
-    """A record of what is followed."""
+    """Record of a followed run or comparison."""
 
     @property
     def state(self) -> str:
-        """A state of :mod:`ignite_kafka.state.status`."""
+        """State of :mod:`ignite_kafka.state.status`."""
 
     @property
     def ended_ms(self) -> int | None:
-        """Time of the end, in milliseconds since 1970; None before."""
+        """Time of the end, in milliseconds since 1970; None before the end."""
 
 
 class RunWatch:
-    """Decides after each poll whether a run is followed further."""
+    """Decision after each poll whether a run is still followed."""
 
     def __init__(self, run: FollowedRun, now_ms: int, clock: Clock = time.monotonic) -> None:
         self._silence_s = run.silence_s
@@ -40,10 +40,10 @@ class RunWatch:
         self._last: tuple[Followed, int] | None = None
 
     def observe(self, status: Followed | None, written_ms: int) -> str | None:
-        """The reason to follow no further; None: poll again.
+        """Return the reason to stop following the run; None: poll again.
 
-        :param status: the run's record; None if it wrote none yet.
-        :param written_ms: time at which the run wrote it.
+        :param status: the run's record; None: no record yet.
+        :param written_ms: time of the record, in milliseconds since 1970.
         """
         if status is None:
             self._silence = Deadline.after(self._silence_s, self._clock)
@@ -56,7 +56,7 @@ class RunWatch:
         return self.unanswered()
 
     def unanswered(self) -> str | None:
-        """The same after a poll that Kafka did not answer."""
+        """Return the reason to stop following the run, after a poll without an answer from Kafka; None: poll again."""
         return SILENT if self._silence.expired else None
 
 
@@ -70,12 +70,13 @@ def active_try(
     *,
     stop_requested: bool,
 ) -> bool:
-    """Whether the connector's newest run is an earlier try of this task that a new try may follow.
+    """Return whether the connector's newest run is an earlier try of this task that a new try may follow.
 
     A run that was asked to stop, or has reported nothing for `silence_s`, is replaced instead.
 
     :param own_runs: prefix of the run ids of all tries of this task.
-    :param owner_run_id: the run that has the connector; `status` and `written_ms` are its record.
+    :param owner_run_id: id of the run that has the connector; `status` and `written_ms` are its record and the record's
+        time.
     :param stop_requested: whether a task has asked that run to stop.
     """
     if status is None or status.ended_ms is not None or stop_requested or not owner_run_id.startswith(own_runs):

@@ -1,1 +1,1 @@
-"""Sensors that wait for changes of the caches of a cluster. Dags import it; nothing else does."""
+"""Sensors that wait for changes of a cluster's caches, or for connectors. Only Dags import this package."""

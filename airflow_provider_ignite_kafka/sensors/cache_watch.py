@@ -23,11 +23,12 @@ _KEY = "ignite-cache-watch"
 
 
 class IgniteCacheWatchSensor(DeferrableSensor):
-    """Wait for a difference to the known state and return it: ``ignite_kafka.plan.cache_changes.CacheDiff.to_dict``.
+    """Sensor that waits for a difference from the known state (``ignite_kafka.plan.cache_changes.CacheDiff``).
 
-    The known state is `known`, by default the result of the first poll. Airflow's task state store keeps it over
-    reschedules, deferrals, retries and clearing of the task. Every run, also one that times out, pushes it as XCom
-    ``known``: pass the XCom of the previous run as `known`, and no change between two runs is missed.
+    The sensor returns ``CacheDiff.to_dict``. The known state is `known`, by default the result of the first poll.
+    Airflow's task state store keeps the state over reschedules, deferrals, retries and clearing of the task. Every run,
+    even if it times out, pushes the state as XCom ``known``: pass the previous run's XCom as `known`, and no change
+    between two runs is missed.
 
     :param ignite_conn_id: connection of type `ignite`. Templated.
     :param cache_whitelist: patterns as in the settings of a connector. Default: all caches. Templated.
@@ -38,7 +39,7 @@ class IgniteCacheWatchSensor(DeferrableSensor):
     :param known: result of an earlier sensor or its ``state``, also as JSON; ``{}``: every cache is new. Templated.
     :param secrets_file: path of a secrets file on worker and triggerer, whose user and passwords override the
         connection's. Templated.
-    :param poll_timeout: seconds in which a poll must have ended; it counts as a cluster that does not answer.
+    :param poll_timeout: maximum time of a poll, in seconds; a longer poll counts as no answer of the cluster.
     :param deferrable: wait in the triggerer. Default: option `[operators] default_deferrable`.
     """
 
@@ -74,7 +75,7 @@ class IgniteCacheWatchSensor(DeferrableSensor):
     def execute_complete(
         self, context: Context, event: dict[str, Any], deadline: float | None = None, **_newer: Any
     ) -> dict[str, Any]:
-        """Return the trigger's event, or wait again if it is none of the kinds.
+        """Return the trigger's event, or wait again if the event has none of the kinds.
 
         :raises AirflowFailException, AirflowException: the trigger could not poll Ignite; the former if no retry can
             help.
@@ -90,7 +91,7 @@ class IgniteCacheWatchSensor(DeferrableSensor):
         return chosen.to_dict()
 
     def check(self, context: Context) -> PokeReturnValue:
-        """Poll once. A cluster that does not answer is polled again later."""
+        """Poll once; a cluster that does not answer is polled again later."""
         try:
             seen = self._state_before(context)
             now = self._poller().poll(self.poll_timeout)
@@ -109,7 +110,7 @@ class IgniteCacheWatchSensor(DeferrableSensor):
         return PokeReturnValue(False)
 
     def trigger(self, context: Context) -> IgniteCacheWatchTrigger:
-        """A trigger that fires the next difference to the known state."""
+        """Return a trigger that fires at the next difference from the known state."""
         seen = self._state_before(context)
         return IgniteCacheWatchTrigger(
             ignite_conn_id=self.ignite_conn_id,
@@ -129,9 +130,9 @@ class IgniteCacheWatchSensor(DeferrableSensor):
         )
 
     def _state_before(self, context: Context) -> State | None:
-        """Return the stored state, else `known`.
+        """Return the stored state, or else `known`.
 
-        `known` is stored then, because its template may render to another value later.
+        If `known` is used, it is stored, because its template may render to another value later.
         """
         store = task_store(context)
         kept = state_of(store.get(_KEY) if store is not None else self._seen)

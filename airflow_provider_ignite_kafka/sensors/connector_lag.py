@@ -1,4 +1,4 @@
-"""Sensors that wait until a connector has little left to copy, or has copied all changes of before the task."""
+"""Sensors that wait until a connector has little left to copy, or has copied all changes from before the task."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ _KEY = "connector-lag-marks"
 
 
 class ConnectorLagSensor(DeferrableSensor):
-    """Wait until a connector has at most `max_lag` left to copy and its initial data is copied; return its lag.
+    """Sensor that waits until a connector has copied its initial data and all but `max_lag` records or changes.
 
     The lag of a sink is the number of offsets that its consumer group has not committed, transaction markers and
-    records behind open transactions included; of a stream the number of changes in its backlog on the nodes. A snapshot
-    has none until it is complete. A connector that was never started, is between two runs, or has clusters that do not
-    answer is asked again.
+    records behind open transactions included; of a stream the number of changes in its backlog on the nodes. The lag
+    of a snapshot is unknown until it is complete. A connector is asked again if it was never started, is between two
+    runs, or its clusters do not answer. The sensor returns the lag.
 
     :param connector: name of the connector. Templated.
-    :param max_lag: of the whole connector, or a mapping by cache of a source or topic of a sink. Templated.
+    :param max_lag: maximum lag of the whole connector, or a mapping by cache of a source or topic of a sink. Templated.
     :param kafka_conn_id: connection of the Kafka provider. Templated.
     :param ignite_conn_id: connection of type `ignite`, used for streams from Ignite. Templated.
     :param internal_topic_prefix: setting of the connector.
@@ -67,7 +67,7 @@ class ConnectorLagSensor(DeferrableSensor):
         self.poll_timeout = poll_timeout
 
     def check(self, context: Context) -> PokeReturnValue:
-        """Read the lag once. Clusters that do not answer are asked again later."""
+        """Read the lag once; clusters that do not answer are asked again later."""
         try:
             lag = LagReader(**self._reader()).read(self.poll_timeout)
             is_met = self._is_met(lag, context)
@@ -82,14 +82,15 @@ class ConnectorLagSensor(DeferrableSensor):
     def execute_complete(self, context: Context, event: dict[str, Any], **_newer: Any) -> dict[str, Any]:
         """Return the lag that the trigger has read.
 
-        :raises AirflowFailException, AirflowException: the trigger could not read it; the former if no retry can help.
+        :raises AirflowFailException, AirflowException: the trigger could not read the lag; the former if no retry can
+            help.
         """
         if (failure := event_to_exception(event)) is not None:
             raise failure
         return event
 
     def trigger(self, context: Context) -> ConnectorLagTrigger:
-        """A trigger that fires once the condition is met."""
+        """Return a trigger that fires once the condition is met."""
         arguments = {**self._reader(), **self._condition(context)}
         return ConnectorLagTrigger(**arguments, poll_interval=self.poke_interval, poll_timeout=self.poll_timeout)
 
@@ -112,9 +113,9 @@ class ConnectorLagSensor(DeferrableSensor):
         return condition.is_met(lag)
 
     def _max_lag(self) -> int | Mapping[str, int]:
-        """The argument, which a template may have rendered to text.
+        """Return the argument `max_lag`, which a template may have rendered to text.
 
-        :raises SettingsError: it is no number.
+        :raises SettingsError: the argument is no number.
         """
         text = self.max_lag
         value = int(text) if isinstance(text, str) and text.strip().isdecimal() else text
@@ -123,13 +124,13 @@ class ConnectorLagSensor(DeferrableSensor):
 
 
 class ConnectorCaughtUpSensor(ConnectorLagSensor):
-    """Wait until a connector has copied all that there was when the task began, though more may have come since.
+    """Sensor that waits until a connector has copied all data from before the task, even if more has come since.
 
-    Return its lag.
+    It returns the connector's lag.
 
-    A stream under load may never have a lag of 0. This sensor notes how far each partition has to be copied, at its
-    first check of a connector that runs, and waits until all are. Arguments are those of :class:`ConnectorLagSensor`
-    without `max_lag`.
+    A stream under load may never have a lag of 0. At its first check of a running connector, this sensor notes the end
+    of each partition, and waits until all partitions are copied up to there. Arguments are those of
+    :class:`ConnectorLagSensor` without `max_lag`.
     """
 
     def __init__(self, *, connector: str, **kwargs: Any) -> None:

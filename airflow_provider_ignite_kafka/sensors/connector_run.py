@@ -1,4 +1,4 @@
-"""Sensor of a run that another operator has submitted; it is followed by the connector's status topic."""
+"""Sensor that follows a run submitted by another operator, through the connector's status topic."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ _AGAIN = "Clear the task that packaged the app, with its downstream tasks, to ru
 
 
 class ConnectorRunSensor(DeferrableSensor):
-    """Follow a run that ``package_app`` has packaged and another operator submits.
+    """Sensor that follows a run packaged by ``package_app`` and submitted by another operator.
 
-    Return its result as the copy operators do.
+    It returns the run's result in the form of the copy operators.
 
     The task fails without retries if the run fails, because only a new run can help. When the task is killed or times
-    out, a stream is asked to end after its current batch. A snapshot follows no such request, and the app itself is not
-    killed: its own operator does that. A retried sensor follows the same run again.
+    out, a stream is asked to end after its current batch. A snapshot ignores such a request. The app itself is killed
+    only by its own operator. A retried sensor follows the same run again.
 
-    :param run: the run, as ``SparkAppFiles.run`` has it, also as JSON. Templated.
-    :param stop_timeout_ms: milliseconds that a stream has to end when the task is killed or times out, before the task
-        ends.
+    :param run: the run, in the form of ``SparkAppFiles.run``, also as JSON. Templated.
+    :param stop_timeout_ms: milliseconds within which a stream must end when the task is killed or times out, before the
+        task ends.
     :param timeout: seconds after which the task fails and its run is asked to stop. Default: a year.
     :param poke_interval: seconds between two polls in the worker; the triggerer polls by the run's own
         ``progress_interval_ms``.
@@ -82,7 +82,7 @@ class ConnectorRunSensor(DeferrableSensor):
         """Follow the run to its end.
 
         :return: the run's result; see ``SparkCopyOperator.execute``.
-        :raises AirflowFailException: the run failed, was stopped by a task, or reports nothing any more.
+        :raises AirflowFailException: the run failed, was stopped by a task, or no longer reports.
         :raises AirflowSensorTimeout: `timeout` has passed.
         """
         try:
@@ -94,7 +94,7 @@ class ConnectorRunSensor(DeferrableSensor):
             self._end()
 
     def execute_complete(self, context: Context, event: Mapping[str, Any], **_newer: Any) -> Any:
-        """Return the result of the run that the trigger has followed; errors as for :meth:`execute`."""
+        """Return the result of the run that the trigger has followed; raise the errors of :meth:`execute`."""
         try:
             cluster = self._follower.cluster = self._cluster_run(_parse_run(event["run"]))
             if "error" in event:
@@ -124,13 +124,13 @@ class ConnectorRunSensor(DeferrableSensor):
             raise run_result.error_to_exception(error) from error
 
     def trigger(self, context: Context) -> ConnectorRunTrigger:
-        """The trigger that follows the run."""
+        """Return the trigger that follows the run."""
         return ConnectorRunTrigger(run=_parse_run(self.run).to_dict(), timeout_ms=int(self._deadline * 1000))
 
     def wait(self, context: Context, deadline: float) -> NoReturn:
-        """Defer until the run has ended or the time is over, which the trigger notices.
+        """Defer until the trigger notices the run's end or the time-out.
 
-        The task then asks the run to stop.
+        After a time-out, the task asks the run to stop.
         """
         self.defer(trigger=self.trigger(context), method_name="execute_complete")
 
@@ -141,7 +141,7 @@ class ConnectorRunSensor(DeferrableSensor):
         )
 
     def _concluded(self, cluster: ClusterRun, reason: str | None) -> dict[str, Any]:
-        """Return the result of a run that is followed no further."""
+        """Return the result of a run that is no longer followed."""
         status = cluster.monitor.status()
         end = judge_end(cluster.monitor, status)
         if end == UNFINISHED:
@@ -166,9 +166,9 @@ class ConnectorRunSensor(DeferrableSensor):
 
 
 def _parse_run(run: object) -> FollowedRun:
-    """Return the run that the argument holds.
+    """Return the run in the argument.
 
-    :raises SettingsError: it holds none.
+    :raises SettingsError: the argument has no run.
     """
     with suppress(TypeError, ValueError):
         value = json.loads(run) if isinstance(run, str) else run

@@ -1,6 +1,6 @@
 """Base class of sensors that can wait in the triggerer.
 
-`soft_fail` and `never_fail` have the same meaning on every version of Airflow.
+With this class `soft_fail` and `never_fail` have the same meaning on every version of Airflow.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 
 class DeferrableSensor(TypedTemplates, BaseSensorOperator):
-    """Sensor that checks its condition once in the worker and then waits in the triggerer, if `deferrable`.
+    """Sensor base that checks its condition once in the worker and then, if `deferrable`, waits in the triggerer.
 
-    A deferred sensor fails and skips as one that pokes: an error of the first check goes through Airflow's own loop;
-    after a deferral, `soft_fail` and `never_fail` skip the task. Airflow 3.0 itself does not apply them to the end of a
-    deferral by time.
+    A deferred sensor fails and skips like a poking sensor: an error of the first check goes through Airflow's own loop;
+    after a deferral, `soft_fail` and `never_fail` skip the task. Airflow 3.0 itself does not apply them if a deferral
+    times out.
 
     :param deferrable: wait in the triggerer. Default: option `[operators] default_deferrable`.
     """
@@ -49,12 +49,12 @@ class DeferrableSensor(TypedTemplates, BaseSensorOperator):
 
     @abstractmethod
     def trigger(self, context: Context) -> BaseTrigger:
-        """The trigger that waits after a check without success."""
+        """Return the trigger that waits after a check without success."""
 
     def execute(self, context: Context) -> Any:
-        """Wait until a check succeeds and return its value.
+        """Wait until a check succeeds, and return the check's value.
 
-        :raises AirflowSensorTimeout: none did in time.
+        :raises AirflowSensorTimeout: no check succeeded in time.
         :raises AirflowFailException: no later check can succeed.
         """
         self._deadline = time.time() + self.timeout
@@ -71,7 +71,7 @@ class DeferrableSensor(TypedTemplates, BaseSensorOperator):
         """Defer until the trigger fires.
 
         :param deadline: end of the wait, in seconds since 1970.
-        :raises AirflowSensorTimeout: it has passed.
+        :raises AirflowSensorTimeout: the deadline has passed.
         """
         left = deadline - time.time()
         if left <= 0:

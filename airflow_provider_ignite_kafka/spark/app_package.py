@@ -1,6 +1,6 @@
-"""Spark app of one run as files in a folder, for whatever submits Spark apps.
+"""Spark app of one run as files in a folder, for any submitter of Spark apps.
 
-EMR, Dataproc, Databricks, Livy, a pod.
+Such submitters are EMR, Dataproc, Databricks, Livy or a pod.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _NO_SECRETS_FILE = (
 
 @dataclass(frozen=True)
 class SparkAppFiles:
-    """Addresses of a packaged app, as the cluster reads them, and the run that it is.
+    """Addresses of a packaged app's files, as the cluster reads them, and the app's run.
 
     No field and no file holds a secret.
 
@@ -66,7 +66,7 @@ class SparkAppFiles:
     run: Mapping[str, Any] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready form, which a task can return."""
+        """Return the files as JSON values, which a task can return."""
         return {**asdict(self), "arguments": list(self.arguments)}
 
 
@@ -76,10 +76,10 @@ class PackageOptions:
 
     :param direction: ``source`` (Ignite to Kafka) or ``sink`` (Kafka to Ignite).
     :param secrets_file: path of the secrets file on driver and executors; required if the connections have secrets.
-    :param cluster_folder: where the cluster finds the folder, if that is another path (a mounted volume) or URL
-        (``s3a://``, ``abfss://``); the addresses are then below it.
-    :param object_conn_id: Airflow connection of the object storage. Default: the credentials that the worker's
-        environment has.
+    :param cluster_folder: path or URL of the folder on the cluster, if it differs (a mounted volume, ``s3a://``,
+        ``abfss://``); the addresses are then below it.
+    :param object_conn_id: Airflow connection of the object storage. Default: the credentials in the worker's
+        environment.
     :param run_mode, failover_policy, allowed_caches, ignite_conn_id, kafka_conn_id, registry_conn_id: see
         :class:`.CopyArguments`.
     :param run_for: see :class:`.CopyArguments`; the time begins with the call.
@@ -103,7 +103,7 @@ class PackageOptions:
 
 
 def package_app(settings: Mapping[str, Any] | str, folder: str, **options: Any) -> SparkAppFiles:
-    """Write app, library and request of a new run into a folder of its own below `folder`.
+    """Write app, library and request of a new run to a new folder below `folder`, and return the files' addresses.
 
     Call it in a task. Each call is a new run; the same task of the same Dag run continues its snapshot.
 
@@ -134,7 +134,7 @@ def package_app(settings: Mapping[str, Any] | str, folder: str, **options: Any) 
 
 
 def _request(settings: Mapping[str, Any] | str, options: PackageOptions) -> Request:
-    """The request of a run.
+    """Return the request of a run.
 
     :raises SettingsError: a setting or an option is wrong, or secrets have no file.
     """
@@ -177,7 +177,7 @@ def _check_folders(folder: str, cluster_folder: str | None) -> None:
 
 
 def _written(request: Request, folder: str, options: PackageOptions) -> SparkAppFiles:
-    """Write the files into a new folder; return their addresses."""
+    """Write the files to a new folder, and return their addresses."""
     own = uuid.uuid4().hex
     with disk_errors(), tempfile.TemporaryDirectory(prefix="ignite-kafka-") as temporary:
         request_file = request.write(Path(temporary))
@@ -189,7 +189,7 @@ def _written(request: Request, folder: str, options: PackageOptions) -> SparkApp
         _store(files.values(), f"{folder}/{own}", options.object_conn_id)
     base = f"{(options.cluster_folder or folder).rstrip('/')}/{own}"
     at = {name: f"{base}/{path.name}" for name, path in files.items()}
-    # the driver has no path of a file in an object storage: it finds the request in the library, which every submitter
+    # the driver has no path for a file in an object storage: it finds the request in the library, which every submitter
     # hands to it
     arguments = ["--request", request_file.name if "://" in base else at["request"]]
     if request.secrets_file is not None:
@@ -202,7 +202,7 @@ def _written(request: Request, folder: str, options: PackageOptions) -> SparkApp
 def _store(files: Iterable[Path], folder: str, conn_id: str | None) -> None:
     """Copy files to a new folder.
 
-    :raises AirflowException: it cannot be written.
+    :raises AirflowException: the folder cannot be written.
     """
     try:
         target = ObjectStoragePath(folder, conn_id=conn_id) if "://" in folder else Path(folder)

@@ -40,16 +40,16 @@ _WATCHDOG_END_S = 30.0
 
 
 class SparkAppHook(SparkSubmitHook):
-    """Spark provider's hook for an app that can be stopped gracefully.
+    """Hook of the Spark provider for an app that can be stopped gracefully.
 
     In client mode the app is a child of spark-submit and ends with the task. In cluster mode spark-submit ends once the
     cluster has accepted the app, which :class:`.ClusterRun` then follows.
 
-    :param submission: what is submitted; it overrides arguments of the same name.
+    :param submission: arguments of spark-submit; they override arguments of the same name.
     :param folder: private folder of the task, removed by the watchdog if the task is killed.
     :param stop_timeout_s: seconds between the request to stop and the kill.
     :param connection: the Spark connection that :func:`spark_master` has looked up.
-    :param arguments: arguments of the base class, those that :func:`spark_master` was given.
+    :param arguments: arguments of the base class, the same as for :func:`spark_master`.
     """
 
     def __init__(
@@ -81,24 +81,24 @@ class SparkAppHook(SparkSubmitHook):
         self._unlogged: deque[str] = deque()
 
     def get_connection(self, conn_id: str) -> Connection:  # type: ignore[override]  # only called on objects here
-        """The Spark connection, which is looked up once for a run."""
+        """Return the Spark connection, which is looked up once for a run."""
         return self._known_connection or super().get_connection(conn_id)
 
     @property
     def app_id(self) -> str:
-        """Id of the app in the cluster, a YARN application or a driver pod.
+        """Id of the app in the cluster: of a YARN application or a driver pod.
 
-        Empty before the cluster has accepted the app.
+        It is empty before the cluster has accepted the app.
         """
         return str(self._yarn_application_id or self._kubernetes_driver_pod or "")
 
     @property
     def namespace(self) -> str:
-        """Namespace of the driver pod; empty without one."""
+        """Namespace of the driver pod; empty without a pod."""
         return str(self._connection["namespace"] or "")
 
     def run(self, application: str, on_line: Callable[[str], None] = lambda _line: None) -> AppExit:
-        """Submit the app and wait for the end of spark-submit; a failed app is no exception.
+        """Submit the app, and wait for the end of spark-submit; a failed app is no exception.
 
         :param on_line: called with each line of output.
         :raises AirflowException: the app could not be started.
@@ -113,9 +113,9 @@ class SparkAppHook(SparkSubmitHook):
         return AppExit(int(self._submit_sp.returncode), self._app_error, tuple(self._tail))
 
     def request_end(self) -> None:
-        """Send the app the SIGTERM after which a stream ends with its current batch.
+        """Send SIGTERM to the app once, so that a stream ends with its current batch.
 
-        A second one would interrupt the batch.
+        A second SIGTERM would interrupt the batch.
         """
         process = self._submit_sp
         if process is None or process.poll() is not None or self._stop_requested:
@@ -126,10 +126,10 @@ class SparkAppHook(SparkSubmitHook):
             self._watchdog.note_stop_requested()
 
     def stop(self) -> None:
-        """End spark-submit; in client mode, first request the app to end after its current batch, and wait.
+        """End spark-submit; in client mode, first ask the app to end after its current batch, and wait.
 
         Airflow calls this in a signal handler, often while the interrupted thread writes the app's output to the log
-        and holds the log's lock. So nothing is logged here: :meth:`close` logs it.
+        and holds the log's lock. So nothing is logged here; :meth:`close` logs the lines.
         """
         process = self._submit_sp
         if process is None or process.poll() is not None:
@@ -145,7 +145,7 @@ class SparkAppHook(SparkSubmitHook):
         signal_group(process.pid, signal.SIGKILL)
 
     def close(self) -> None:
-        """Stop what still runs, log buffered lines and release the watchdog; call it however the task ends."""
+        """Stop running processes, log buffered lines, and release the watchdog; call this at every end of the task."""
         process = self._submit_sp
         if process is not None:
             if process.poll() is None:
@@ -183,7 +183,7 @@ class SparkAppHook(SparkSubmitHook):
     def _drain(self, output: int, deadline: float) -> None:
         """Read the output to its end, because an app that blocks on a full pipe cannot stop.
 
-        The interrupted reader is left alone.
+        The interrupted reader stays as it is.
         """
         rest = b""
         while (remaining := deadline - time.monotonic()) > 0:
@@ -198,7 +198,7 @@ class SparkAppHook(SparkSubmitHook):
 
 
 def spark_master(arguments: Mapping[str, Any]) -> SparkMaster:
-    """Master and deploy mode that the Spark provider resolves for a connection.
+    """Return the master and deploy mode that the Spark provider resolves for a connection.
 
     :param arguments: arguments of SparkSubmitHook, with `conn_id`.
     :raises AirflowNotFoundException: the connection does not exist; the Spark provider itself would use YARN.
@@ -213,7 +213,7 @@ def spark_master(arguments: Mapping[str, Any]) -> SparkMaster:
 
 
 def _hook_of(connection: Connection) -> type[SparkSubmitHook]:
-    """The Spark provider's hook for a connection that was looked up before."""
+    """Return the Spark provider's hook for a connection that has already been looked up."""
     return type(
         "KnownConnectionHook", (SparkSubmitHook,), {"get_connection": classmethod(lambda _cls, _conn_id: connection)}
     )
@@ -236,9 +236,9 @@ def _check_connection(connection: Connection) -> None:
 
 
 def _check_pyspark(binary: str) -> None:
-    """Refuse a spark-submit of this Python whose files two packages have overwritten.
+    """Refuse a spark-submit of this Python whose files come from two packages.
 
-    Both ship the folder `pyspark`.
+    Both packages contain the folder `pyspark`.
     """
     path = shutil.which(binary)
     if path is None or not Path(path).is_relative_to(sys.prefix):
@@ -258,7 +258,7 @@ def _check_pyspark(binary: str) -> None:
 
 
 def _installed_binary() -> str | None:
-    """Path of spark-submit of the installed PySpark if the PATH has none; None: the connection decides."""
+    """Return the path of the installed PySpark's spark-submit if the PATH has none; None: the connection decides."""
     package = importlib.util.find_spec("pyspark")
     if shutil.which(DEFAULT_SPARK_BINARY) or package is None or package.origin is None:
         return None

@@ -1,4 +1,4 @@
-"""The Spark apps, which lie beside the installed library, in a checkout as in site-packages."""
+"""Paths of the Spark apps, which are beside the installed library, in a checkout as in site-packages."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from ignite_kafka.errors import SettingsError
 
 
 def app_path(name: str) -> Path:
-    """Path of a Spark app.
+    """Return the path of a Spark app.
 
-    :raises SettingsError: the installation lacks it.
+    :raises SettingsError: the installation lacks the app.
     """
     assert ignite_kafka.__file__ is not None
     path = Path(ignite_kafka.__file__).resolve().parents[1] / name

@@ -1,7 +1,7 @@
-"""Watchdog process of a spark-submit: stops it and removes the task's private files if the Airflow task dies.
+"""Watchdog process of a spark-submit, which stops it and removes the task's private files if the Airflow task dies.
 
 Run as a script with the process group, the folder and the grace period in seconds. Its standard input is a pipe from
-the task: one byte means that the task has requested the app's stop, another releases the watchdog. An end of file
+the task: one byte means that the task has requested the app's stop, another byte releases the watchdog. An end of file
 without a release means that the task was killed: kill -9, out of memory, a lost worker, or Airflow's supervisor, five
 seconds after its own request.
 
@@ -31,12 +31,12 @@ _RELEASED = b"r"
 
 @dataclass(frozen=True)
 class ProcessWatchdog:
-    """The task's handle of a watchdog process."""
+    """Handle of a watchdog process, for the task."""
 
     _process: subprocess.Popen[bytes]
 
     def note_stop_requested(self) -> None:
-        """Report that the app has its SIGTERM; a second one would interrupt its batch."""
+        """Report that the app has got its SIGTERM, because a second SIGTERM would interrupt the app's batch."""
         self._send(_STOP_REQUESTED)
 
     def release(self) -> None:
@@ -52,7 +52,7 @@ class ProcessWatchdog:
                 pipe.write(message)
 
     def wait(self, timeout_s: float) -> int:
-        """Exit code of a released watchdog."""
+        """Wait for the end of a released watchdog, and return its exit code."""
         return self._process.wait(timeout_s)
 
 
@@ -79,7 +79,7 @@ def start_watchdog(group: int, folder: Path, grace_s: float) -> ProcessWatchdog:
 
 
 def signal_group(group: int, number: signal.Signals) -> bool:
-    """Send a signal to a process group; return False if it has ended."""
+    """Send a signal to a process group; return False if the group has ended."""
     try:
         os.killpg(group, number)
     except ProcessLookupError:
@@ -88,10 +88,11 @@ def signal_group(group: int, number: signal.Signals) -> bool:
 
 
 def terminate_app(group: int, folder: Path) -> bool:
-    """Send SIGTERM to the app, or to the whole group if the app has not started.
+    """Send SIGTERM to the app, or to the whole process group if the app has not started.
 
-    The app gets it alone, because it needs its Spark to end its batch. The app is the child of spark-submit's JVM that
-    has a file of the task's folder in its arguments. Logs nothing and takes no lock, so a signal handler may call it.
+    Only the app gets the signal, because it needs its Spark to end its batch. The app is the child of spark-submit's
+    JVM that has a file of the task's folder in its arguments. The function logs nothing and takes no lock, so a signal
+    handler may call it.
 
     :param group: process group of spark-submit, its leader.
     :param folder: private folder of the task.
@@ -134,7 +135,7 @@ def _exists(group: int) -> bool:
 
 
 def main(group: int, folder: Path, grace_s: float) -> None:
-    """Wait for a release or the end of the task; after the latter end the group and remove the folder."""
+    """Wait for a release or the end of the task; in the latter case end the group and remove the folder."""
     stop_requested = False
     while message := sys.stdin.buffer.read(1):
         if message == _RELEASED:

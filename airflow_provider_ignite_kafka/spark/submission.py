@@ -27,7 +27,7 @@ class SparkMaster:
 
     :param url: such as ``local[*]``, ``spark://host:7077``, ``yarn`` or ``k8s://https://host``.
     :param cluster_mode: the driver runs in the cluster, not on the worker.
-    :param connection: the Airflow connection that says so, which is looked up once.
+    :param connection: the Airflow connection with these values, which is looked up once.
     """
 
     url: str
@@ -47,7 +47,7 @@ class SparkMaster:
 
 @dataclass(frozen=True)
 class Submission:
-    """Arguments of spark-submit; none of them is or holds a secret.
+    """Arguments of spark-submit, without any secret.
 
     :param files: files to upload for the driver in the cluster; empty in client mode, where the driver reads them from
         the worker's disk.
@@ -71,10 +71,10 @@ def build_submission(
     *app_arguments: str,
     ship_secrets_unprotected: bool = False,
 ) -> Submission:
-    """Write request, secrets and library into the task's private folder; return the arguments of spark-submit.
+    """Write request, secrets and library to the task's private folder, and return the arguments of spark-submit.
 
     :param hook_arguments: arguments of SparkSubmitHook that the user gave; they override ours.
-    :param app_arguments: the app's own, behind those that every app has.
+    :param app_arguments: the app's own arguments, after those common to all apps.
     :param ship_secrets_unprotected: see :class:`.CopyArguments`.
     :raises SettingsError: the master cannot run a Python app, or would store the secrets where others may read them.
     """
@@ -118,7 +118,7 @@ def _refuse(request: Request, master: SparkMaster) -> None:
 def _environment(
     folder: Path, master: SparkMaster, hook_arguments: Mapping[str, Any], python: Mapping[str, str]
 ) -> dict[str, str]:
-    """Environment of spark-submit.
+    """Return the environment of spark-submit.
 
     In cluster mode Spark's log is unchanged, because the Spark provider reads the app's id from it.
     """
@@ -133,12 +133,12 @@ def _environment(
 
 
 def _inherited(environment: Mapping[str, str]) -> dict[str, str]:
-    """Environment of the worker without Airflow's variables, which may hold connections and keys."""
+    """Return the worker's environment without Airflow's variables, which may have connections and keys."""
     return {name: value for name, value in environment.items() if not name.startswith(("AIRFLOW_", "_AIRFLOW_"))}
 
 
 def _driver_conf(master: SparkMaster, hook_arguments: Mapping[str, Any], python: Mapping[str, str]) -> dict[str, str]:
-    """Spark properties of the driver: its Python in client mode, the user's environment variables in cluster mode."""
+    """Return Spark properties of the driver: its Python in client mode, the user's environment in cluster mode."""
     if not master.cluster_mode:
         return {"spark.pyspark.driver.python": python["PYSPARK_DRIVER_PYTHON"]}
     prefix = "spark.kubernetes.driverEnv." if master.kubernetes else "spark.yarn.appMasterEnv."
@@ -147,14 +147,14 @@ def _driver_conf(master: SparkMaster, hook_arguments: Mapping[str, Any], python:
 
 
 def _no_wait(master: SparkMaster) -> dict[str, str]:
-    """Spark property by which spark-submit ends when the cluster has accepted the app; the user's own is overridden."""
+    """Return the Spark property with which spark-submit ends once the cluster has accepted the app."""
     if not master.cluster_mode:
         return {}
     return {_WAIT_KUBERNETES if master.kubernetes else _WAIT_YARN: "false"}
 
 
 def _python(master: SparkMaster, hook_arguments: Mapping[str, Any]) -> dict[str, str]:
-    """Environment variables that select the Python of driver and executors in client mode; empty in cluster mode.
+    """Return the environment variables that select the Python of driver and executors; empty in cluster mode.
 
     Driver and local executors use this Python unless the user names another; Spark's default is the first `python3` on
     the PATH. The planning worker of a data source uses PYSPARK_DRIVER_PYTHON, other workers use PYSPARK_PYTHON.
@@ -173,7 +173,7 @@ def _python(master: SparkMaster, hook_arguments: Mapping[str, Any]) -> dict[str,
 def _spark_home() -> dict[str, str]:
     """Return SPARK_HOME if spark-submit is pip's script beside this Python.
 
-    The script would ask the first `python3` on the PATH for it.
+    Without it, the script would ask the first `python3` on the PATH.
     """
     package = importlib.util.find_spec("pyspark")
     submit = shutil.which("spark-submit")

@@ -1,4 +1,4 @@
-"""Arguments of triggers, which other versions of the provider may have serialized, and errors as events."""
+"""Arguments of triggers, which another version of the provider may have serialized, and errors as events."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ignite_kafka.settings.suggestions import did_you_mean
 
 
 def refuse_unknown(trigger: str, unknown: Iterable[str], arguments: Iterable[str]) -> None:
-    """Refuse arguments that a trigger does not have, when the Dag is parsed.
+    """Refuse unknown arguments of a trigger when the Dag is parsed.
 
-    A triggerer ignores those of a newer version.
+    A triggerer ignores arguments of a newer version.
 
-    :raises SettingsError: there is one; it names the nearest known argument.
+    :raises SettingsError: an argument is unknown; the error suggests the closest argument.
     """
     names = sorted(unknown)
     if names:
@@ -27,9 +27,9 @@ def refuse_unknown(trigger: str, unknown: Iterable[str], arguments: Iterable[str
 
 
 def seconds(trigger: str, name: str, value: Any, *, positive: bool = False) -> float:
-    """A number of seconds.
+    """Return an argument, checked to be a number of seconds.
 
-    :raises SettingsError: it is none, negative, or, if `positive`, 0.
+    :raises SettingsError: the argument is no number, is negative or, if `positive`, is 0.
     """
     try:
         in_order = (value > 0 if positive else value >= 0) and value < float("inf")
@@ -43,12 +43,12 @@ def seconds(trigger: str, name: str, value: Any, *, positive: bool = False) -> f
 
 
 def error_event(error: Exception) -> TriggerEvent:
-    """The event by which a trigger of a deferred task reports an error; ``event_to_exception`` reads it."""
+    """Return the event with which a deferred task's trigger reports an error, for :func:`event_to_exception`."""
     return TriggerEvent({"error": f"{type(error).__name__}: {error}", "final": isinstance(error, FATAL)})
 
 
 def event_to_exception(event: Mapping[str, Any]) -> AirflowException | None:
-    """The exception for an event that reports an error; None for any other event."""
+    """Return the exception for an event that reports an error; None for any other event."""
     if "error" not in event:
         return None
     return (AirflowFailException if event.get("final") else AirflowException)(event["error"])

@@ -39,11 +39,11 @@ _ARGUMENTS = (
 
 
 class IgniteCacheWatchTrigger(BaseEventTrigger):
-    """Poll a cluster and fire each difference to the last state; see ``ignite_kafka.plan.cache_changes.CacheDiff``.
+    """Trigger that polls a cluster, and fires each difference from the last state as a ``CacheDiff``.
 
-    In an ``AssetWatcher`` it runs without end and keeps its state in the asset's state store (Airflow 3.3). It starts
-    from the stored state, else from `known`, else from its first poll. If the cluster does not answer, it waits and
-    fires the changes afterwards.
+    See ``ignite_kafka.plan.cache_changes.CacheDiff``. In an ``AssetWatcher`` the trigger runs without end and keeps its
+    state in the asset's state store (Airflow 3.3). It starts from the stored state, else from `known`, else from its
+    first poll. If the cluster does not answer, the trigger waits and fires the changes afterwards.
 
     :param ignite_conn_id: connection of type `ignite`.
     :param cache_whitelist: patterns as in the settings of a connector. Default: all caches.
@@ -51,12 +51,12 @@ class IgniteCacheWatchTrigger(BaseEventTrigger):
     :param backlog_cache_name: prefix of the connectors' backlog caches, which never match.
     :param kinds: changes to fire for, of ``created``, ``destroyed``, ``changed``. Other changes only update the state.
     :param poll_interval: seconds between two polls.
-    :param known: initial state, as an earlier difference holds it; ``{}``: every cache is new.
+    :param known: initial state, in the form of an earlier difference's state; ``{}``: every cache is new.
     :param secrets_file: path of a secrets file on the triggerer, whose user and passwords override the connection's.
-    :param once: fire once and end, without a known state after the first poll; for deferred tasks. An error that no
-        later poll cures is then fired, too: ``{"error": reason, "final": whether no retry can help}``.
+    :param once: fire once and end, without a known state after the first poll; for deferred tasks. An error that later
+        polls would have, too, is then fired, too: ``{"error": reason, "final": whether no retry can help}``.
 
-    :param poll_timeout: seconds in which a poll must have ended; it counts as a cluster that does not answer.
+    :param poll_timeout: maximum time of a poll, in seconds; a longer poll counts as no answer of the cluster.
 
     Watchers and deferred sensors of one connection share their polls, see
     :mod:`~airflow_provider_ignite_kafka.cache_watch.shared_polls`.
@@ -66,10 +66,10 @@ class IgniteCacheWatchTrigger(BaseEventTrigger):
     provider ignores arguments that it does not know, and has a default for each.
     """
 
-    # a triggerer stores an event in the database about a second after it fired; the state must be stored after the
-    # event
+    # a triggerer stores an event in the database about a second after the event fired; the state must be stored after
+    # the event
     event_stored_s = 5.0
-    # interval of the error of a blocked watcher; Airflow would restart an ended one at once
+    # interval of the error logs of a blocked watcher; Airflow would restart an ended watcher at once
     blocked_s = 3_600.0
 
     def __init__(
@@ -102,13 +102,13 @@ class IgniteCacheWatchTrigger(BaseEventTrigger):
         self.poller: CachePoller | None = None
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
-        """Class path and arguments; of the connection only its id.
+        """Return the class path and the arguments, which have only the id of the connection.
 
         :raises SettingsError: an argument is wrong; for a watcher Airflow shows it as import error of the Dag.
         """
         refuse_unknown(type(self).__name__, self.unknown, (*_ARGUMENTS, "secrets_file", "poll_timeout"))
         checked = self._checked()
-        # omitted as defaults: a trigger stored by an earlier version must stay equal to the Dag's
+        # omitted if they are defaults, because a trigger stored by an earlier version must stay equal to the Dag's
         later = {"secrets_file": self.secrets_file or None, "poll_timeout": checked["poll_timeout"]}
         defaults = {"secrets_file": None, "poll_timeout": POLL_TIMEOUT_S}
         changed = {name: value for name, value in later.items() if value != defaults[name]}
@@ -117,9 +117,9 @@ class IgniteCacheWatchTrigger(BaseEventTrigger):
         } | changed
 
     def _checked(self) -> dict[str, Any]:
-        """Arguments by name, as they are serialized.
+        """Return the arguments by name, as they are serialized.
 
-        :raises SettingsError: one is wrong.
+        :raises SettingsError: an argument is wrong.
         """
         try:
             lists = {name: as_list(getattr(self, name)) for name in ("cache_whitelist", "cache_blacklist")}
@@ -143,7 +143,7 @@ class IgniteCacheWatchTrigger(BaseEventTrigger):
         }
 
     def _prepare(self) -> None:
-        """Check the arguments and create the poller."""
+        """Check the arguments, and create the poller."""
         for name, value in self._checked().items():
             setattr(self, name, value)
         if self.unknown:
@@ -160,9 +160,9 @@ class IgniteCacheWatchTrigger(BaseEventTrigger):
             )
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
-        """Fire each difference; with `once` one event, which may report an error.
+        """Fire each difference; with `once` a single event, which may report an error.
 
-        A watcher fires no errors, because each event starts a Dag run: it logs them and waits.
+        A watcher fires no errors, because each event starts a Dag run; it logs the errors and waits.
         """
         try:
             self._prepare()
@@ -216,7 +216,7 @@ class IgniteCacheWatchTrigger(BaseEventTrigger):
                 await asyncio.sleep(watch.due_in(self.poll_interval))
 
     async def _poll(self, watch: Watch) -> dict[str, CacheState] | None:
-        """The next poll; None if it failed and a later one may succeed."""
+        """Return the result of the next poll; None if the poll failed and a later poll may succeed."""
         try:
             return await watch.next()
         except (*TRANSIENT, AirflowException, AirflowRuntimeError) as error:
@@ -226,7 +226,7 @@ class IgniteCacheWatchTrigger(BaseEventTrigger):
             return None
 
     async def _store(self, kept: AssetState, seen: Mapping[str, CacheState], step: str) -> bool:
-        """Store the state; False if that failed and must be repeated."""
+        """Store the state; return False if that failed and must be repeated."""
         try:
             await kept.save(seen, step)
         except (AirflowException, AirflowRuntimeError) as error:

@@ -1,4 +1,4 @@
-"""Trigger that fires when a connector has little left to copy, or has copied all changes of before it began."""
+"""Trigger that fires when a connector has little left to copy, or has copied all changes from before the trigger."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ _ARGUMENTS = (*_READER, "max_lag", "marks", "poll_interval", "poll_timeout")
 
 
 class ConnectorLagTrigger(BaseTrigger):
-    """Read a connector's lag until it is small enough, and fire it once.
+    """Trigger that reads a connector's lag until it is small enough, and then fires it once.
 
-    ``ignite_kafka.admin.connector_lag.ConnectorLag.to_dict``.
+    The event has the form of ``ignite_kafka.admin.connector_lag.ConnectorLag.to_dict``.
 
-    Clusters that do not answer are asked again. An error that no later poll cures is fired: ``{"error": reason,
-    "final": whether no retry can help}``. The constructor raises nothing, see
+    Clusters that do not answer are asked again. An error that later polls would have, too, is fired:
+    ``{"error": reason, "final": whether no retry can help}``. The constructor raises nothing, see
     :class:`~airflow_provider_ignite_kafka.triggers.cache_watch.IgniteCacheWatchTrigger`.
 
     :param connector: name of the connector.
-    :param max_lag: most records or changes left to copy: of the whole connector, or by cache of a source or topic of a
-        sink.
-    :param marks: positions to pass by ``name/partition``, instead of `max_lag`; None: those of the first poll, if
+    :param max_lag: maximum number of records or changes left to copy, of the whole connector, or by cache of a source
+        or topic of a sink.
+    :param marks: positions to pass, by ``name/partition``, instead of `max_lag`; None: those of the first poll, if
         `max_lag` is None.
     :param poll_interval: seconds between two polls.
-    :param poll_timeout: seconds in which a poll must have ended.
+    :param poll_timeout: maximum time of a poll, in seconds.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class ConnectorLagTrigger(BaseTrigger):
         self._polls = RepeatedCall(lambda: self.reader.read(self.poll_timeout), f"connector-lag-{connector}")
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
-        """Class path and arguments; of the connections only their ids.
+        """Return the class path and the arguments, which have only the ids of the connections.
 
         :raises SettingsError: an argument is wrong.
         """
@@ -112,7 +112,7 @@ class ConnectorLagTrigger(BaseTrigger):
             await asyncio.sleep(self.poll_interval)
 
     async def _poll(self) -> ConnectorLag | None:
-        """The lag now; None if it could not be read and may be later. A call that hangs is not repeated beside it."""
+        """Return the current lag; None if it cannot be read now. A hanging call is not repeated while it runs."""
         if (ended := await self._polls.ended(Deadline.after(self.poll_timeout))) is None:
             self.log.warning(
                 "The lag could not be read within %s s; next poll in %s s", self.poll_timeout, self.poll_interval

@@ -1,4 +1,4 @@
-"""Trigger that follows a submitted run by the status topic: neither a worker slot nor a JVM is held."""
+"""Trigger that follows a submitted run by the status topic, without a worker slot or a JVM."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from ignite_kafka.errors import IgniteKafkaError, SettingsError
 from ignite_kafka.state.status import now_ms
 
 _DEFERRED = "deferred"
-_POLL_S = 60.0  # a poll that takes longer is awaited further, while time outs are observed
+_POLL_S = 60.0  # a longer poll is still awaited, while time-outs are observed
 _TRANSIENT = (IgniteKafkaError, OSError, AirflowException, AirflowRuntimeError)
 
 
 class ConnectorRunTrigger(BaseTrigger):
-    """Follow a run to its end and fire one event.
+    """Trigger that follows a run to its end, and fires one event.
 
     The event is ``{"run": run, "reason": why, "attached": attached}``, with ``"reported": True`` if metrics have the
     run's counts, and with ``"error"`` if the trigger cannot work; the task reads the result from the status topic. All
     state is in Kafka: a triggerer that restarts, or another one, continues. If a user clears the task or sets its
     state, the run is asked to stop.
 
-    :param run: the run, as ``FollowedRun.to_dict`` makes it. It holds no secret.
+    :param run: the run, in the form of ``FollowedRun.to_dict``, without secrets.
     :param timeout_ms: time at which the task times out, in milliseconds since 1970.
     :param attached: whether the run was submitted by an earlier try of the task.
 
@@ -60,19 +60,19 @@ class ConnectorRunTrigger(BaseTrigger):
         self._cluster: ClusterRun | None = None
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
-        """Class path and arguments; of the connections only their ids."""
+        """Return the class path and the arguments, which have only the ids of the connections."""
         path = f"{type(self).__module__}.{type(self).__qualname__}"
         return path, {"run": dict(self.run_state), "timeout_ms": self.timeout_ms, "attached": self.attached}
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
-        """Poll until the run has ended, reports nothing any more, or the task times out."""
+        """Poll until the run has ended or no longer reports, or the task times out; then fire one event."""
         try:
             event = TriggerEvent(await self._followed())
         except asyncio.CancelledError:
             if not calls_on_kill():
                 await self.on_kill()
             raise
-        yield event  # not in the block: a trigger that is ended after its event has no run to stop
+        yield event  # not in the block, because a trigger that is ended after its event has no run to stop
 
     async def _followed(self) -> dict[str, Any]:
         try:
@@ -100,7 +100,7 @@ class ConnectorRunTrigger(BaseTrigger):
         return {"run": dict(self.run_state), "reason": reason, "attached": self.attached, **more}
 
     def _poll(self, run: FollowedRun) -> str | None:
-        """One poll; the first one looks the connection up."""
+        """Poll once; the first poll looks the connection up."""
         if self._cluster is None:
             monitor = monitor_of_run(run)
             configure_stats()
@@ -113,18 +113,18 @@ class ConnectorRunTrigger(BaseTrigger):
     async def on_kill(self) -> None:
         """Ask the run to stop after a user has cleared the task or set its state.
 
-        Kill the app of a run that follows no target state.
+        Kill the app of a run that ignores target states.
 
-        Before Airflow 3.3 the cancelled trigger calls this itself. Airflow also calls this when it moves a trigger to
-        another triggerer because this one was late with its heartbeat. The task is then still deferred, and the run
-        is not stopped.
+        Before Airflow 3.3 the cancelled trigger itself calls this method. Airflow also calls it when it moves a trigger
+        to another triggerer, because the first triggerer was late with its heartbeat. The task is then still deferred,
+        and the run is not stopped.
         """
         await once(self._stop_unless_deferred, "stop-run")
 
     def _stop_unless_deferred(self) -> None:
         """Stop the run, or log why it is not stopped.
 
-        All of it is one call in a thread, which a cancelled trigger does not end: before Airflow 3.3 the triggerer
+        All of this is one call in a thread, which a cancelled trigger does not end: before Airflow 3.3 the triggerer
         cancels a trigger again and again until it has ended.
         """
         connector = self.run_state.get("connector")
@@ -156,5 +156,5 @@ class ConnectorRunTrigger(BaseTrigger):
             self.log.info(ClusterApp(run).kill())
 
     def _still_deferred(self) -> bool:
-        """Whether the task of this trigger is deferred, to this or to a newer trigger."""
+        """Return whether the task of this trigger is deferred, to this trigger or to a newer one."""
         return self.task_instance is not None and _DEFERRED in task_states(self.task_instance)

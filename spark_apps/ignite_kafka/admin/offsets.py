@@ -186,7 +186,7 @@ class InactiveConnector:
             producer.close()
 
     def write(self, producer: TransactionalProducer, slot: int, changes: Mapping[Unit, UnitOffset | None]) -> None:
-        """Write changes of units in one transaction, and check them by reading them back.
+        """Write changes of units in one transaction, and read the units back to check the changes.
 
         :param changes: new offset by unit; None removes it.
         :raises IgniteKafkaError: another program wrote offsets meanwhile.

@@ -1,1 +1,1 @@
-"""The command line: arguments, tables and JSON. All text for a terminal is rendered here. Nothing imports it."""
+"""The command line: arguments, tables and JSON. All text for a terminal is made here, and nothing imports cli."""

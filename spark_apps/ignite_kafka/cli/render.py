@@ -100,7 +100,7 @@ def _describe_run(change: TargetStateChange, newest: NewestRun) -> str:
 
 
 def altered_offset(altered: AlteredOffset) -> str:
-    """Return a line with the update numbers of a cache partition that count as sent, before and after."""
+    """Return a line with a cache partition's highest update counter counted as sent, before and after the change."""
     before, after = (f"0 to {high}" if high >= 0 else "none" for high in (altered.before, altered.after))
     return f"cache {altered.cache}, partition {altered.partition}: numbers sent were {before}, are {after}"
 

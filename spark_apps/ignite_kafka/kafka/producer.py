@@ -323,7 +323,7 @@ class TransactionalProducer:
             raise error from cause
 
     def _call_within(self, timeout_s: float, method: str, *arguments: object) -> None:
-        """Make a call that may never return; refuse further calls after a stuck one."""
+        """Make a call that may never return; once a call is stuck, refuse further calls."""
         where = {"transactional_id": self.transactional_id}
         if self._stuck:
             raise KafkaUnavailable(f"{method} is not called: an earlier call did not return", **where)

@@ -206,7 +206,7 @@ def values_of(settings: NamedSettings, pattern: str) -> dict[str, Any]:
 
 
 def overridden(settings: S, pattern: str) -> S:
-    """Return the settings of caches or topics whose first matching expression is the given one.
+    """Return the settings of the caches or topics whose first matching expression is ``pattern``.
 
     :raises SettingsError: see :func:`values_of`; or an overridden value contradicts another setting.
     :raises NotAvailableYet: a value of a feature that this version does not have.

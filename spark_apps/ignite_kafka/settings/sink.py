@@ -261,7 +261,7 @@ class SinkSettings(ConnectorSettings):
             )
 
     def warnings(self) -> list[tuple[Event, dict[str, Any]]]:
-        """Return the events of both directions, and those of updates or records without effect on the cache."""
+        """Return the events of both directions, and the sink's own events about unstored updates and records."""
         events = super().warnings()
         if not self.process_updates:
             events.append((UPDATES_NOT_APPLIED, {"reason": "process_updates is false", "setting": "process_updates"}))

@@ -358,7 +358,7 @@ class SourceSettings(ConnectorSettings):
             raise self.wrong("transaction_max_ms", "every transaction would time out", remedy)
 
     def warnings(self) -> list[tuple[Event, dict[str, Any]]]:
-        """Return the events of both directions, and those for changes not captured and topic groups without topics."""
+        """Return the events of both directions, and the source's own about uncaptured changes and unused groups."""
         events = super().warnings()
         for name, group in self.topic_creation_groups.items():
             if not group.get(INCLUDE):

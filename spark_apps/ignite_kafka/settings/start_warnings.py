@@ -17,7 +17,7 @@ CONTINUOUS = "it is used only when run_mode is continuous"
 
 
 class StartedSettings(WithTransforms, Protocol):
-    """Interface to a connector's settings, for these warnings."""
+    """Interface to a connector's settings, for warnings at the start."""
 
     @property
     def origin(self) -> Mapping[str, str]:

@@ -123,7 +123,7 @@ def check_ignite(settings: ConnectorSettings, secrets: Secrets) -> None:
 
 
 def check(weaknesses: Iterable[Weakness], by_settings: bool, permitted: bool) -> None:
-    """Refuse weaknesses; if they are accepted, report each once per process with event 15185.
+    """Refuse weaknesses that are not accepted; report each accepted one once per process with event 15185.
 
     :param by_settings: whether settings accept weaknesses. This never applies to a connection that sends a credential,
         because credentials are not part of the settings.

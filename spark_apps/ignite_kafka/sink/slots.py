@@ -25,7 +25,7 @@ from .start_offsets import Starts, resolve_starts
 
 
 class SinkSlots:
-    """The open slots of one task; after an error they are only closed.
+    """Open slots of one task, which are closed and never used again after an error.
 
     :ivar slot_of: topic partition to the number of its slot.
     """

@@ -58,7 +58,7 @@ class Store:
         self._writers: dict[str, CacheWriter] = {}
 
     def store(self, batch: Sequence[Consumed]) -> Stored:
-        """Convert a batch while the nodes store the previous one; wait for the previous one, then send this batch.
+        """Convert a batch while the nodes store the previous batch; when that is stored, send the new batch.
 
         :meth:`flush` waits for this batch.
 

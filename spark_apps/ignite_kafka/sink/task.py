@@ -187,7 +187,7 @@ class SinkTask(TaskLoop):
         return letters_of
 
     def _count(self, done: Sequence[tuple[TopicPartition, CacheCount]], slots: SinkSlots) -> None:
-        """Add the counts of committed batches to those of their slots."""
+        """Add the counts of committed batches to the counts of their slots."""
         for place, count_of_place in done:
             count = self._counts[slots.slot_of[place]][self._caches[place[0]]]
             count_of_place.ended = time.time()

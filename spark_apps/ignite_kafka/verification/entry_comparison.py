@@ -84,7 +84,7 @@ def _compare(
     seen: set[bytes],
     reader: EntryReader,
 ) -> None:
-    """Compare entries with the last records of their keys, and remove these keys from `last`."""
+    """Compare entries with the last records of their keys, and remove the compared keys from `last`."""
     in_both: list[tuple[bytes, Any, bytes | None]] = []
     for key, expected in entries:
         if key not in last:
@@ -107,7 +107,7 @@ def _compare(
 
 
 def _note_unexpected(result: Verified, left: Sequence[bytes], seen: set[bytes], reader: EntryReader) -> None:
-    """Count topic keys without an entry; separately count those with the fields of an entry's key but other bytes."""
+    """Count topic keys without an entry, and among them the keys with an entry's fields but other bytes."""
     key_of = {
         fields: key for key in seen if left and reader.json_keys and (fields := normalize_fields(key)) is not None
     }

@@ -203,7 +203,7 @@ def _add_bad(result: Verified, bad: _Bad) -> None:
 
 
 def _read_fingerprints(task: Task, buckets: int, share: Share) -> Iterator[Block]:
-    """Yield a share's fingerprints in blocks, one bucket of keys a block."""
+    """Yield a share's fingerprints in blocks, each with keys of one bucket."""
     with task.begin() as direction:
         held = defaultdict[int, list[Rows]](list)
         count = 0
@@ -297,7 +297,7 @@ def _merge_suspects(buckets: Iterable[_Bucket]) -> dict[int, Rows]:
 
 
 def _read_suspects(task: Task, buckets: int, share: Share) -> Iterator[Block]:
-    """Yield all bytes of a share's suspects in blocks, one bucket of keys a block."""
+    """Yield all bytes of a share's suspects in blocks, each with keys of one bucket."""
     own = task.select_suspects(share)
     if not own.partitions:
         return

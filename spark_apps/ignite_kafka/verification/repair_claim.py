@@ -27,7 +27,7 @@ from ..state.internal_names import repair_transactional_id
 
 @dataclass(frozen=True)
 class RepairClaim:
-    """The claim of a repair, checked by its tasks before they write."""
+    """The claim of a repair; the repair's tasks check the claim before they write."""
 
     connector: str
     prefix: str

@@ -36,7 +36,7 @@ class ComparisonReport:
 
     @contextmanager
     def errors_reported(self) -> Iterator[None]:
-        """Write the first status record and, if the body raises an error of the library, a last one with this error."""
+        """Write the first status record and, after an error of the library, a last record with this error."""
         write_comparison(self._writer, self._status)
         try:
             yield

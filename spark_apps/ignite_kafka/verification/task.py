@@ -21,7 +21,7 @@ Open = Callable[[], Direction]
 
 @dataclass(frozen=True)
 class Share:
-    """Partitions of topics, or of caches, for one task, by number of their pair."""
+    """Partitions of topics, or of caches, to be read by one task, by number of the compared pair."""
 
     topic: bool
     partitions: Mapping[int, Sequence[int]]

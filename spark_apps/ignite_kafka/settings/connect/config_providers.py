@@ -268,7 +268,7 @@ def _split_paths(text: str) -> list[str]:
 
 
 def _make_file_reader(own: list[str], allowed: list[str], read: Callable[[Path, str], str]) -> Read:
-    """Return a reader of files below the allowed paths and, if the file declares its own paths, also below these.
+    """Return a reader of files that are below the allowed paths and, if declared, below the settings file's own paths.
 
     Links are followed before a path is compared.
     """

@@ -95,7 +95,7 @@ def with_worker(worker: GivenFile | None, connector: GivenFile) -> GivenFile:
 
 
 def check_converters(merged: Merged, connector: GivenFile) -> None:
-    """Refuse a Strimzi connector without any converter: they must come from its `KafkaConnect`.
+    """Refuse a Strimzi connector without any converter, neither of its own nor of its `KafkaConnect`.
 
     A single missing converter is no error; event 15001 reports it.
 
