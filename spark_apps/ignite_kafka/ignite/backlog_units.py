@@ -47,7 +47,7 @@ class ChangedUnits:
 
     @classmethod
     def decode(cls, data: memoryview) -> ChangedUnits:
-        """Parse a reply; raises ValueError for other bytes."""
+        """Parse a reply; raises ValueError for bytes of another form."""
         magic, topology, every, units, place_bytes = _CHANGED_HEADER.unpack_from(data)
         if magic != _CHANGED or len(data) != _CHANGED_HEADER.size + UNIT.itemsize * units + place_bytes:
             raise ValueError("the bytes are not changed units of the backlog service")
@@ -77,7 +77,7 @@ class UnitStates:
 
     @classmethod
     def decode(cls, data: memoryview) -> UnitStates:
-        """Parse a reply; raises ValueError for other bytes."""
+        """Parse a reply; raises ValueError for bytes of another form."""
         magic, units = struct.unpack_from("<ii", data)
         if magic != _UNITS or len(data) != 8 + 60 * units:
             raise ValueError("the bytes are not units of the backlog service")

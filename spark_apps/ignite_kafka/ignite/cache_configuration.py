@@ -156,7 +156,7 @@ _ADVANCED = frozenset(AdvancedSettings.__dataclass_fields__)
 
 
 def read_configuration(reader: Reader) -> CacheConfiguration:
-    """Parse the reply of op 1055. Nodes of protocols before 1.6 report no expiry policy."""
+    """Parse a configuration (reply to op 1055); nodes of protocols before 1.6 report no expiry policy."""
     end = reader.int32() + reader.position
     values = {reported.name: reported.read(reader) for reported in _REPORTED}
     advanced = AdvancedSettings(**{name: values.pop(name) for name in _ADVANCED})
@@ -169,7 +169,7 @@ def read_configuration(reader: Reader) -> CacheConfiguration:
 
 
 def configuration_bytes(configuration: CacheConfiguration) -> bytes:
-    """Encode the payload of op 1054: the length of the rest, the number of properties, code and value of each."""
+    """Encode a configuration (payload of op 1054): length of the rest, number of properties, codes and values."""
     properties = {
         reported.code: reported.write(value)
         for reported in _REPORTED

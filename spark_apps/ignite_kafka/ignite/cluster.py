@@ -153,7 +153,7 @@ class Cluster:
         return self._request(protocol.BINARY_TYPE, struct.pack("<i", type_id), replies.read_binary_type)
 
     def _class_name(self, type_id: int) -> str | None:
-        """Return the class name that a node knows for a type id, the name's hash; None if the node knows none."""
+        """Return a Java class's name for a type id, the hash of the name; None if the node does not know the class."""
         try:
             payload = struct.pack("<BI", protocol.JAVA, type_id & 0xFFFF_FFFF)
             return self._request(protocol.BINARY_TYPE_NAME, payload, lambda body: Reader(body).text())
@@ -302,7 +302,7 @@ class Cluster:
         return connection
 
     def _partition_count(self, name: str, cache_id: int) -> int:
-        """Return the number of a cache's partitions, which is the number of those with a primary node.
+        """Return the number of a cache's partitions: all partitions have a primary node.
 
         If the node reports no owners, it is the first partition number that the node refuses as invalid.
         """

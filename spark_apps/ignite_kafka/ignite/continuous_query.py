@@ -78,7 +78,7 @@ def query_request(cache_id: int, rows: int, interval_ms: int, *, expired: bool) 
 
 
 def check_supported(connection: ThinConnection) -> None:
-    """Check that the node has continuous queries, by a query of a cache that cannot exist.
+    """Check that the node has continuous queries, by a query of an impossible cache.
 
     A node with continuous queries replies that the cache is missing.
 

@@ -64,7 +64,7 @@ class SqlResult:
 def request(
     statement: str, arguments: Sequence[bytes] = (), *, schema: str | None = None, page_rows: int = PAGE_ROWS
 ) -> bytes:
-    """Encode the request to execute a statement, the payload of op 2004.
+    """Encode the request to execute a statement (payload of op 2004).
 
     :param arguments: values of the statement's ``?``, each with its type code; see :func:`argument`.
     :param schema: schema of names without one; None: PUBLIC.
@@ -80,12 +80,12 @@ def request(
 
 
 def page_request(cursor: int) -> bytes:
-    """Encode the request for a cursor's next page, the payload of op 2005; closing the cursor has the same payload."""
+    """Encode the request for a cursor's next page (payload of op 2005), or to close the cursor."""
     return struct.pack("<q", cursor)
 
 
 def read_result(body: memoryview, types: TypeSource) -> SqlResult:
-    """Parse the result of a statement, the reply to op 2004.
+    """Parse the result of a statement (reply to op 2004).
 
     :param types: metadata of binary types, for columns of objects.
     :raises DecodeError, UnsupportedType: see :func:`~.binary.decode_rows.decode_values`.
@@ -97,7 +97,7 @@ def read_result(body: memoryview, types: TypeSource) -> SqlResult:
 
 
 def read_page(body: memoryview, columns: int, types: TypeSource) -> SqlPage:
-    """Parse a page of rows, the reply to op 2005 or the end of the reply to op 2004; raises as :func:`read_result`."""
+    """Parse a page of rows (reply to op 2005, or end of the reply to op 2004); raises as :func:`read_result`."""
     count = Reader(body).int32()
     values, type_codes, end = decode_values(body, 4, count * columns, types)
     rows = [values[first : first + columns] for first in range(0, len(values), columns)] if columns else []

@@ -142,7 +142,7 @@ def _sizes(wire: Wire, code: int, at: Positions, end: Positions) -> Positions:
 
 
 def ends_of(wire: Wire, at: Positions) -> Positions:
-    """Measure the value at each position and return the positions after; equal positions are measured once."""
+    """Measure each value and return the position after it; values at equal positions are measured once."""
     data = wire.data.data
     size = int(wire.data.size)
     places, index = np.unique(at, return_inverse=True)

@@ -59,7 +59,7 @@ class ColumnDecoder:
     def decode(
         self, at: Positions, end: Positions, declared: int = codes.OBJECT, depth: int = 0, path: str = ""
     ) -> Column:
-        """Decode the values at the positions `at` (-1: absent), each before its `end`, to a column with a row for each.
+        """Decode the values at `at` (-1: absent), each before its `end`, to a column with one row per position.
 
         `declared` is the type code in the metadata; it decides the column's type only if there is no value. Null and
         absent values are null.
@@ -103,7 +103,7 @@ class ColumnDecoder:
         return union([code_name(int(kind)) for kind in kinds], columns, [rows[part] for part in parts], at.size)
 
     def resolve(self, place: Positions, limit: Positions) -> tuple[Positions, Positions]:
-        """Replace positions of handles (code 102) and wrapped objects (code 27) by those of the values meant.
+        """Replace the positions of handles (code 102) and wrapped objects (code 27) by those of the plain values.
 
         A handle has an int32, the number of bytes back to an earlier value.
         """
@@ -246,7 +246,7 @@ class ColumnDecoder:
         return union([type_name(self.wire.types, int(type_id)) for type_id in type_ids], columns, parts, at.size)
 
     def places(self, type_id: int, headers: Headers) -> tuple[BinaryType, FieldPlaces]:
-        """Return a type's metadata and its objects' field places, with metadata requested again if they do not fit."""
+        """Return a type's metadata and its objects' field places; metadata that do not fit are requested again."""
         binary = metadata(self.wire.types, type_id)
         try:
             return binary, field_places(self.wire, binary, headers)

@@ -70,7 +70,7 @@ def decode_values(data: memoryview, start: int, count: int, types: TypeSource) -
 
 @dataclass(kw_only=True)
 class _Reader(ScalarReader):
-    """Reader of keys and values; keeps the inner values of a key or value for handles, until its end."""
+    """Reader of keys and values; keeps inner values for handles until the key or value ends."""
 
     types: TypeSource
     depth: int = 0
@@ -192,7 +192,7 @@ class _Reader(ScalarReader):
         return self.read_before[target][0] if target in self.read_before else self.read_target(start, target)
 
     def read_target(self, start: int, target: int) -> Any:
-        """Read the target of a handle if it was not read before (a field of an older object)."""
+        """Read a handle's target, which was not read before (a field of an older object)."""
         if target < 0 or target >= start:
             raise self.error(start, "A handle leads outside its page")
         back = self.position

@@ -29,7 +29,7 @@ _UUID_COLUMNS = np.array([column for column in range(36) if column not in (8, 13
 
 
 class EnumPolicy(StrEnum):
-    """Form of a decoded enum constant, in the order of the members: an int32, RED, Color.RED, org.example.Color.RED."""
+    """Form of a decoded enum constant: ORDINAL is an int32, the others RED, Color.RED and org.example.Color.RED."""
 
     ORDINAL = "ORDINAL"
     SHORT_NAME = "SHORT_NAME"

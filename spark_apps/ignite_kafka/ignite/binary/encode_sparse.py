@@ -32,7 +32,7 @@ _NO_ROWS = np.zeros(0, np.int64)
 
 
 class Schemas(Protocol):
-    """Decision on the schemas that the objects of a type may have: the cluster keeps every schema for ever."""
+    """Limit on the schemas of a type's objects, because the cluster keeps every schema for ever."""
 
     def accepted(self, type_name: str, schemas: Sequence[Schema]) -> Sequence[bool]:
         """Register the acceptable schemas, and return for each schema whether objects may have it."""

@@ -170,7 +170,7 @@ def _is_after_key(data: Bytes, at: Positions, after: Positions) -> np.ndarray:
 
 
 def _key_sizes(data: Bytes, start: Positions) -> Positions:
-    """Return the size of the key at each start; 0 if there is no key of the first key's type code that fits."""
+    """Return the size of the key at each start; 0 if it has another type code than the first key, or does not fit."""
     code = data[0]
     inside = start + 5 <= data.size
     safe = np.where(inside, start, 0)

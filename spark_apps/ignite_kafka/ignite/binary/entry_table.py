@@ -143,7 +143,7 @@ def _declared_kinds(cache: CacheInfo, types: TypeSource) -> list[_Kind]:
 
 
 def _shown_name(type_name: str, types: TypeSource) -> str:
-    """Return the name of a value type as groups of entries have it: from the type table or from the metadata."""
+    """Return a value type's name in groups of entries: from the type table or from the metadata."""
     simple = java_field("", type_name)
     if not pa.types.is_null(simple.type):
         return simple_type_name(type_name)

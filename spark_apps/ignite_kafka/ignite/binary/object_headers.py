@@ -116,7 +116,7 @@ def field_places(wire: Wire, binary: BinaryType, headers: Headers) -> FieldPlace
 
 
 def _places_of_schema(wire: Wire, binary: BinaryType, headers: Headers) -> dict[int, Positions]:
-    """Map field ids, in the order of the footers, to positions; all objects have one schema id and one layout."""
+    """Map field ids to positions in objects of one schema id and one layout; the ids are in the footers' order."""
     flags = int(headers.flags[0])
     if not flags & codes.FLAG_HAS_SCHEMA:
         return {}

@@ -17,7 +17,7 @@ _NULL = bytes([codes.NULL])
 
 
 def kept_rows(pages: Sequence[Page], kept: Mask, cache: CacheInfo, types: TypeSource) -> Sequence[Page]:
-    """Remove all entries but the kept ones from pages; a page may become empty.
+    """Remove the entries that are not kept from pages; a page may become empty.
 
     :param pages: :class:`~.joined_pages.JoinedPages` are not parsed again.
     :param kept: a flag for each entry of all pages.
