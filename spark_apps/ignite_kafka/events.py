@@ -11,21 +11,22 @@ import json
 import logging
 import string
 import threading
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from logging import ERROR, INFO, WARNING
 from typing import Any
 
-ERROR = logging.ERROR
-WARNING = logging.WARNING
-INFO = logging.INFO
+from .common.event_log import EventCollectors
+from .common.redaction import in_message
 
 Note = tuple[int, tuple[tuple[str, str], ...]]  # id and fields of an event that a task has noted for the driver
 
 _logger = logging.getLogger("ignite_kafka.events")
-_counts: Counter[int] = Counter()
+_collectors = EventCollectors()
+collect = _collectors.collect
 _lock = threading.Lock()
 _noted: set[Note] = set()
 _muted: ContextVar[bool] = ContextVar("muted", default=False)
@@ -47,12 +48,7 @@ class Event:
 
     def text(self, **fields: Any) -> str:
         """The message with its fields filled in; a missing field shows as ``?``."""
-        return f"{self.id} # " + self.message.format_map(_Fields(fields))
-
-
-class _Fields(dict[str, Any]):
-    def __missing__(self, name: str) -> str:
-        return "?"
+        return f"{self.id} # " + self.message.format_map(defaultdict(lambda: "?", fields))
 
 
 MISCONFIGURED = Event(
@@ -373,10 +369,12 @@ def emit(event: Event, **fields: Any) -> None:
     """
     if _muted.get():
         return
-    with _lock:
-        _counts[event.id] += 1
+    text = event.text(**fields)
+    shown = fields
+    if "reason" in fields:  # which may quote keys and values, as texts of Spark, Ignite and Kafka do
+        shown = {**fields, "reason": in_message(fields["reason"])}
+    _collectors.add(event.id, event.text(**shown).partition(" # ")[2], shown)
     if _logger.isEnabledFor(event.severity):
-        text = event.text(**fields)
         details = json.dumps(fields, default=str, ensure_ascii=False, separators=(",", ":"))
         _logger.log(event.severity, "%s %s", text, details, extra={"event_id": event.id, "event_fields": fields})
 
@@ -393,15 +391,3 @@ def take_notes() -> frozenset[Note]:
         notes = frozenset(_noted)
         _noted.clear()
     return notes
-
-
-def counts() -> dict[int, int]:
-    """Number of times each event was emitted in this process, by id."""
-    with _lock:
-        return dict(_counts)
-
-
-def reset_counts() -> None:
-    """Reset the counts."""
-    with _lock:
-        _counts.clear()

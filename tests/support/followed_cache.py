@@ -195,7 +195,7 @@ class Writer:
         self.types_sent: dict[int, Any] = {}
         self.uses_sent: dict[str, Any] = {}
 
-    def send_control(self, *_: object) -> None: ...
+    def send_type_record(self, *_: object) -> None: ...
 
     def send(self, topic: str, partitions: int | None, records: Records, topic_id: str = "") -> None:
         self._data += zip(records.keys.to_pylist(), records.values.to_pylist(), strict=True)

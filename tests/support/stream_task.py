@@ -43,7 +43,7 @@ class _Writer:
         self.uses_sent: dict[str, Any] = {}
         self.commit_requested = False
 
-    def send_control(self, *_: object) -> None: ...
+    def send_type_record(self, *_: object) -> None: ...
 
     def send(self, topic: str, partitions: int | None, records: Records, topic_id: str = "") -> None:
         self._data += zip(records.keys.to_pylist(), records.values.to_pylist(), strict=True)

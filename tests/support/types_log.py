@@ -22,7 +22,7 @@ class TypesLog:
     reads: int = 0
 
     def __post_init__(self) -> None:
-        self.writer: Any = SimpleNamespace(types_sent={}, uses_sent={}, send_control=self._append)
+        self.writer: Any = SimpleNamespace(types_sent={}, uses_sent={}, send_type_record=self._append)
 
     def _append(self, topic: str, key: bytes, value: bytes) -> None:
         assert topic == NAME

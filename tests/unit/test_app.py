@@ -21,6 +21,7 @@ from ignite_kafka.settings.secrets_file import SecretsFile
 from ignite_kafka.settings.sink import SinkSettings
 from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.settings.topic_names import reserve
+from tests.support import emitted_events
 
 FULL = Secrets(IgniteCredentials("ann", "hunter2"), {"sasl.password": "hunter3"})
 AUTHENTICATED = {"spark.authenticate": "true"}
@@ -39,12 +40,12 @@ def file(tmp_path: Path) -> Path:
 
 
 def exposed() -> int:
-    return events.counts().get(events.SECRETS_EXPOSED.id, 0)
+    return emitted_events.counts().get(events.SECRETS_EXPOSED.id, 0)
 
 
 @pytest.fixture(autouse=True)
 def _count_anew() -> None:
-    events.reset_counts()
+    emitted_events.reset()
 
 
 @pytest.mark.parametrize("master", ["spark://m:7077", "yarn", "k8s://https://m", "spark://local:1"])

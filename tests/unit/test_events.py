@@ -9,7 +9,9 @@ from collections.abc import Iterator
 import pytest
 
 from ignite_kafka import events
+from ignite_kafka.common.redaction import set_log_values
 from ignite_kafka.events import EVENTS, Event
+from tests.support import emitted_events
 
 # The reference's monitoring page
 REFERENCE = {
@@ -20,9 +22,9 @@ REFERENCE = {
 
 @pytest.fixture(autouse=True)
 def _anew() -> Iterator[None]:
-    events.reset_counts()
+    emitted_events.reset()
     yield
-    events.reset_counts()
+    emitted_events.reset()
 
 
 def test_every_event_of_the_reference_has_its_id_and_severity() -> None:
@@ -48,7 +50,19 @@ def test_each_event_is_logged_as_a_record_with_its_fields(event: Event, caplog: 
     assert json.loads("{" + details) == fields == record.__dict__["event_fields"]
     assert all(value in text for value in fields.values())
     assert record.__dict__["event_id"] == event.id
-    assert events.counts() == {event.id: 1}
+    assert emitted_events.counts() == {event.id: 1}
+
+
+def test_a_kept_text_hides_its_reason_where_values_are_not_logged() -> None:
+    set_log_values(False)
+    try:
+        with events.collect() as log:
+            events.emit(events.UNIT_REDONE, slot=1, reason="the key anna is no number")
+    finally:
+        set_log_values(True)
+    (occurrence,) = log.counts()[events.UNIT_REDONE.id].newest
+    assert occurrence.text == "slot 1 restarts after its last commit: (hidden: log_values is false)"
+    assert occurrence.fields == {"slot": "1", "reason": "(hidden: log_values is false)"}
 
 
 @pytest.mark.parametrize("event", [event for event in EVENTS.values() if event.severity > logging.INFO], ids=lambda event: str(event.id))
@@ -70,4 +84,4 @@ def test_events_are_counted_also_where_nobody_logs() -> None:
             events.emit(events.RUN_STARTED, connector="c", run_id="r", generation=1)
     finally:
         logger.disabled = False
-    assert events.counts() == {15100: 3}
+    assert emitted_events.counts() == {15100: 3}

@@ -14,7 +14,7 @@ from tools.pages.house import LIBRARY, PROVIDER, ROOT
 
 # each imports only those before it; a module of the library's root stands for itself
 ORDER = (
-    "errors", "events", "common", "java", "sql", "ignite.types", "ignite.binary", "ignite", "settings", "settings.connect",
+    "errors", "common", "events", "java", "sql", "ignite.types", "ignite.binary", "ignite", "settings", "settings.connect",
     "settings.files", "migration", "plan", "kafka", "registry",
     "convert.rules", "convert.connect", "convert.scalars", "convert.avro", "convert.filter",
     "convert.ignite_types", "convert.ignite_binary", "convert.transforms", "convert.to_kafka", "convert.json",
@@ -59,7 +59,7 @@ COVERED_BY = {
         " convert.transforms.timestamp_converter convert.transforms.timestamp_router convert.transforms.value_to_key"
     ),
     "unit/convert/transforms/test_cast.py": "convert.transforms.cast_columns",
-    "unit/convert/transforms/test_catalog.py": "convert.transforms.of_others convert.transforms.properties",
+    "unit/convert/transforms/test_catalog.py": "convert.transforms.unknown_transforms convert.transforms.properties",
     "unit/convert/transforms/test_chain.py": (
         "convert.transforms.batch convert.transforms.filter convert.transforms.sides convert.transforms.thrown"
     ),
@@ -144,7 +144,7 @@ COVERED_BY = {
         " source.stream.change_reader source.stream.loader source.stream.node_watch source.stream.sender source.stream.state_lookup"
         " source.stream.topic_scan source.stream.unit_reader source.stream.unit_states"
     ),
-    "unit/migration/test_migrate.py": "migration.client_security migration.node_settings migration.written settings.connect.worker",
+    "unit/migration/test_migrate.py": "migration.client_security migration.node_settings migration.settings_text settings.connect.worker",
     "integration/settings/files/test_load.py": "java.properties",
     "unit/settings/connect/test_keys.py": "settings.connect.given_keys settings.key_table",
     "unit/settings/test_secrets.py": "settings.permissions",

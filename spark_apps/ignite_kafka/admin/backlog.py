@@ -1,4 +1,4 @@
-"""A connector's backlog on the nodes: show it, mark partitions to be sent again, remove it."""
+"""Administration of a connector's backlog on the nodes: show it, mark partitions to be sent again, remove it."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class UnitBacklog:
 
     @property
     def sent_again(self) -> bool:
-        """True if the partition will be sent again from the cache; until then its changes are not counted."""
+        """Whether the partition will be sent again from the cache; until then its changes are not counted."""
         return any(mark != _MARKS[GONE] for mark in self.marks)
 
 
@@ -77,7 +77,7 @@ class BacklogView:
     units: tuple[UnitBacklog, ...]
 
     def to_dict(self) -> dict[str, object]:
-        """Return JSON-ready values."""
+        """Return the backlog as JSON values."""
         return asdict(self)
 
 
@@ -90,27 +90,27 @@ class Resend:
     partitions: tuple[int, ...]
 
     def to_dict(self) -> dict[str, object]:
-        """Return JSON-ready values."""
+        """Return the result as JSON values."""
         return asdict(self)
 
 
 @dataclass(frozen=True)
 class CleanupResult:
-    """Names of the service and the cache that a cleanup removed; None if absent before."""
+    """Names of the service and the cache removed by a cleanup; None if absent before."""
 
     connector: str
     service: str | None
     cache: str | None
 
     def to_dict(self) -> dict[str, object]:
-        """Return JSON-ready values."""
+        """Return the result as JSON values."""
         return asdict(self)
 
 
 def status(settings: ConnectorSettings, secrets: Secrets) -> BacklogView:
     """Read a connector's backlog from the nodes.
 
-    :raises BacklogRefused: there is no capture for a connector of that name.
+    :raises BacklogRefused: the nodes have no capture for a connector of that name.
     :raises BacklogMissing, BacklogUnavailable, IgniteUnreachable: the service is missing or did not answer.
     """
     with ignite_cluster(settings, secrets) as cluster:
@@ -118,7 +118,7 @@ def status(settings: ConnectorSettings, secrets: Secrets) -> BacklogView:
 
 
 def status_of(cluster: Cluster, connector: str) -> BacklogView:
-    """Read a connector's backlog through a cluster; raises as :func:`status`."""
+    """Read a connector's backlog through a cluster; raise the errors of :func:`status`."""
     answer = _call(cluster, lambda service: service.status(connector))
     units = _call(cluster, lambda service: service.units(connector))
     caches = tuple(
@@ -155,11 +155,11 @@ def _name_marks(bits: int) -> tuple[str, ...]:
 
 
 def resend(settings: ConnectorSettings, secrets: Secrets, cache: str, partition: int | None = None) -> Resend:
-    """Mark the partitions of a cache, or one of them, to be sent again.
+    """Mark the partitions of a cache, or one partition, to be sent again.
 
     :raises SettingsError: the connector does not capture the cache, or the cache has no such partition.
-    :raises BacklogRefused: there is no capture for a connector of that name, or its secret differs from the one kept in
-        Kafka.
+    :raises BacklogRefused: the nodes have no capture for a connector of that name, or its secret differs from the one
+        kept in Kafka.
     :raises BacklogMissing, BacklogUnavailable, IgniteUnreachable, KafkaUnavailable: the service is missing, or a
         cluster did not answer.
     """
@@ -195,15 +195,15 @@ def _select_units(
 
 
 def cleanup(settings: ConnectorSettings, secrets: Secrets, *, force: bool) -> CleanupResult:
-    """End a connector's capture and destroy its backlog cache; other connectors are not affected. Repeatable.
+    """End a connector's capture and destroy its backlog cache, without effect on other connectors. Repeatable.
 
     :param settings: name, internal_topic_prefix and the addresses of both clusters.
     :param force: clean up even if the newest run did not end gracefully, or if another connector owns the capture, with
-        offsets in another Kafka cluster or under another prefix. The changes in the backlog are then never sent. Needs
-        neither a secret nor Kafka, but an administrator of Ignite if the cluster has users.
+        offsets in another Kafka cluster or under another prefix. The changes in the backlog are then never sent. This
+        needs neither a secret nor Kafka, but an administrator of Ignite if the cluster has users.
     :raises NotStopped: the nodes have a backlog of that connector, its newest run neither completed nor stopped
-        gracefully, and there is no ``force``.
-    :raises BacklogRefused: the capture belongs to another connector of that name, and there is no ``force``.
+        gracefully, and ``force`` is False.
+    :raises BacklogRefused: the capture belongs to another connector of that name, and ``force`` is False.
     :raises BacklogMissing, BacklogUnavailable, IgniteUnreachable, KafkaUnavailable: a cluster did not answer; nothing
         or only a part is removed.
     """
@@ -221,12 +221,12 @@ def cleanup(settings: ConnectorSettings, secrets: Secrets, *, force: bool) -> Cl
 
 
 def _call(cluster: Cluster, request: Callable[[BacklogService], T], secret: str | None = None) -> T:
-    """Call the service, on another node if the first node fails: every call here can be repeated."""
+    """Call the service, and repeat a failed call on another node, because every call here is repeatable."""
     return cluster.ask(lambda connection: request(BacklogService(connection, secret)))
 
 
 def _read_secret(settings: ConnectorSettings, secrets: Secrets) -> str | None:
-    """Return the capture's secret from the secrets file, else from the configs topic; None if neither has it."""
+    """Return the capture's secret from the secrets file, or else from the configs topic; None without a secret."""
     if secrets.ignite.backlog_secret is not None:
         return secrets.ignite.backlog_secret
     clients = kafka_clients(settings, secrets)

@@ -1,4 +1,4 @@
-"""Checks of a connector's clusters and registries from this machine: each server, login and version."""
+"""Checks, from this machine, of a connector's clusters and registries: each server, login and version."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def check_capture(settings: ConnectorSettings, secrets: Secrets, clients: KafkaC
 
 
 def _check_addresses(endpoint: IgniteEndpoint, secrets: Secrets, diagnosis: Diagnosis) -> list[str]:
-    """Return the addresses that answered."""
+    """Check each Ignite address of the settings; return the addresses that answered."""
     answered = []
     errors: dict[str, IgniteKafkaError] = {}
     quick = replace(endpoint, connect_timeout_ms=min(endpoint.connect_timeout_ms, int(CONNECT_S * 1000)))
@@ -81,7 +81,7 @@ def _check_addresses(endpoint: IgniteEndpoint, secrets: Secrets, diagnosis: Diag
 
 def _check_node(cluster: Cluster, node: uuid.UUID, addresses: tuple[str, ...], diagnosis: Diagnosis) -> None:
     subject = f"Ignite node {str(node)[:8]}"
-    # a node behind an address translation is reached by the addresses of the settings
+    # a node behind address translation is reached through the addresses in the settings
     diagnosis.servers.append(
         Server(
             subject, tuple(dict.fromkeys(map(_with_port, (*cluster.reachable(addresses), *cluster.endpoint.addresses))))

@@ -1,6 +1,6 @@
-"""A connector's lag: changes in the backlog of a stream, unstored records of a sink, an unfinished snapshot.
+"""Lag of a connector: a stream's changes in the backlog, a sink's unstored records, or an unfinished snapshot.
 
-It is read from the connector's records in Kafka, from the consumer group of a sink, and from the nodes for a stream.
+The lag is read from the connector's records in Kafka, from a sink's consumer group, and for a stream from the nodes.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ class ConnectorLag:
     """Lag of a connector.
 
     :param state: state of its newest run; ``NEVER_STARTED`` without a run, ``UNKNOWN`` if the run wrote no status.
-    :param loaded: for a stream, True if the initial data is sent and no partition must be sent again from its cache;
-        for a snapshot, True if it is complete; for a sink always True.
+    :param loaded: for a stream, whether the initial data is sent and no partition must be sent again from its cache;
+        for a snapshot, whether it is complete; for a sink always True.
     :param behind: partitions with a lag.
     :param names: caches (source) or topics (sink) of its newest run.
     """
@@ -44,7 +44,7 @@ class ConnectorLag:
 
     @property
     def is_readable(self) -> bool:
-        """Whether there is a run whose lag can be read."""
+        """Whether the connector has a run with a readable lag."""
         return self.state not in (NEVER_STARTED, UNKNOWN)
 
     def counts(self) -> dict[str, int]:
@@ -56,9 +56,9 @@ class ConnectorLag:
         return _drop_zeros(sum_by_name((partition.name, partition.open) for partition in self.behind))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return JSON-ready values.
+        """Return the lag as JSON values.
 
-        ``connector``, ``state``, ``loaded``, ``lag`` by cache or topic, ``total``, ``open`` by topic.
+        The names are ``connector``, ``state``, ``loaded``, ``lag`` (by cache or topic), ``total``, ``open`` (by topic).
         """
         counts = self.counts()
         own = {name: value for name, value in asdict(self).items() if name not in ("behind", "names")}
@@ -114,13 +114,13 @@ def _is_completed(run: RunStatus | None) -> bool:
 
 
 def _is_loaded(clients: KafkaClients, prefix: str, connector: str, generation: int) -> bool:
-    """Return whether every task of the newest run reports that the initial data is sent."""
+    """Return whether every task of the newest run has sent the initial data."""
     tasks = [task for task in read_progress(clients, prefix, connector).values() if task.generation == generation]
     return bool(tasks) and all(task.loaded for task in tasks)
 
 
 def list_topics(settings: SinkSettings, topics: Topics) -> list[str]:
-    """Return sorted names of the topics that a sink currently reads."""
+    """Return the sorted names of the topics that a sink currently reads."""
     from ..sink.planning import chosen_topics, known_topics
 
     return chosen_topics(settings, known_topics(settings, topics))
@@ -132,6 +132,6 @@ def marks_of(lag: ConnectorLag) -> dict[str, int]:
 
 
 def ahead_of(lag: ConnectorLag, marks: Mapping[str, int]) -> dict[str, int]:
-    """Return the marks of :func:`marks_of` that the connector has not reached yet."""
+    """Return the ends from :func:`marks_of` that the connector has not reached yet."""
     positions = {f"{partition.name}/{partition.partition}": partition.position for partition in lag.behind}
     return {label: end for label, end in marks.items() if positions.get(label, end) < end}

@@ -1,4 +1,4 @@
-"""Connector files compared with Kafka: the plan of changes, and their application.
+"""Comparison of connector files with Kafka: the plan of changes, and the application of the plan.
 
 Settings are not written to Kafka: the next run of a connector reads them from its file.
 """
@@ -31,7 +31,7 @@ SETTINGS = "setting"
 NOT_STARTED = "not started"
 NO_FILE = "no file"
 BROKEN = "broken"
-# set by Airflow connections or the command line, so a file and a run may differ
+# settings from Airflow connections or the command line, which may differ between a file and a run
 _OF_CONNECTIONS = (
     "bootstrap_servers",
     "kafka_config",
@@ -44,9 +44,9 @@ _OF_CONNECTIONS = (
 
 @dataclass(frozen=True)
 class ActualConnector:
-    """Actual state of a connector, by its records in Kafka.
+    """Actual state of a connector, from its records in Kafka.
 
-    :param target: target state requested last, in lower case.
+    :param target: last requested target state, in lower case.
     :param settings: settings of its newest run.
     :param offsets: offsets by cache and partition (source), or topic and partition (sink).
     """
@@ -76,7 +76,7 @@ class Difference:
     file: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return JSON-ready values."""
+        """Return the difference as JSON values."""
         return {
             "connector": self.connector,
             "file": self.file,
@@ -89,7 +89,7 @@ class Difference:
 
 
 def differences(declared: DeclaredConnector, settings: ConnectorSettings, actual: ActualConnector) -> list[Difference]:
-    """Compare a file with its connector."""
+    """Return the differences between a connector's file and its actual state."""
     place = f"{declared.file}, line {declared.line}"
     if not actual.started:
         note = "its Dag or `ignite-kafka run` starts it" + ("; apply again then" if declared.state == "paused" else "")
@@ -112,7 +112,7 @@ def differences(declared: DeclaredConnector, settings: ConnectorSettings, actual
 
 
 def plan(folder: ConnectorFolder, values: Mapping[str, Any], secrets: Secrets) -> list[Difference]:
-    """Compare the files of a folder with Kafka; write nothing.
+    """Return the differences between the files of a folder and Kafka; write nothing.
 
     :param values: settings that override those of each file, such as ``bootstrap_servers``.
     :raises KafkaUnavailable: brokers do not answer.
@@ -142,21 +142,21 @@ def plan(folder: ConnectorFolder, values: Mapping[str, Any], secrets: Secrets) -
 
 @dataclass(frozen=True)
 class AppliedChange:
-    """A change made for a connector; ``done`` False: it did not stop in time, or was refused."""
+    """A change made for a connector; ``done`` is False if the run did not stop in time, or the change was refused."""
 
     connector: str
     action: str
     done: bool = True
 
     def to_dict(self) -> dict[str, Any]:
-        """Return JSON-ready values."""
+        """Return the change as JSON values."""
         return {"connector": self.connector, "action": self.action, "done": self.done}
 
 
 def apply(
     declared: DeclaredConnector, values: Mapping[str, Any], secrets: Secrets, *, alter_offsets: bool, wait_ms: int
 ) -> list[AppliedChange]:
-    """Set a connector's state, and with ``alter_offsets`` its offsets, to those of its file. Repeatable.
+    """Set a connector's state to that of its file; with ``alter_offsets``, also its offsets. Repeatable.
 
     :param wait_ms: maximum time to wait for the end of a stopped run, in milliseconds.
     """
@@ -194,7 +194,7 @@ def _alter(
 ) -> list[AppliedChange]:
     try:
         if isinstance(settings, SinkSettings):
-            # a sink's offset has a position
+            # an offset of a sink always has a position
             set_offsets(
                 settings, secrets, {(offset.name, offset.partition): offset.position or 0 for offset in offsets}
             )

@@ -1,4 +1,4 @@
-"""Checks on the executors of a Spark session: their packages, their clocks, and their connections to each server."""
+"""Checks on the executors of a Spark session: packages, clocks, and connections to each server."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from .findings import FAILED, OK, WARNING, Diagnosis
 from .reachability import HostView, inspect_host, measure_skew_s, merge_hosts, read_clock
 
 T = TypeVar("T")
-_MOST_SKEW_S = 5.0  # with more, times in `status` and events of several hosts cannot be compared
-_JOB_S = 300.0  # Spark waits without limit for executors
+_MOST_SKEW_S = 5.0  # with a larger skew, times in `status` and in events of several hosts cannot be compared
+_JOB_S = 300.0  # limit of the job, because Spark waits for executors without limit
 
 
 def check_executors(spark: SparkSession, diagnosis: Diagnosis) -> None:

@@ -19,8 +19,8 @@ class Finding:
 
     :param subject: the checked server or part, such as ``Ignite node 10.0.0.1:10800``.
     :param state: OK, WARNING or FAILED.
-    :param text: result for people.
-    :param remedy: remedy for people; empty if none is needed.
+    :param text: result in words.
+    :param remedy: remedy in words; empty if no remedy is needed.
     """
 
     subject: str
@@ -42,7 +42,7 @@ class Server:
 
 @dataclass
 class Diagnosis:
-    """Findings in the order of the checks.
+    """Collector of the findings, in the order of the checks.
 
     :param servers: servers of the clusters and registries.
     """
@@ -52,7 +52,7 @@ class Diagnosis:
 
     @property
     def failed(self) -> bool:
-        """True if a run would not work."""
+        """Whether a check failed, so that a run would not work."""
         return any(finding.state == FAILED for finding in self.findings)
 
     def add(self, subject: str, state: str, text: str, remedy: str = "") -> None:
@@ -61,7 +61,7 @@ class Diagnosis:
 
     @contextmanager
     def failures_of(self, subject: str) -> Iterator[None]:
-        """Turn an error of the block into a finding."""
+        """Turn an error raised in the block into a finding."""
         try:
             yield
         except IgniteKafkaError as error:
@@ -69,5 +69,5 @@ class Diagnosis:
             self.add(subject, FAILED, f"{error.what} [{places}]" if places else error.what, error.advice)
 
     def to_dict(self) -> dict[str, object]:
-        """Return JSON-ready values."""
+        """Return the findings as JSON values."""
         return {"works": not self.failed, "findings": [asdict(finding) for finding in self.findings]}

@@ -1,4 +1,4 @@
-"""Lag of a connector: by topic from a sink's consumer group, by cache from a source's backlog on the nodes."""
+"""Lag by name: of a sink's topics, from its consumer group, and of a source's caches, from its backlog on the nodes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .backlog import BacklogView
 
 
 def sink_lag(topics: Topics, group: str, names: Iterable[str]) -> dict[str, int]:
-    """Read the number of records that a sink has not stored yet, by topic; see :func:`.partition_lags`."""
+    """Return the number of records that a sink has not stored yet, by topic; see :func:`.partition_lags`."""
     return sum_by_name((partition.name, partition.count) for partition in partition_lags(topics, group, names))
 
 
@@ -24,7 +24,7 @@ def source_partitions(backlog: BacklogView) -> list[PartitionLag]:
 
 
 def source_lag(backlog: BacklogView) -> dict[str, int]:
-    """Return the number of changes that a source has not sent yet, by cache; 0 for a cache without any."""
+    """Return the number of changes that a source has not sent yet, by cache; 0 for a cache without changes."""
     return {
         **{cache.cache: 0 for cache in backlog.caches},
         **sum_by_name((partition.name, partition.count) for partition in source_partitions(backlog)),
@@ -32,7 +32,7 @@ def source_lag(backlog: BacklogView) -> dict[str, int]:
 
 
 def sum_by_name(counts: Iterable[tuple[str, int]]) -> dict[str, int]:
-    """Add counts up by name."""
+    """Return the sum of the counts for each name."""
     sums: dict[str, int] = {}
     for name, count in counts:
         sums[name] = sums.get(name, 0) + count

@@ -1,4 +1,4 @@
-"""Lost runs: the driver was killed, so the run's status record shows no end."""
+"""Detection of lost runs, whose status record shows no end because the driver was killed."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from ..state.status import RunStatus
 from ..state.target_state import PAUSED
 
 LOST = "LOST"
-"""Shown as the state of a run that stopped reporting; no record has this state."""
+"""State shown for a run that stopped reporting; no record has this state."""
 REMEDY = "Its driver was probably killed. Start the connector again: it continues with what was not committed."
 _REPORTS = 3
-_LEAST_MS = 60_000  # a broker that restarts delays reports
+_LEAST_MS = 60_000  # a restart of a broker delays reports
 _DEFAULT_INTERVAL_MS = 5_000
 
 
 def silent_s(run: RunStatus | None, connector: ConnectorRecord | None, reported_ms: int, now_ms: float) -> float | None:
-    """Return the seconds since the last report of a run that missed at least three reports; None otherwise.
+    """Return the seconds since the last report of a run if at least three reports are missing; None otherwise.
 
     :param run: the newest run; a paused run does not report.
-    :param reported_ms: time of its last report in milliseconds since 1970; 0: unknown.
+    :param reported_ms: time of the run's last report in milliseconds since 1970; 0: unknown.
     """
     if run is None or run.ended_ms is not None or run.state == PAUSED or not reported_ms:
         return None

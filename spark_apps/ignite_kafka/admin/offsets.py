@@ -1,6 +1,7 @@
-"""Changes of offsets while no run of the connector is active, under the transactional ids of its slots.
+"""Changes of a source's offsets while no run is active, under the transactional ids of the connector's slots.
 
-Opening a slot fences its other producers: a run that is still alive, or starts meanwhile, reads its offsets again.
+Opening a slot fences the slot's other producers, so a run that is still alive, or starts meanwhile, reads its offsets
+again.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ Unit = tuple[str, int]
 
 @dataclass(frozen=True)
 class AlteredOffset:
-    """Highest update number of a cache partition that counts as sent, before and after; -1: none."""
+    """Highest update counter of a cache partition that counts as sent, before and after the change; -1: none."""
 
     cache: str
     partition: int
@@ -40,7 +41,7 @@ class AlteredOffset:
     after: int
 
     def to_dict(self) -> dict[str, object]:
-        """Return JSON-ready values, with ranges of update numbers as in the offsets topic."""
+        """Return the change as JSON values, with ranges of update counters as in the offsets topic."""
         ranges = {"before": _to_ranges(self.before), "after": _to_ranges(self.after)}
         return {"cache": self.cache, "partition": self.partition, **ranges}
 
@@ -56,21 +57,21 @@ class ResetOffsets:
     units: Mapping[str, int]
 
     def to_dict(self) -> dict[str, object]:
-        """Return JSON-ready values."""
+        """Return the numbers as JSON values."""
         return asdict(self)
 
 
 def alter(
     settings: ConnectorSettings, secrets: Secrets, cache: str, partition: int, sent: int, *, force: bool = False
 ) -> AlteredOffset:
-    """Set the highest update number of a cache partition that counts as sent; its snapshot is unchanged.
+    """Set the highest update counter of a cache partition that counts as sent, without changing its snapshot.
 
     :param force: proceed although the newest run's status record shows no end.
-    :raises NotStopped: the newest run has not ended, and there is no ``force``.
+    :raises NotStopped: the newest run has not ended, and ``force`` is False.
     :raises SettingsError: the connector was never started, or has no offset of that partition.
-    :raises Fenced: a newer run has taken the connector meanwhile.
+    :raises Fenced: a newer run of the connector has begun meanwhile.
     """
-    hold = Hold.take(settings, secrets, force)
+    hold = InactiveConnector.take(settings, secrets, force)
     slot = slot_of(cache, partition, hold.slots)
     with hold.open_slot(slot) as (producer, state):
         before = state.units.get((cache, partition))
@@ -89,13 +90,13 @@ def reset(
     *,
     force: bool = False,
 ) -> ResetOffsets:
-    """Remove the offsets of a cache partition, a cache or all caches; the next run sends them again.
+    """Remove the offsets of a cache partition, a cache or all caches, so that the next run sends them again.
 
     One transaction per slot. Repeatable.
 
     :raises NotStopped, SettingsError, Fenced: as :func:`alter`.
     """
-    hold = Hold.take(settings, secrets, force)
+    hold = InactiveConnector.take(settings, secrets, force)
     counts: dict[str, int] = {}
     caches: set[str] = set()
     slots = range(hold.slots) if cache is None or partition is None else (slot_of(cache, partition, hold.slots),)
@@ -120,7 +121,7 @@ def reset(
 
 
 @dataclass(frozen=True)
-class Hold:
+class InactiveConnector:
     """A connector without an active run, with its newest run's record."""
 
     clients: KafkaClients
@@ -145,8 +146,8 @@ class Hold:
         return group_of(self.connector, self.record.settings)
 
     @staticmethod
-    def take(settings: ConnectorSettings, secrets: Secrets, force: bool, *, sink: bool = False) -> Hold:
-        """Check that the connector's newest run has ended.
+    def take(settings: ConnectorSettings, secrets: Secrets, force: bool, *, sink: bool = False) -> InactiveConnector:
+        """Check that the connector's newest run has ended, and return the connector.
 
         :param sink: the expected direction: True for a sink.
         :raises NotStopped, SettingsError: as :func:`alter`.
@@ -162,13 +163,13 @@ class Hold:
             raise _not_ended_error(settings.name, newest)
         if newest.connector.is_source is sink:
             raise _direction_error(settings.name, sink)
-        return Hold(clients, topics, prefix, settings.name, newest.connector)
+        return InactiveConnector(clients, topics, prefix, settings.name, newest.connector)
 
     @contextmanager
     def open_slot(self, slot: int) -> Iterator[tuple[TransactionalProducer, SlotState]]:
-        """Open a slot: yield its initialised producer and its offsets.
+        """Open a slot, and yield the slot's initialised producer and its offsets.
 
-        :raises Fenced: a newer run has taken the connector.
+        :raises Fenced: a newer run of the connector has begun.
         """
         producer = TransactionalProducer(self.clients, slot_transactional_id(self.connector, slot), _TIMEOUT_MS)
         try:
@@ -185,7 +186,7 @@ class Hold:
             producer.close()
 
     def write(self, producer: TransactionalProducer, slot: int, changes: Mapping[Unit, UnitOffset | None]) -> None:
-        """Write changes of units in one transaction, and read them back.
+        """Write changes of units in one transaction, and check them by reading them back.
 
         :param changes: new offset by unit; None removes it.
         :raises IgniteKafkaError: another program wrote offsets meanwhile.
@@ -208,7 +209,7 @@ class Hold:
             )
 
     def offsets_topic(self, slot: int) -> str:
-        """Return the connector's offsets topic; the slot is its partition."""
+        """Return the name of the connector's offsets topic, in which the slot is the partition."""
         return self._slot_claim(slot).offsets_topic
 
     def _slot_claim(self, slot: int) -> SlotClaim:
@@ -241,7 +242,7 @@ def _direction_error(connector: str, sink: bool) -> SettingsError:
     )
 
 
-def _no_offset_error(hold: Hold, state: SlotState, cache: str, partition: int) -> SettingsError:
+def _no_offset_error(hold: InactiveConnector, state: SlotState, cache: str, partition: int) -> SettingsError:
     hint = did_you_mean(cache, state.by_cache) if cache not in state.by_cache else ""
     return SettingsError(
         "the connector has no offset of that partition: nothing of it was ever sent, or it was reset",

@@ -8,10 +8,12 @@ from dataclasses import dataclass, field
 
 from confluent_kafka import Message
 
+from ..common.event_log import EventCounts, add_events
 from ..errors import IgniteKafkaError
 from ..kafka.clients import KafkaClients
 from ..kafka.topics import Topics, read_to_end
 from ..state.configs import ConnectorFold, ConnectorState
+from ..state.event_records import events_of, run_of_events
 from ..state.internal_names import configs_topic, status_topic
 from ..state.internal_records import InternalRecord, written_ms
 from ..state.status import RunStatus, run_id_of, run_of
@@ -22,7 +24,7 @@ SOURCE = "Ignite to Kafka"
 SINK = "Kafka to Ignite"
 _HIDDEN = "the text is hidden: log_values is false"
 _POSITIONS = ("cache", "partition", "topic", "offset", "setting")
-_REPORTS = 2  # number of kept reports of the newest run: their difference gives the rate
+_REPORTS = 2  # number of kept reports of the newest run, whose difference gives the rate
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,7 @@ class ConnectorOverview:
     """A connector and its runs.
 
     :param runs: status of each run with a status record, by run id, oldest first.
+    :param events: events of all these runs, by id.
     :param reports: the last status records of the newest run, oldest first; at most two.
     :param unreadable: error of an unreadable record of the connector; its state is then empty.
     """
@@ -54,6 +57,7 @@ class ConnectorOverview:
     state: ConnectorState = field(default_factory=ConnectorState)
     runs: Mapping[str, RunStatus] = field(default_factory=dict)
     reports: tuple[Report, ...] = ()
+    events: EventCounts = field(default_factory=dict)
     target: TargetRequest | None = None
     unreadable: IgniteKafkaError | None = None
 
@@ -70,11 +74,11 @@ class ConnectorOverview:
 
     @property
     def active(self) -> bool:
-        """True if the newest run has not ended, by its records."""
+        """Whether the newest run has not ended, by its records."""
         return not self.newest.unknown and not self.newest.ended
 
     def shown_error(self, run: RunStatus) -> IgniteKafkaError | None:
-        """Return the error of a run for people without access to the records; None without an error.
+        """Return the error of a run for users without access to the records; None without an error.
 
         If the connector's `log_values` is false, only the type, the remedy and positions are shown. The run hides keys
         and values itself, but texts of Spark, Ignite and Kafka may quote them too.
@@ -90,9 +94,9 @@ class ConnectorOverview:
 
     @property
     def rates(self) -> dict[str, float]:
-        """Records per second by cache: the rate between an active run's last two reports, or an ended run's average.
+        """Records per second by cache: between an active run's last two reports, or an ended run's average.
 
-        Empty if an active run has reported only once.
+        The mapping is empty if an active run has reported only once.
         """
         run = self.newest.run
         if run is None:
@@ -108,7 +112,7 @@ class ConnectorOverview:
 def _calculate_rates(run: RunStatus, before: RunStatus | None, elapsed_ms: int) -> dict[str, float]:
     """Return the records per second of each cache between two reports.
 
-    :param before: the earlier report; None: from the run's start.
+    :param before: the earlier report; None: the run's start.
     """
     earlier = before.caches if before is not None else {}
     sent = {
@@ -118,7 +122,7 @@ def _calculate_rates(run: RunStatus, before: RunStatus | None, elapsed_ms: int) 
 
 
 def read_overview(clients: KafkaClients, topics: Topics, prefix: str) -> dict[str, ConnectorOverview]:
-    """Read all connectors ever started under a prefix, by name, sorted.
+    """Read all connectors that were ever started under a prefix, sorted by name.
 
     A connector with unreadable records has :attr:`ConnectorOverview.unreadable`.
 
@@ -141,11 +145,14 @@ def _make_overview(name: str, configs: _Configs, status: _Statuses) -> Connector
     runs = status.runs.get(name, {})
     newest = NewestRun.of(state, runs).run_id
     reports = tuple(status.reports.get((name, newest), ()))
-    return ConnectorOverview(name, state, runs, reports, configs.targets.get(name), configs.unreadable.get(name))
+    events = add_events(*status.events.get(name, {}).values())
+    return ConnectorOverview(
+        name, state, runs, reports, events, configs.targets.get(name), configs.unreadable.get(name)
+    )
 
 
 class _Configs:
-    """Fold of the configs topic."""
+    """Latest records of the configs topic, collected by connector."""
 
     def __init__(self) -> None:
         self.folds: dict[str, ConnectorFold] = {}
@@ -165,13 +172,20 @@ class _Configs:
 
 
 class _Statuses:
-    """Fold of the status topic."""
+    """Latest records of the status topic, collected by connector."""
 
     def __init__(self) -> None:
         self.runs: dict[str, dict[str, RunStatus]] = {}
         self.reports: dict[tuple[str, str], deque[Report]] = {}
+        self.events: dict[str, dict[str, EventCounts]] = {}
 
     def add(self, record: InternalRecord, message: Message) -> None:
+        events_of_run = run_of_events(record)
+        if events_of_run is not None:
+            read = events_of(record)
+            of_runs = self.events.setdefault(record.name, {})
+            of_runs.pop(events_of_run, None) if read is None else of_runs.update({events_of_run: read.counts})
+            return
         run_id = run_id_of(record)
         if run_id is None:
             return

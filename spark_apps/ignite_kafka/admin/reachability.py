@@ -1,6 +1,6 @@
-"""Servers and packages that this process can reach and import.
+"""Check of servers and packages from this process: each server must be reachable, each package importable.
 
-It imports only Python's own library: executors may lack other packages.
+The module imports only Python's own library, because executors may lack other packages.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 CONNECT_S = 5.0
 PACKAGES = ("confluent_kafka", "numpy", "pyarrow", "polars", "yaml")
-"""Modules that the library imports on executors; their packages are those of setup.cfg, install_requires."""
+"""Modules imported by the library on executors; their packages are those of setup.cfg, install_requires."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class HostView:
 
 
 def inspect_host(servers: Mapping[str, tuple[str, ...]], _partition: Iterable[object] = ()) -> Iterator[HostView]:
-    """Connect to servers and import the packages; the work of a Spark task.
+    """Connect to servers and import the packages, as the work of a Spark task.
 
     :param servers: addresses (``host:port``) by server; one reachable address is enough.
     """
@@ -52,12 +52,12 @@ def inspect_host(servers: Mapping[str, tuple[str, ...]], _partition: Iterable[ob
 
 
 def read_clock(_partition: Iterable[object] = ()) -> Iterator[tuple[str, float]]:
-    """Read this host's clock, in seconds since 1970; the work of a Spark task."""
+    """Read this host's clock, in seconds since 1970, as the work of a Spark task."""
     yield _host_name(), time.time()
 
 
 def merge_hosts(views: Iterable[HostView]) -> dict[str, HostView]:
-    """Merge the views of each host's processes: a package or server missing in one process is missing on the host."""
+    """Merge the views of each host's processes; a package or server missing in one process is missing on the host."""
     by_host: dict[str, HostView] = {}
     for view in views:
         before = by_host.setdefault(view.host, view)
@@ -72,7 +72,7 @@ def _host_name() -> str:
 
 
 def find_problem(addresses: Iterable[str]) -> str:
-    """Return the reason why no address (``host:port``) accepts a TCP connection; empty if at least one does."""
+    """Return why no address (``host:port``) accepts a TCP connection; an empty text if at least one accepts."""
     problems = []
     for address in addresses:
         host, _, port = address.rpartition(":")
@@ -88,7 +88,7 @@ def find_problem(addresses: Iterable[str]) -> str:
 
 
 def measure_skew_s(time_s: float, asked_s: float, answered_s: float) -> float:
-    """Return the minimum number of seconds that another clock is ahead; negative if it is behind.
+    """Return the minimum number of seconds by which another clock is ahead; negative if the clock is behind.
 
     :param time_s: time of the other clock, read between `asked_s` and `answered_s` of this clock.
     """

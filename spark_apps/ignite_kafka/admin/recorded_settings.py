@@ -1,4 +1,4 @@
-"""The settings recorded by a connector's newest run, for commands that have its name but no file."""
+"""Settings recorded by a connector's newest run, for commands that have its name but no file."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ _ORIGIN = "the connector's record"
 
 
 def recorded_settings(direction: type[S], record: ConnectorRecord) -> S:
-    """Return the settings recorded by the newest run, without settings of a newer version."""
+    """Return the settings recorded by the newest run, without settings that only a newer version has."""
     definitions = direction.definitions()
     return direction.from_dict({name: value for name, value in record.settings.items() if name in definitions}, _ORIGIN)
 
 
 def settings_of_newest_run(connection: ConnectorSettings, secrets: Secrets) -> ConnectorSettings:
-    """Return the settings recorded by a connector's newest run, with the connections of `connection`.
+    """Return the settings recorded by a connector's newest run, with the addresses in `connection`.
 
-    Addresses of the record are ignored: a writer of the configs topic must not choose the receiver of the secrets.
+    Addresses in the record are ignored, because a writer of the configs topic must not choose the receiver of secrets.
 
     :param connection: name and prefix of the connector, and the settings of both connections.
     :raises SettingsError: no connector of that name was ever started, or its settings are not valid here.
@@ -43,9 +43,9 @@ def settings_of_newest_run(connection: ConnectorSettings, secrets: Secrets) -> C
 
 
 def with_connections(connection: ConnectorSettings, record: ConnectorRecord) -> ConnectorSettings:
-    """Return the settings of a record with the name, prefix and connections of `connection`.
+    """Return the settings of a record with the name, prefix and addresses of `connection`.
 
-    Raises as :func:`settings_of_newest_run`.
+    The errors are those of :func:`settings_of_newest_run`.
     """
     direction: type[ConnectorSettings] = SourceSettings if record.is_source else SinkSettings
     own = {

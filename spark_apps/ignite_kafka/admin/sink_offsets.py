@@ -1,7 +1,7 @@
 """Changes of a sink's next offsets while no run is active, in its consumer group and in the offsets topic's copies.
 
 As in :mod:`.offsets`, each slot's change is one transaction under the slot's transactional id: a run that is still
-alive, or starts meanwhile, reads its offsets again and does not overwrite the change.
+alive, or starts meanwhile, reads the offsets again and does not overwrite the change.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ..settings.sink import EARLIEST, LATEST, SinkSettings
 from ..settings.suggestions import did_you_mean
 from ..state.internal_records import FORMAT_HEADERS
 from .connector_lag import list_topics
-from .offsets import Hold
+from .offsets import InactiveConnector
 from .recorded_settings import recorded_settings
 
 NOWHERE = -1
@@ -34,12 +34,12 @@ _SPECS: Mapping[str, OffsetSpec] = {EARLIEST: OffsetSpec.earliest(), LATEST: Off
 
 @dataclass(frozen=True)
 class MovedOffsets:
-    """Next offset of each topic partition, before and after; -1: none before."""
+    """Next offset of each topic partition, before and after the change; -1: none before."""
 
     offsets: Mapping[TopicPartition, tuple[int, int]]
 
     def to_dict(self) -> dict[str, object]:
-        """Return JSON-ready values; partitions have the format of Kafka Connect (KIP-875)."""
+        """Return the offsets as JSON values; partitions have the format of Kafka Connect (KIP-875)."""
         rows = [
             {
                 "partition": {"kafka_topic": topic, "kafka_partition": partition},
@@ -71,7 +71,7 @@ def move(
     :raises SettingsError: the connector was never started, is a source, does not read that partition, or cannot
         continue at that position.
     :raises TopicError: a topic does not exist.
-    :raises Fenced: a newer run has taken over the connector meanwhile.
+    :raises Fenced: a newer run of the connector has begun meanwhile.
     """
     position = parse_position(to)
     if isinstance(position, int) and partition is None:
@@ -80,7 +80,7 @@ def move(
         )
     if topic is None and partition is not None:
         raise SettingsError("a partition is given without its topic", "Choose the topic too.", partition=partition)
-    hold = Hold.take(settings, secrets, force, sink=True)
+    hold = InactiveConnector.take(settings, secrets, force, sink=True)
     return _write(hold, _resolve_position(hold.topics, _select_partitions(hold, topic, partition), position))
 
 
@@ -89,7 +89,7 @@ def set_offsets(settings: SinkSettings, secrets: Secrets, offsets: Mapping[Topic
 
     :raises NotStopped, SettingsError, TopicError, Fenced: as :func:`move`.
     """
-    return _write(Hold.take(settings, secrets, force=False, sink=True), offsets)
+    return _write(InactiveConnector.take(settings, secrets, force=False, sink=True), offsets)
 
 
 def parse_position(text: str) -> int | OffsetSpec:
@@ -114,8 +114,8 @@ def parse_position(text: str) -> int | OffsetSpec:
     return since
 
 
-def _select_partitions(hold: Hold, topic: str | None, partition: int | None) -> list[TopicPartition]:
-    """Return partitions read by the newest run: all, of one topic, or one.
+def _select_partitions(hold: InactiveConnector, topic: str | None, partition: int | None) -> list[TopicPartition]:
+    """Return the partitions read by the newest run: all partitions, those of one topic, or a single one.
 
     :raises SettingsError: the run did not read that topic or partition.
     """
@@ -139,7 +139,7 @@ def _resolve_position(
 ) -> dict[TopicPartition, int]:
     """Return the offset of a position in each partition.
 
-    For a time after the last record, this is the end of the committed records.
+    For a time after the last record, the offset is the end of the committed records.
 
     :raises SettingsError: a partition does not have the offset.
     """
@@ -157,8 +157,8 @@ def _resolve_position(
     return dict.fromkeys(places, to)
 
 
-def _write(hold: Hold, offsets: Mapping[TopicPartition, int]) -> MovedOffsets:
-    """Commit the offsets in one transaction a slot, and read them back."""
+def _write(hold: InactiveConnector, offsets: Mapping[TopicPartition, int]) -> MovedOffsets:
+    """Commit the offsets in one transaction for each slot, and check them by reading them back."""
     ids = {name: topic_id for name, (topic_id, _) in hold.topics.identities({topic for topic, _ in offsets}).items()}
     for topic, _ in offsets:
         if topic not in ids:
@@ -197,10 +197,10 @@ def _offset_of(copy: PartitionOffset | None) -> int:
     return NOWHERE if copy is None else copy.offset
 
 
-def _check(hold: Hold, offsets: Mapping[TopicPartition, int]) -> None:
-    """Read the group's offsets back.
+def _check(hold: InactiveConnector, offsets: Mapping[TopicPartition, int]) -> None:
+    """Check the group's offsets by reading them back.
 
-    :raises IgniteKafkaError: another program has set them meanwhile.
+    :raises IgniteKafkaError: another program has changed the offsets meanwhile.
     """
     committed = {place: offset for place, (offset, _) in hold.topics.group_offsets(hold.group, offsets).items()}
     if committed != dict(offsets):

@@ -1,4 +1,4 @@
-"""A connector's newest run, and requests to pause, resume or stop it."""
+"""The newest run of a connector, and requests to pause, resume or stop the connector."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SHOWN_NAMES = 20
 class NewestRun:
     """The newest run of a connector.
 
-    :param connector: the connector's record; None: it was never started.
+    :param connector: the connector's record; None: the connector was never started.
     :param run: the run's status record; None: the run is about to begin, or the record was lost.
     """
 
@@ -36,9 +36,9 @@ class NewestRun:
 
     @staticmethod
     def of(state: ConnectorState, runs: Mapping[str, RunStatus]) -> NewestRun:
-        """Find the newest run in a connector's state and status records.
+        """Return the newest run, found in a connector's state and status records.
 
-        Starts that failed before they wrote the connector's record are ignored.
+        Failed starts without a connector's record are ignored.
         """
         if state.connector is None:
             return NewestRun(None, max(runs.values(), key=lambda run: run.started_ms, default=None))
@@ -49,17 +49,17 @@ class NewestRun:
 
     @property
     def unknown(self) -> bool:
-        """True if the connector was never started."""
+        """Whether the connector was never started."""
         return self.connector is None and self.run is None
 
     @property
     def ended(self) -> bool:
-        """True if the run has ended, gracefully or not, by its status record."""
+        """Whether the run has ended, gracefully or not, according to its status record."""
         return self.run is not None and self.run.ended_ms is not None
 
     @property
     def graceful(self) -> bool:
-        """True if the run completed, or stopped on request."""
+        """Whether the run completed, or stopped on request."""
         return (
             self.run is not None
             and self.ended
@@ -87,7 +87,7 @@ def newest_run(clients: KafkaClients, topics: Topics, prefix: str, connector: st
 
 
 def list_connectors(clients: KafkaClients, topics: Topics, prefix: str) -> list[str]:
-    """List the names of all connectors ever started under a prefix, sorted."""
+    """Return the names of all connectors that were ever started under a prefix, sorted."""
     topic = configs_topic(prefix)
     if not topics.exists(topic):
         return []
@@ -96,7 +96,7 @@ def list_connectors(clients: KafkaClients, topics: Topics, prefix: str) -> list[
 
 
 def unknown_connector_error(settings: ConnectorSettings, connectors: list[str]) -> SettingsError:
-    """Return the error of a connector that was never started."""
+    """Return the error for a connector that was never started."""
     names = f"Known are {', '.join(connectors[:_SHOWN_NAMES])}" if connectors else "None is known there"
     hint = did_you_mean(settings.name, connectors)
     return SettingsError(
@@ -123,11 +123,11 @@ class TargetStateChange:
 
     @property
     def done(self) -> bool:
-        """False if the run did not end gracefully during the wait."""
+        """Whether nothing was awaited, or the run ended gracefully."""
         return self.after is None or self.after.graceful
 
     def to_dict(self) -> dict[str, object]:
-        """Return JSON-ready values."""
+        """Return the change as JSON values."""
         state = self.after or self.before
         run = None if state.run is None else asdict(state.run)
         return {
@@ -142,7 +142,7 @@ class TargetStateChange:
 def request_target_state(
     settings: ConnectorSettings, secrets: Secrets, target: str, wait_ms: int = 0
 ) -> TargetStateChange:
-    """Request a target state.
+    """Request a target state, and wait for the run's end if requested.
 
     :param wait_ms: maximum time to wait for the run's end, in milliseconds; 0: no wait.
     :raises SettingsError: no connector of that name was ever started.

@@ -1,7 +1,4 @@
-"""Events of a connector, derived from its records in Kafka.
-
-The other events are only in the logs of its runs.
-"""
+"""Events of a connector: those derived from its records in Kafka, and the newest texts of those that its runs kept."""
 
 from __future__ import annotations
 
@@ -9,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..events import (
+    EVENTS,
     OUTCOME_UNKNOWN,
     RUN_COMPLETED,
     RUN_FAILED,
@@ -22,12 +20,18 @@ from ..state import status
 from ..state.status import RunStatus
 from .overview import ConnectorOverview
 
+_DERIVED = {
+    event.id
+    for event in (
+        RUN_STARTED, RUN_COMPLETED, RUN_FAILED, RUN_FENCED, OUTCOME_UNKNOWN, TARGET_CHANGED, SNAPSHOT_SUPERSEDED
+    )
+}  # fmt: skip
 _ENDS = {status.FAILED: RUN_FAILED, status.FENCED: RUN_FENCED, status.UNKNOWN: OUTCOME_UNKNOWN}
 
 
 @dataclass(frozen=True)
 class TimedEvent:
-    """An event at ``at_ms`` (milliseconds since 1970); ``text`` begins with its id."""
+    """An event at ``at_ms`` (milliseconds since 1970); ``text`` begins with the event's id."""
 
     at_ms: int
     event: Event
@@ -55,6 +59,10 @@ def _list_events(connector: ConnectorOverview) -> Iterator[TimedEvent]:
         if end["superseded_by"] and snapshot_id in ends:
             names = {"connector": connector.name, "snapshot_id": snapshot_id, "newer": end["superseded_by"]}
             yield _make_timed(ends[snapshot_id], SNAPSHOT_SUPERSEDED, **names)
+    for id, count in connector.events.items():
+        if id in EVENTS and id not in _DERIVED:
+            for occurrence in count.newest:
+                yield TimedEvent(occurrence.at_ms, EVENTS[id], f"{id} # {occurrence.text}")
 
 
 def _list_run_events(connector: ConnectorOverview, run: RunStatus) -> Iterator[TimedEvent]:

@@ -16,12 +16,12 @@ _PROVIDER = "--allow-config-provider"
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that reports errors as JSON if the arguments contain ``--json``."""
+    """Parser that reports errors as JSON if the arguments contain ``--json``."""
 
     argv: Sequence[str] = ()
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse, and keep the arguments for :meth:`error`."""
+        """Parse the arguments, and keep them for :meth:`error`."""
         self.argv = sys.argv[1:] if args is None else args
         return super().parse_known_args(args, namespace)
 
@@ -34,7 +34,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def add_allowed_providers(added: argparse.ArgumentParser) -> None:
-    """Add the argument that allows settings files to read files and variables of this host."""
+    """Add the argument that lets config providers in settings files read files and variables of this host."""
     added.add_argument(
         _PROVIDER, action="append", default=[], metavar="CLASS=LIMIT",
         help="let config providers of settings files read: FileConfigProvider=PATHS, DirectoryConfigProvider=PATHS, or "
@@ -43,7 +43,7 @@ def add_allowed_providers(added: argparse.ArgumentParser) -> None:
 
 
 def allowed_providers(arguments: argparse.Namespace) -> tuple[AllowedProvider, ...]:
-    """Parse the files and variables that config providers of settings files may read.
+    """Return the permissions given to config providers in settings files.
 
     :raises SettingsError: see :func:`.config_providers.parse_allowed`.
     """
@@ -51,7 +51,7 @@ def allowed_providers(arguments: argparse.Namespace) -> tuple[AllowedProvider, .
 
 
 def provider_arguments(arguments: argparse.Namespace) -> tuple[str, ...]:
-    """Return the config provider arguments, for another process of this command."""
+    """Return the command's arguments about config providers, for another process of this command."""
     return tuple(part for provider in arguments.allow_config_provider for part in (_PROVIDER, provider))
 
 
@@ -64,7 +64,7 @@ def whole(text: str) -> int:
 
 
 def command_after_interrupt(argv: Sequence[str]) -> str:
-    """Return the remedy after a Ctrl-C of a run: the command that continues it, with a new run id."""
+    """Return the remedy for an interrupted run: the command to continue, without the old run id."""
     return f"What was committed stays. To continue: {shlex.join(['ignite-kafka', *_drop_run_id(argv)])}"
 
 

@@ -1,4 +1,4 @@
-"""Settings and secrets of a command: from the files in its arguments, overridden by other arguments."""
+"""Settings and secrets of a command, from the files in its arguments, overridden by other arguments."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ _CONVERSION: Mapping[Callable[[ConnectorSettings], None], Sequence[str]] = {
     check_conditions: ("where", "overrides"),
     check_transforms: (*CONFIGS, *CONFIGS.values(), "overrides"),
 }
-"""Checks of the conversion, and the settings they need without errors."""
+"""Checks of the conversion, each with the settings that must have no errors before."""
 _ADDRESSES = {"--kafka": "bootstrap_servers", "--ignite": "ignite_addresses"}
 
 
 def add_name_instead_of_file(added: argparse.ArgumentParser) -> None:
-    """Add the arguments of a command that takes the name of a connector instead of FILE."""
+    """Add the arguments of a command that accepts a connector's name instead of FILE."""
     added.add_argument(
         "--name", metavar="NAME",
         help="instead of FILE: the connector's name. Its newest run gives the settings; --kafka and --ignite the "
@@ -49,7 +49,7 @@ def add_name_instead_of_file(added: argparse.ArgumentParser) -> None:
 
 
 def settings_of(arguments: argparse.Namespace, *, conversion: bool = False) -> ConnectorSettings:
-    """Load the settings of the file, overridden by the command line; emit event 15000 if they are invalid.
+    """Load the settings of the file, overridden by the command line; emit event 15000 for invalid settings.
 
     :param conversion: check transforms and conditions, too, and raise all errors at once.
     """
@@ -71,7 +71,7 @@ def _load_with_conversion(arguments: argparse.Namespace) -> ConnectorSettings:
 def settings_by_file_or_name(arguments: argparse.Namespace) -> ConnectorSettings:
     """Load the settings of the file (:func:`settings_of`), or those recorded by the named connector's newest run.
 
-    :raises SettingsError: neither or both are given, or an address is missing for the name.
+    :raises SettingsError: neither or both of file and name are given, or an address is missing for the name.
     """
     return _report_errors(lambda: _load_recorded(arguments) if arguments.file is None else _load_file(arguments))
 
@@ -110,7 +110,7 @@ def _report_errors(read: Callable[[], ConnectorSettings]) -> ConnectorSettings:
 
 
 def require_source(settings: ConnectorSettings) -> SourceSettings:
-    """Return the settings if they are those of a source.
+    """Return a source's settings; refuse a sink's.
 
     :raises NotAvailableYet: the settings are those of a sink.
     """
@@ -133,9 +133,9 @@ def _load_values(arguments: argparse.Namespace, file: str | None) -> LoadedSetti
 
 
 def read_ignite_arguments(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the settings of Ignite's addresses by ``--ignite`` and ``--ignite-address-map``; None without the option.
+    """Return the settings for Ignite's addresses from ``--ignite`` and ``--ignite-address-map``; None if not given.
 
-    With ``--ignite`` the file's address map is not used: it would send the login to other addresses.
+    With ``--ignite`` the file's address map is not used, because it would send the login to other addresses.
     """
     nodes = getattr(arguments, "ignite", None)
     pairs = getattr(arguments, "ignite_address_map", None)
@@ -143,20 +143,20 @@ def read_ignite_arguments(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def secrets_of(arguments: argparse.Namespace) -> Secrets:
-    """Load the secrets file of the arguments; without a file there are no secrets."""
+    """Return the content of the secrets file named in the arguments; no secrets without a file."""
     path = arguments.secrets or getattr(arguments, "mounted_secrets", None)
     return secrets.load(Path(path), permissions_of(arguments)) if path else Secrets()
 
 
 def permissions_of(arguments: argparse.Namespace) -> Permissions:
-    """Return the permissions of the command's arguments, beyond settings and secrets file."""
+    """Return the permissions that the command's arguments grant."""
     return Permissions(tuple(arguments.allow_kafka_option), arguments.allow_insecure_connections)
 
 
 def find_conversion_errors(loaded: LoadedSettings, before: Iterable[IgniteKafkaError]) -> list[IgniteKafkaError]:
-    """Return errors of transforms and conditions, for settings that may be invalid otherwise.
+    """Return the errors of transforms and conditions, even if other settings are invalid.
 
-    :param before: earlier errors. A check is skipped if the settings it needs have one.
+    :param before: earlier errors. A check is skipped if the settings needed by it have an error.
     """
     wrong = {str(error.where.get("setting")).partition(".")[0] for error in before}
     settings = loaded.direction.unchecked(loaded.values, loaded.origin)

@@ -1,4 +1,4 @@
-"""The command `doctor`: checks of clusters, registries and executors before a run, on one screen."""
+"""The command `doctor`: checks of clusters, registries and executors before a run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .command_settings import require_source, secrets_of, settings_by_file_or_na
 
 
 def add_doctor(added: argparse.ArgumentParser) -> None:
-    """Add the arguments of `doctor` to those of all commands with a file."""
+    """Add the arguments of `doctor` to the arguments that all commands with a file share."""
     added.epilog = (
         "exit codes: 0: a run will find what it needs; 1: something that it needs does not work; 2: a setting is wrong"
     )
@@ -32,7 +32,7 @@ class ShowVersion(argparse.Action):
         super().__init__(option_strings, dest, nargs=0, default=argparse.SUPPRESS, help=help)
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        """Print one line."""
+        """Print the versions in one line, and exit."""
         print(versions_text(installed_versions()))
         parser.exit()
 
@@ -71,7 +71,7 @@ def _check_clusters(settings: ConnectorSettings, secrets: Secrets, diagnosis: Di
 
 
 def _dry_run(settings: ConnectorSettings, secrets: Secrets) -> str:
-    """Plan the next run; this also checks the rights on caches and topics."""
+    """Plan the next run, which also checks the rights on caches and topics; return the result as text."""
     if isinstance(settings, SinkSettings):
         from .sink_views import sink_plan_view
 
@@ -105,7 +105,7 @@ def _check_spark(settings: ConnectorSettings, master: str | None, diagnosis: Dia
 
 
 def text_of(diagnosis: Diagnosis) -> str:
-    """Return the findings as text, each with its remedy below it, and the result."""
+    """Return the findings as text, each followed by its remedy, and the result."""
     width = max(len(finding.subject) for finding in diagnosis.findings)
     lines = []
     for finding in diagnosis.findings:

@@ -24,7 +24,7 @@ Command = Callable[[argparse.Namespace], int]
 
 
 def add_apply(added: argparse.ArgumentParser) -> None:
-    """Add the arguments of `apply` to those of all commands with a file."""
+    """Add the arguments of `apply` to the arguments that all commands with a file share."""
     added.add_argument("--json", action="store_true", help="print JSON")
     added.add_argument(
         "--alter-offsets",
@@ -36,7 +36,7 @@ def add_apply(added: argparse.ArgumentParser) -> None:
 
 
 def folder_command(arguments: argparse.Namespace, command: str) -> Command | None:
-    """Return the variant of a command for a folder, or that of `validate` for a connector file; None for other files.
+    """Return the command's variant for a folder, or that of `validate` for a connector file; None for other files.
 
     :raises SettingsError: the command takes no folder.
     """
@@ -55,7 +55,7 @@ def folder_command(arguments: argparse.Namespace, command: str) -> Command | Non
 
 
 def validate(arguments: argparse.Namespace) -> int:
-    """List connectors and errors of the files without connecting to a cluster; return 2 if a file is broken."""
+    """List connectors and errors of the files without connecting to a cluster; return 2 for a broken file."""
     folder = read_folder(arguments.file)
     rows = [
         (
@@ -75,7 +75,7 @@ def validate(arguments: argparse.Namespace) -> int:
 
 
 def _check_conversions(folder: ConnectorFolder) -> Iterator[BrokenConnector]:
-    """Yield errors of transforms and conditions, also for connectors with other wrong settings."""
+    """Yield errors of transforms and conditions, including connectors whose other settings are wrong."""
     readable: list[tuple[DeclaredConnector | BrokenConnector, LoadedSettings, Sequence[IgniteKafkaError]]] = [
         *((connector, connector.loaded, ()) for connector in folder.connectors),
         *(
@@ -94,7 +94,7 @@ def _findings_of(broken: BrokenConnector) -> Sequence[IgniteKafkaError]:
 
 
 def plan(arguments: argparse.Namespace) -> int:
-    """Show the differences between files and Kafka; return 2 if a file is broken. Writes nothing."""
+    """Show the differences between files and Kafka without writing anything; return 2 for a broken file."""
     from ..admin import declared_state
 
     folder, values, own_secrets = _read_inputs(arguments)
@@ -119,7 +119,7 @@ def plan(arguments: argparse.Namespace) -> int:
 
 
 def apply(arguments: argparse.Namespace) -> int:
-    """Set states and offsets in Kafka; return 1 if a change was not made, 2 if a file is broken."""
+    """Set states and offsets in Kafka as in the files; return 1 if a change was not made, 2 for a broken file."""
     from ..admin import declared_state
 
     folder, values, own_secrets = _read_inputs(arguments)
@@ -152,7 +152,7 @@ def _read_inputs(arguments: argparse.Namespace) -> tuple[ConnectorFolder, dict[s
 
 
 def _list_offsets(connector: DeclaredConnector, values: dict[str, Any], own_secrets: Secrets, folder: Path) -> Path:
-    """Write a connector's offsets as a ConfigMap, as Strimzi does, beside the connector's file."""
+    """Write a connector's offsets as a ConfigMap in Strimzi's form, beside the connector's file; return the path."""
     from .views import offset_lines
 
     if connector.list_offsets is None or "/" in connector.list_offsets or connector.list_offsets.startswith("."):

@@ -1,4 +1,4 @@
-"""A run of a connector with a Spark session of this process, for `ignite-kafka run`."""
+"""A run of a connector with a Spark session in this process, for `ignite-kafka run`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from ..settings.connector import ConnectorSettings
 from ..settings.permissions import NONE, Permissions
 from ..state.status import RunStatus
 
-_LOCAL = "local[*,4]"  # all cores; as many attempts per task as on a cluster
+_LOCAL = "local[*,4]"  # all cores, and as many attempts per task as on a cluster
 
 
 def run_locally(
@@ -42,15 +42,15 @@ def run_locally(
     permissions: Permissions = NONE,
     stop: threading.Event | None = None,
 ) -> RunStatus:
-    """Run a connector.
+    """Run a connector with a Spark session in this process; return the run's status.
 
-    :param master: Spark master; None: that of Spark's configuration, else ``local[*,4]``.
+    :param master: Spark master; None: the master in Spark's configuration, else ``local[*,4]``.
     :param ship_secrets_unprotected: send ``secrets`` to executors although Spark does not authenticate.
     :param permissions: permissions of the command's user.
     :param stop: event that ends a stream after the current batch.
     :param run_id: key of the status record; None: derived from the time.
     :raises SettingsError: Java is missing.
-    :raises UnsupportedVersion: PySpark is too old, or would make a session of Spark Connect.
+    :raises UnsupportedVersion: PySpark is too old, or would create a session of Spark Connect.
     :raises IgniteKafkaError: the error that ended the run.
     """
     require_spark(master)
@@ -69,7 +69,7 @@ def local_session(name: str, master: str | None) -> Iterator[SparkSession]:
     """Open a Spark session with its driver in this process and the library on its executors.
 
     :param name: name of the connector.
-    :param master: Spark master; None: that of Spark's configuration, else ``local[*,4]``.
+    :param master: Spark master; None: the master in Spark's configuration, else ``local[*,4]``.
     :raises SettingsError: Java is missing.
     """
     require_spark(master)

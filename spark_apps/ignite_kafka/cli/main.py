@@ -57,7 +57,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         logs.show_error(error, as_json=as_json)
         return error.exit_code
     except BrokenPipeError:
-        # the reader of the output has ended; otherwise Python would report it again when it flushes at exit
+        # the reader of the output has ended; without this, Python would report the error again at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 128 + signal.SIGPIPE
     except KeyboardInterrupt:
@@ -71,7 +71,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _may_have_written(arguments: argparse.Namespace) -> bool:
-    """Return whether an interrupted command may have written records or entries; if repeated, it continues."""
+    """Return whether an interrupted command may have written records or entries; repeating the command continues it."""
     return arguments.command in (run, replicate) or (arguments.command is verify and arguments.repair)
 
 
@@ -99,6 +99,7 @@ def parser() -> argparse.ArgumentParser:
         )
     )
     _add_name(commands, "status", status, "show a connector and its runs")
+    _add_events(commands)
     _add_name(commands, "pause", pause, "pause a running connector until it is resumed")
     _add_name(commands, "resume", resume, "resume a paused connector")
     stop_parser = _add_name(commands, "stop", stop, "stop a running connector after the current batch")
@@ -134,6 +135,17 @@ def _add_run(commands: Any) -> None:
         action="store_true",
         help="send --secrets to executors although Spark does not authenticate: anyone who reaches the driver's port "
         "can read them",
+    )
+
+
+def _add_events(commands: Any) -> None:
+    text = "show the events of a connector's runs: how often, when, and the newest texts"
+    events_parser = _add_name(commands, "events", events, text)
+    events_parser.add_argument(
+        "--since", metavar="TIME", help="only events since this time, such as 2025-01-31T12:00Z (default: all)"
+    )
+    events_parser.add_argument(
+        "--follow", action="store_true", help="print each event as a line, and go on with new ones until Ctrl-C"
     )
 
 
@@ -247,7 +259,7 @@ def _add_common(
 
 
 def validate(arguments: argparse.Namespace) -> int:
-    """Check settings and, if given, the secrets file."""
+    """Check the settings and, if given, the secrets file."""
     if arguments.connectors:
         return validate_all(arguments)
     settings = settings_of(arguments, conversion=True)
@@ -264,7 +276,7 @@ def validate(arguments: argparse.Namespace) -> int:
 
 
 def plan(arguments: argparse.Namespace) -> int:
-    """Show what a run would do."""
+    """Show the plan of the next run."""
     from .sink_views import SinkPlanView, sink_plan_view
     from .views import PlanView, plan_view
 
@@ -276,7 +288,7 @@ def plan(arguments: argparse.Namespace) -> int:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run a connector with a Spark session of this process."""
+    """Run a connector with a Spark session in this process."""
     if arguments.connectors or holds_resources(arguments.file):
         return run_all(arguments)
     settings = settings_of(arguments)
@@ -301,7 +313,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def verify(arguments: argparse.Namespace) -> int:
-    """Compare topics with caches; return 5 if they differ."""
+    """Compare topics with caches; return 5 for differences."""
     settings = settings_by_file_or_name(arguments)
     require_pyspark()
     from .verify import verify_locally
@@ -316,6 +328,19 @@ def status(arguments: argparse.Namespace) -> int:
     return render.show(arguments, status_view(settings_of(arguments), secrets_of(arguments)), StatusView.text)
 
 
+def events(arguments: argparse.Namespace) -> int:
+    """Show the events of a connector, or follow them until Ctrl-C."""
+    from ..admin.connector_events import follow_events, parse_since, read_connector_events
+
+    connector = settings_of(arguments), secrets_of(arguments)
+    since_ms = parse_since(arguments.since)
+    if not arguments.follow:
+        return render.show(arguments, read_connector_events(*connector, since_ms), render.events)
+    for id, occurrence in follow_events(*connector, since_ms):
+        print(render.event_line(id, occurrence, as_json=arguments.json), flush=True)
+    return 0
+
+
 def pause(arguments: argparse.Namespace) -> int:
     """Pause a connector."""
     return _request_state(arguments, "PAUSED")
@@ -327,7 +352,7 @@ def resume(arguments: argparse.Namespace) -> int:
 
 
 def stop(arguments: argparse.Namespace) -> int:
-    """Stop a connector and wait for its end; return 1 if its run did not end in time and gracefully."""
+    """Stop a connector and wait for its run; return 1 unless the run ended in time and gracefully."""
     return _request_state(arguments, "STOPPED", arguments.wait_ms)
 
 

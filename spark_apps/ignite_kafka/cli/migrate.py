@@ -1,4 +1,4 @@
-"""The command `migrate`, and `validate` and `run` of a worker's file with connectors' files.
+"""The command `migrate`, and the variants of `validate` and `run` for a worker's file with connectors' files.
 
 Each connector of a `run` has its own process and Spark driver: in one session the job of a stream would hold the cores
 that the other jobs wait for. The first process that fails ends the others.
@@ -22,7 +22,7 @@ from ..errors import IgniteKafkaError, SettingsError
 from ..migration.given_files import read_given
 from ..migration.migrate import Migrated
 from ..migration.migrate import migrate as migrate_connector
-from ..migration.written import SECRETS_ENDING, text
+from ..migration.settings_text import SECRETS_ENDING, settings_file_text
 from ..settings import secrets
 from ..settings.connect.worker import GivenFile
 from ..settings.files.connector_files import SUFFIXES
@@ -36,7 +36,7 @@ _THIS = (sys.executable, "-m", "ignite_kafka.cli")
 
 
 def add_migrate(commands: Any) -> None:
-    """Add the command's arguments."""
+    """Add the command `migrate` with its arguments."""
     text = (
         "convert files of Kafka Connect: write a settings file, and a secrets file if there are passwords, for each "
         "connector"
@@ -63,13 +63,13 @@ def add_migrate(commands: Any) -> None:
 
 
 def add_connectors(added: argparse.ArgumentParser) -> None:
-    """Add the argument of further files to `run` and `validate`."""
+    """Add the argument for further connectors' files to `run` and `validate`."""
     text = "further connectors' files of Kafka Connect; FILE is then a worker's file or a connector's"
     added.add_argument("connectors", metavar="CONNECTOR", nargs="*", help=text)
 
 
 def migrate(arguments: argparse.Namespace) -> int:
-    """Write new files; write nothing if a key is refused or a new file would replace another file."""
+    """Convert files to new files; write nothing if a key is refused or a new file would replace another file."""
     folder = Path(arguments.output)
     if not folder.is_dir():
         raise SettingsError("there is no such folder", "Create it", folder=folder)
@@ -114,7 +114,7 @@ def holds_resources(file: str) -> bool:
 
 @dataclass(frozen=True)
 class RunFiles:
-    """Files of a connector for `run`."""
+    """Files of one connector for `run`."""
 
     name: str
     settings: Path
@@ -136,7 +136,7 @@ def validate_all(arguments: argparse.Namespace) -> int:
 
 
 def run_all(arguments: argparse.Namespace) -> int:
-    """Run the connectors of a worker's file and connectors' files, each in its own process, until all have ended."""
+    """Run the connectors of all files, each in its own process, until all processes have ended."""
     if arguments.run_id or arguments.snapshot_id or arguments.mounted_secrets:
         raise SettingsError(
             "--run-id, --snapshot-id and --mounted-secrets are of one connector", "Give one settings file"
@@ -155,7 +155,7 @@ def run_all(arguments: argparse.Namespace) -> int:
 def _write_run_files(migrated: Migrated, own_secrets: Secrets, work: Path) -> RunFiles:
     joined = _merge_secrets(migrated.secrets, own_secrets)
     settings = work / f"{migrated.name}.properties"
-    settings.write_text(text(migrated), encoding="ascii")
+    settings.write_text(settings_file_text(migrated), encoding="ascii")
     if not _has_secrets(joined):
         return RunFiles(migrated.name, settings, None)
     path = work / f"{migrated.name}{SECRETS_ENDING}"
@@ -164,7 +164,7 @@ def _write_run_files(migrated: Migrated, own_secrets: Secrets, work: Path) -> Ru
 
 
 def _merge_secrets(of_files: Secrets, own: Secrets) -> Secrets:
-    """Merge the secrets of the files with those of the secrets file; the latter win."""
+    """Merge the secrets in connectors' files with those of the secrets file; the latter take precedence."""
     ignite = {**vars(of_files.ignite), **{name: value for name, value in vars(own.ignite).items() if value is not None}}
     return Secrets(
         type(of_files.ignite)(**ignite), {**of_files.kafka, **own.kafka}, {**of_files.registry, **own.registry}
@@ -182,7 +182,7 @@ def _make_command(arguments: argparse.Namespace, files: RunFiles) -> tuple[str, 
 
 
 def _migrate_files(arguments: argparse.Namespace, work: Path, *, keep: bool = False) -> list[Migrated]:
-    """Convert the connectors of all files; on errors, emit event 15000 and raise all errors of all files at once.
+    """Convert the connectors of all files; report all errors at once, with event 15000.
 
     :param keep: see :func:`ignite_kafka.migration.migrate.migrate`.
     """
@@ -224,7 +224,7 @@ def _migrate_files(arguments: argparse.Namespace, work: Path, *, keep: bool = Fa
 
 
 def _read_files(paths: Sequence[str]) -> list[GivenFile]:
-    """Read the worker's and connectors' parts of all files.
+    """Read the worker's and the connectors' parts of all files.
 
     :raises SettingsError: files cannot be read, or have another form; all errors at once.
     """
@@ -238,7 +238,7 @@ def _read_files(paths: Sequence[str]) -> list[GivenFile]:
 
 
 def _drop_repeated(errors: Sequence[IgniteKafkaError]) -> list[IgniteKafkaError]:
-    """Return each error once: errors of a worker's key are repeated for each connector."""
+    """Return each error once, because errors of a worker's key are repeated for each connector."""
     return list({str(error): error for error in errors}.values())
 
 

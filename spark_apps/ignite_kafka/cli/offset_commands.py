@@ -1,4 +1,4 @@
-"""Commands that show and change offsets and backlogs of connectors."""
+"""Commands that show or change offsets and backlogs of connectors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .command_settings import secrets_of, settings_of
 
 
 def show_offsets(arguments: argparse.Namespace) -> int:
-    """Show offsets: a table by cache, or with --json a line per cache partition."""
+    """Show offsets as a table by cache, or with --json as a line for each cache partition."""
     from .views import offset_lines, offsets_table
 
     settings = settings_of(arguments)
@@ -24,7 +24,7 @@ def show_offsets(arguments: argparse.Namespace) -> int:
 
 
 def alter_offsets(arguments: argparse.Namespace) -> int:
-    """Set the highest update number of a cache partition that counts as sent."""
+    """Set the highest update counter of a cache partition that counts as sent."""
     from ..admin.offsets import alter
 
     unit = arguments.cache, arguments.partition, arguments.sent

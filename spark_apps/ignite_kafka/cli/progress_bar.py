@@ -1,4 +1,4 @@
-"""Progress of a long command: a bar on a terminal, otherwise a log line every ten seconds."""
+"""Progress of a long command, as a bar on a terminal, otherwise as a log line every ten seconds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LINE_S = 10.0
 
 
 class ProgressBar:
-    """A progress bar; invisible if quiet."""
+    """Progress bar; invisible in quiet mode."""
 
     def __init__(self, stream: TextIO, *, quiet: bool = False, clock: Clock = time.monotonic) -> None:
         self._stream = stream
@@ -26,7 +26,7 @@ class ProgressBar:
         self._started = clock()
 
     def show(self, what: str, done: int, count: int) -> None:
-        """Show that ``done`` of ``count`` tasks of a step have ended."""
+        """Show that ``done`` of ``count`` tasks in a step have ended."""
         share = min(1.0, done / count) if count else 1.0
         seconds = self._clock() - self._started
         if self._quiet:
@@ -40,7 +40,7 @@ class ProgressBar:
             log.info("%s: %d of %d tasks after %.0f s", what, done, count, seconds)
 
     def end(self) -> None:
-        """Remove the bar."""
+        """Remove the bar from the terminal."""
         if self._shown:
             self._stream.write("\r\x1b[K")
             self._stream.flush()

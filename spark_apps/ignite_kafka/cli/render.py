@@ -1,12 +1,13 @@
-"""Results of :mod:`~ignite_kafka.admin` as text for a terminal.
+"""Texts for a terminal, made of the results of :mod:`~ignite_kafka.admin`.
 
-Imports types only while type checking, so that a command loads only the parts of the library that it needs.
+Types are imported only for type checking, so that a command loads only the needed parts of the library.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
@@ -14,9 +15,11 @@ from .tables import table
 
 if TYPE_CHECKING:
     from ..admin.backlog import BacklogView, CleanupResult, Resend
+    from ..admin.connector_events import ConnectorEvents
     from ..admin.offsets import AlteredOffset, ResetOffsets
     from ..admin.sink_offsets import MovedOffsets
     from ..admin.target_state import NewestRun, TargetStateChange
+    from ..common.event_log import Occurrence
 
 _MAX_UNITS = 50
 _NEXT_START = {"PAUSED": "the next start begins paused", "RUNNING": "nothing runs until it is started again"}
@@ -26,16 +29,47 @@ class Result(Protocol):
     """A result with a JSON form."""
 
     def to_dict(self) -> dict[str, object]:
-        """Return the result as JSON-ready values."""
+        """Return the result as JSON values."""
 
 
 R = TypeVar("R", bound=Result)
 
 
 def show(arguments: argparse.Namespace, result: R, text: Callable[[R], str]) -> int:
-    """Print a result as JSON with ``--json``, else as text; return exit code 0."""
+    """Print a result as JSON with ``--json``, otherwise as text; return exit code 0."""
     print(json.dumps(result.to_dict(), indent=2) if arguments.json else text(result))
     return 0
+
+
+def events(shown: ConnectorEvents) -> str:
+    """Return a table of the events, the last one first, and what to do about each warning and error."""
+    from ..admin.connector_events import format_time, severity_of
+    from ..events import EVENTS
+
+    rows = []
+    remedies = []
+    for id, count in shown.in_order():
+        text = count.newest[-1].text if count.newest else ""
+        # as text, because ids have no thousands separators
+        rows.append((format_time(count.last_ms), severity_of(id), str(id), count.count, text))
+        if id in EVENTS and EVENTS[id].severity > logging.INFO and EVENTS[id].action:
+            remedies.append(f"{id}: {EVENTS[id].action}")
+    if not rows:
+        return f"connector {shown.connector} has no events"
+    return "\n".join(
+        [table(("last", "severity", "id", "count", "newest text"), rows), *["", *remedies][: 1 + len(remedies)]]
+    )
+
+
+def event_line(id: int, occurrence: Occurrence, *, as_json: bool) -> str:
+    """Return a line for one occurrence."""
+    from ..admin.connector_events import format_time, severity_of
+
+    at = format_time(occurrence.at_ms)
+    if not as_json:
+        return f"{at} {severity_of(id)} {id} # {occurrence.text}"
+    values = {"id": id, "severity": severity_of(id), "at": at, "text": occurrence.text, "fields": occurrence.fields}
+    return json.dumps(values)
 
 
 def target_state(change: TargetStateChange) -> str:
@@ -72,13 +106,13 @@ def altered_offset(altered: AlteredOffset) -> str:
 
 
 def reset_offsets(reset: ResetOffsets) -> str:
-    """Return a line per cache with the number of partitions without their offset now."""
+    """Return a line for each cache with the number of partitions whose offset was removed."""
     lines = [f"cache {cache}: {count:,} units forgotten" for cache, count in sorted(reset.units.items())]
     return "\n".join(lines) or "there were no offsets"
 
 
 def moved_offsets(moved: MovedOffsets) -> str:
-    """Return a line per topic partition with the next offset before and after."""
+    """Return a line for each topic partition with its next offset before and after the change."""
     lines = [
         f"topic {topic}, partition {partition}: next offset was {'none' if before < 0 else before}, is {after}"
         for (topic, partition), (before, after) in sorted(moved.offsets.items())
@@ -91,7 +125,7 @@ def moved_offsets(moved: MovedOffsets) -> str:
 
 
 def backlog(view: BacklogView) -> str:
-    """Return the captured caches, and the backlog of each cache partition, as tables."""
+    """Return the captured caches and the backlog of each cache partition, as two tables."""
     head = ("cache", "partition", "changes", "bytes", "low", "high", "marks")
     rows = [
         (u.cache, u.partition, u.changes, u.bytes, u.low, u.high, ", ".join(u.marks)) for u in view.units[:_MAX_UNITS]
@@ -116,7 +150,7 @@ def backlog(view: BacklogView) -> str:
 
 
 def resend(marked: Resend) -> str:
-    """Return a line with the cache partitions that will be sent again."""
+    """Return a line with the cache partitions to be sent again."""
     count = len(marked.partitions)
     what = f"partition {marked.partitions[0]}" if count == 1 else f"{count:,} partitions"
     sender = f"will be sent again by connector {marked.connector}"
@@ -124,6 +158,6 @@ def resend(marked: Resend) -> str:
 
 
 def cleaned(removed: CleanupResult) -> str:
-    """Return a line with the service and the cache that were removed from the nodes."""
+    """Return a line with the service and the cache removed from the nodes."""
     names = [f"{what} {name}" for what, name in (("service", removed.service), ("cache", removed.cache)) if name]
     return f"connector {removed.connector}: " + (f"removed {' and '.join(names)}" if names else "there was no backlog")

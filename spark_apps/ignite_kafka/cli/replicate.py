@@ -1,6 +1,6 @@
-"""The command `replicate`: a source and a sink under one command, each in its own process.
+"""The command `replicate`: runs a source and a sink together, each in its own process.
 
-Each process has its own Spark driver: in one session the stream's job would hold the cores that the sink's job waits
+Each process has its own Spark driver: in one session the source's job would hold the cores that the sink's job waits
 for.
 """
 
@@ -37,12 +37,12 @@ from .arguments import add_allowed_providers, allowed_providers
 
 log = logging.getLogger(__name__)
 _POLL_S = 0.2
-_STOP_S = 120.0  # time for a process to end before it is killed
+_STOP_S = 120.0  # time given to a process to end before it is killed
 _THIS = (sys.executable, "-m", "ignite_kafka.cli")
 
 
 def add_replicate(commands: Any) -> None:
-    """Add the command's arguments."""
+    """Add the command `replicate` with its arguments."""
     text = "copy caches of one Ignite cluster to another through Kafka: a source and a sink as one command"
     added = commands.add_parser("replicate", help=text, description=text)
     added.add_argument(
@@ -66,7 +66,7 @@ def add_replicate(commands: Any) -> None:
 
 
 def replicate(arguments: argparse.Namespace) -> int:
-    """Run a source and a sink until both end; return 0, or the exit code of the first to fail."""
+    """Run a source and a sink until both end; return 0, or the exit code of the first process to fail."""
     sink_file = Path(arguments.sink) if arguments.sink else None
     source, sink = load_settings_of_both(Path(arguments.source), sink_file, allowed_providers(arguments))
     sink_secrets = arguments.sink_secrets or arguments.secrets
@@ -97,7 +97,7 @@ def replicate(arguments: argparse.Namespace) -> int:
                 (*_THIS, *quiet, "run", _write_settings(sink, folder), *options, *_secrets_arguments(sink_secrets)),
             ),
         ]
-        # a snapshot is in its topics before the sink begins, which ends at the topics' ends
+        # the sink ends at the topics' ends, so it begins when the snapshot is in the topics
         stages = [parts] if source.streams else [[part] for part in parts]
         for stage in stages:
             code = run_together(stage, lag.show_if_due)
@@ -108,7 +108,7 @@ def replicate(arguments: argparse.Namespace) -> int:
 
 
 def _ensure_types_topic(source: SourceSettings, source_secrets: Secrets) -> None:
-    """Create the types topic before both start at once: a sink refuses to start without it."""
+    """Create the types topic before source and sink start together, because a sink refuses to start without it."""
     from ..kafka.topics import Topics
     from ..runtime.clients import kafka_clients
     from ..source.planning import ensure_types_topic
@@ -119,11 +119,12 @@ def _ensure_types_topic(source: SourceSettings, source_secrets: Secrets) -> None
 def load_settings_of_both(
     source_file: Path, sink_file: Path | None = None, allowed: Sequence[AllowedProvider] = ()
 ) -> tuple[SourceSettings, SinkSettings]:
-    """Load the settings of both directions. An empty ``types_topic`` of the sink is the source's types topic.
+    """Load the settings of a source and a sink; without ``types_topic``, the sink uses the source's types topic.
 
-    :param sink_file: None: the first file has both (:func:`~ignite_kafka.settings.files.both_directions.load_both`).
+    :param sink_file: file of the sink; None: the first file has the settings of both connectors
+        (:func:`~ignite_kafka.settings.files.both_directions.load_both`).
     :param allowed: see :func:`~ignite_kafka.settings.files.load.load`.
-    :raises SettingsError: a file is of the other direction, or the two do not fit.
+    :raises SettingsError: a file is of the other direction, or the settings do not fit together.
     """
     require_source, of_sink = (
         load_both(source_file, allowed)
@@ -148,7 +149,7 @@ def load_settings_of_both(
 
 
 def _write_settings(settings: ConnectorSettings, folder: str) -> str:
-    """Write a file of complete settings, which have no secrets, and return its path."""
+    """Write complete settings, which have no secrets, to a file, and return the file's path."""
     path = Path(folder) / f"{'sink' if isinstance(settings, SinkSettings) else 'source'}.json"
     defaults = settings.defaults()
     content = {
@@ -174,7 +175,7 @@ def _read_secrets(file: str | None, permissions: Permissions) -> Secrets:
 
 @dataclass(frozen=True)
 class Lag:
-    """Lag of both: changes in the source's backlog, and records that the sink has not stored."""
+    """Lag of both connectors: changes in the source's backlog, and records that the sink has not stored."""
 
     source: SourceSettings
     source_secrets: Secrets
@@ -188,7 +189,7 @@ class Lag:
             self.show()
 
     def show(self) -> None:
-        """Print the lag in one line, without the side whose servers do not answer now."""
+        """Print the lag in one line, without a connector whose servers do not answer now."""
         if parts := [
             text for part in (self._describe_source, self._describe_sink) if (text := _text_if_readable(part))
         ]:
@@ -220,7 +221,7 @@ def _text_if_readable(text: Callable[[], str]) -> str:
 
 
 class Part:
-    """A process of the command. Its lines are printed after its name."""
+    """A process of the command, whose output lines are printed with its name."""
 
     def __init__(self, name: str, command: Sequence[str]) -> None:
         self.name = name
@@ -229,8 +230,8 @@ class Part:
         self._reader: threading.Thread | None = None
 
     def start(self) -> None:
-        """Start the process, and a thread that prints its lines."""
-        # a session of its own: Ctrl-C in the terminal reaches only this command, which ends both in order
+        """Start the process, and a thread that prints the process's output lines."""
+        # a session of its own: Ctrl-C in the terminal reaches only this command, which ends the processes in order
         self._process = subprocess.Popen(
             self._command,
             stdout=subprocess.PIPE,
@@ -244,7 +245,7 @@ class Part:
 
     @property
     def code(self) -> int | None:
-        """The exit code; None while the process runs."""
+        """Exit code; None while the process runs or before it is started."""
         return None if self._process is None else self._process.poll()
 
     def end(self) -> None:
@@ -253,7 +254,7 @@ class Part:
             self._process.send_signal(signal.SIGTERM)
 
     def close(self) -> None:
-        """Kill the process if it has not ended, and print the rest of its lines."""
+        """Kill the process if it has not ended, and print the rest of its output lines."""
         if self._process is None or self._reader is None:
             return
         if self.code is None:
@@ -274,9 +275,10 @@ def _print_line(name: str, text: str) -> None:
 
 
 def run_together(parts: Sequence[Part], on_poll: Callable[[], object]) -> int:
-    """Run processes until all have ended; if one fails, end the others.
+    """Run processes until all have ended; after a failure, end the other processes.
 
-    :returns: 0, also if Ctrl-C or SIGTERM ended streams after their batch; else the exit code of the first to fail.
+    :returns: 0, also if Ctrl-C or SIGTERM ended streams after their batch; otherwise the exit code of the first failed
+        process.
     :raises KeyboardInterrupt: Ctrl-C or SIGTERM ended a process without a stream, which ends at once.
     """
     with _catch_stop_signals() as stop:
@@ -320,7 +322,7 @@ def _end(parts: Sequence[Part]) -> None:
 
 @contextmanager
 def _catch_stop_signals() -> Iterator[threading.Event]:
-    """Set an event on Ctrl-C and SIGTERM; a second signal has its default effect."""
+    """Set an event on Ctrl-C or SIGTERM; a second signal has its default effect."""
     stop = threading.Event()
     before: dict[int, Any] = {}
 

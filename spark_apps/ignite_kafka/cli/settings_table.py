@@ -1,4 +1,4 @@
-"""The table of settings that `validate` shows."""
+"""Table of settings, as shown by `validate`."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from ..settings.connector import ConnectorSettings
 from ..settings.findings import PROVIDED
 from .tables import table
 
-# their defaults are clusters of this machine, which are often not intended
+# their defaults are addresses of this machine, which are often not intended
 _ALWAYS_SHOWN = ("ignite_addresses", "bootstrap_servers")
 
 
 def list_shown_settings(settings: ConnectorSettings) -> list[str]:
-    """Return names of settings that differ from their defaults, and of the clusters' addresses."""
+    """Return the names of settings that differ from their defaults, and of the clusters' addresses."""
     defaults = settings.defaults()
     return [
         name for name in settings.definitions() if name in _ALWAYS_SHOWN or getattr(settings, name) != defaults[name]
@@ -21,7 +21,7 @@ def list_shown_settings(settings: ConnectorSettings) -> list[str]:
 
 
 def settings_table(settings: ConnectorSettings) -> str:
-    """Return the shown settings with value and origin as a table; values of config providers are hidden."""
+    """Return a table of the shown settings with value and origin; hide values of config providers."""
     values = settings.to_dict()
     rows = []
     for name in list_shown_settings(settings):
@@ -31,7 +31,7 @@ def settings_table(settings: ConnectorSettings) -> str:
 
 
 def describe_run_end(settings: ConnectorSettings) -> str:
-    """Return a line that says whether a run ends by itself; a connector of Kafka Connect never does."""
+    """Return a line that says whether a run ends by itself, unlike a connector of Kafka Connect."""
     if settings.run_mode == "continuous":
         return "run_mode is continuous: a run follows changes until it is stopped"
     once = "run_mode is once: a run ends when it has copied what it found"

@@ -1,4 +1,4 @@
-"""Preview of a sink's run, without writing."""
+"""Plan of a sink's next run, shown without writing anything."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..preflight import report_unmatched
 from ..runtime.clients import ignite_cluster, kafka_clients
 from ..settings.secrets import Secrets
 from ..settings.sink import SinkSettings
-from ..sink.planning import make_plan, partitions_of, with_begins
+from ..sink.planning import make_plan, partitions_of, with_first_offsets
 from ..sink.start_offsets import resolve_starts
 from ..state.configs import read_connector
 from ..state.offsets import read_slots
@@ -23,7 +23,7 @@ from .tables import table
 
 @dataclass(frozen=True)
 class TopicPreview:
-    """A topic of a plan. ``records`` is the number of offsets to read, transaction markers included."""
+    """A topic of a plan; ``records`` is the number of offsets to read, including transaction markers."""
 
     topic: str
     cache: str
@@ -34,7 +34,7 @@ class TopicPreview:
 
 @dataclass(frozen=True)
 class SinkPlanView:
-    """Plan of the next run."""
+    """Plan of a sink's next run."""
 
     connector: str
     group: str
@@ -42,7 +42,7 @@ class SinkPlanView:
     topics: tuple[TopicPreview, ...]
 
     def to_dict(self) -> dict[str, object]:
-        """Return JSON-ready values."""
+        """Return the plan as JSON values."""
         return asdict(self)
 
     def text(self) -> str:
@@ -56,7 +56,7 @@ class SinkPlanView:
 
 
 def sink_plan_view(settings: SinkSettings, secrets: Secrets) -> SinkPlanView:
-    """Plan the run that the settings would start.
+    """Return the plan of the run that the settings would start.
 
     :raises SettingsError, TopicError, RecordsLost: as the run would.
     """
@@ -77,7 +77,7 @@ def sink_plan_view(settings: SinkSettings, secrets: Secrets) -> SinkPlanView:
             clients, topics, settings.internal_topic_prefix, settings.name, control.connector.slots
         ):
             copies |= state.by_topic
-    plan = with_begins(plan, topics, clients)
+    plan = with_first_offsets(plan, topics, clients)
     by_partition = {(topic.name, partition): topic for topic in plan.topics for partition in range(topic.partitions)}
     starts = resolve_starts(by_partition, settings, topics, copies)
     ends = topics.offsets(partitions, OffsetSpec.latest(), committed=True)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """Format columns under their heads, two blanks apart; numbers are right-aligned, with thousands separators."""
+    """Format columns under their heads, two blanks apart; align numbers to the right, with thousands separators."""
     cells = [
         [f"{cell:,}" if isinstance(cell, int) else "" if cell is None else str(cell) for cell in row] for row in rows
     ]

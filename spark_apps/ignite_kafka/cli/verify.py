@@ -1,4 +1,4 @@
-"""The command `verify`: arguments, and results as text."""
+"""The command `verify`: its arguments, and its results as text."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..verification.entry_comparison import Verified
 
 DIFFERS = 5
-"""Exit code of a comparison with differences that were not repaired. No error has this code."""
+"""Exit code of a comparison with unrepaired differences; no error has this code."""
 _EXIT_CODES = (
     f"exit codes: 0: compared, and all is equal or repaired; {DIFFERS}: compared, and something differs (counts are "
     "on stdout); others: no result (1: the comparison failed, 2: a setting is wrong, 3: a run began during the "
@@ -35,7 +35,7 @@ _NEW_TOPIC = "they are two keys for Kafka; send the cache to a new topic (docs/t
 
 
 def add_verify(added: argparse.ArgumentParser) -> None:
-    """Add the arguments of `verify` to those of all commands with a file."""
+    """Add the arguments of `verify` to the arguments that all commands with a file share."""
     added.epilog = _EXIT_CODES
     added.add_argument("--master", help="Spark master (default: that of spark-defaults.conf, else local[*,4])")
     added.add_argument(
@@ -70,10 +70,10 @@ def _parse_percent(text: str) -> float:
 
 
 def verify_locally(settings: ConnectorSettings, secrets: Secrets, arguments: argparse.Namespace) -> int:
-    """Compare with a Spark session of this process, and print the result.
+    """Compare topics with caches, with a Spark session in this process, and print the result.
 
     :returns: 0, or :data:`DIFFERS` if something differs and was not repaired.
-    :raises IgniteKafkaError: there is no result.
+    :raises IgniteKafkaError: the comparison failed.
     """
     from ..app import Arguments, find_secrets
     from ..runtime.interrupts import interrupts_raised
@@ -103,7 +103,7 @@ def verify_locally(settings: ConnectorSettings, secrets: Secrets, arguments: arg
 
 
 def text_of(result: VerifyResult, *, repair: bool) -> str:
-    """Return a table of the caches, and the first differences of each by key."""
+    """Return a table of the caches, followed by the first differences of each cache."""
     head = (*_COUNTS, *(("repaired",) if repair else ()))
     rows = [
         (
@@ -131,7 +131,7 @@ def _counts_of(verified: Verified) -> tuple[object, ...]:
 
 
 def _explain_counts(judged: Judged, *, repair: bool) -> list[str]:
-    """Return notes that explain the counts of a cache."""
+    """Return notes that explain a cache's counts."""
     result = judged.result
     notes = []
     if result.skipped:

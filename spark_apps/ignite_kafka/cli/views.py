@@ -1,4 +1,4 @@
-"""Views of plans, connectors, runs and offsets, without writing."""
+"""Views of plans, connectors, runs and offsets, made without writing anything."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class CachePreview:
 
 @dataclass(frozen=True)
 class PlanView:
-    """Plan of the next run; ``state`` is new, unfinished, complete or superseded."""
+    """Plan of the next run of a source; ``state`` is new, unfinished, complete or superseded."""
 
     connector: str
     snapshot_id: str
@@ -67,7 +67,7 @@ class PlanView:
     caches: tuple[CachePreview, ...]
 
     def to_dict(self) -> dict[str, object]:
-        """Return JSON-ready values."""
+        """Return the plan as JSON values."""
         return asdict(self)
 
     def text(self) -> str:
@@ -115,7 +115,7 @@ def _none_if_default(number: int) -> int | None:
 
 
 def plan_view(settings: SourceSettings, secrets: Secrets, snapshot_id: str | None = None) -> PlanView:
-    """Plan the snapshot that a run with the settings would begin or continue.
+    """Return the plan of the snapshot that a run with the settings would begin or continue.
 
     :raises SettingsError, CacheNotFound, UnsupportedType, SnapshotConflict, TopicError: as the run would.
     """
@@ -187,8 +187,8 @@ def _make_plan_view(plan: TransferPlan, kind: str, clients: KafkaClients, topics
 class StatusView:
     """State and runs of a connector.
 
-    :param target: requested target state; None: none was ever requested.
-    :param silent_s: seconds since the last report of the newest run if it is lost; else None.
+    :param target: requested target state; None: no request yet.
+    :param silent_s: seconds since the last report of the newest run if the run is lost; otherwise None.
     """
 
     control: ConnectorState
@@ -197,7 +197,7 @@ class StatusView:
     silent_s: float | None = None
 
     def to_dict(self) -> dict[str, object]:
-        """Return JSON-ready values."""
+        """Return the state and runs as JSON values."""
         connector = self.control.connector
         snapshot = self.control.snapshot
         shown = None if snapshot is None else {"id": snapshot.id, "complete": snapshot.complete}
@@ -251,7 +251,7 @@ def _make_run_row(run: RunStatus) -> tuple[object, ...]:
 
 
 def status_view(settings: ConnectorSettings, secrets: Secrets) -> StatusView:
-    """Read a connector and its runs.
+    """Read the state and the runs of a connector.
 
     :raises SettingsError: no connector of that name was ever started.
     """
@@ -280,9 +280,9 @@ def _read_states(settings: ConnectorSettings, secrets: Secrets) -> Iterator[Slot
 
 
 def offset_lines(settings: ConnectorSettings, secrets: Secrets) -> Iterator[str]:
-    """Yield a JSON line per cache partition, in Kafka Connect's form.
+    """Yield a JSON line for each cache partition of a source, or topic partition of a sink, in Kafka Connect's form.
 
-    ``{"partition": {"cache", "partition"}, "offset": {…}}``. A sink has lines per topic partition.
+    The form is ``{"partition": {"cache", "partition"}, "offset": {…}}``.
     """
     for state in _read_states(settings, secrets):
         for (cache, partition), unit in sorted(state.units.items()):
@@ -294,10 +294,10 @@ def offset_lines(settings: ConnectorSettings, secrets: Secrets) -> Iterator[str]
 
 
 def offsets_table(settings: ConnectorSettings, secrets: Secrets) -> str:
-    """Return a table of offsets.
+    """Return a table of a connector's offsets.
 
-    A source has a row per cache, snapshot and incarnation, with counts of finished and of streamed units; a sink has a
-    row per topic partition, with the next offset.
+    A source has a row for each cache, snapshot and incarnation, with the numbers of finished and of streamed units. A
+    sink has a row for each topic partition, with the next offset.
     """
     counts: dict[tuple[str, str, str], list[int]] = {}
     highest: dict[tuple[str, str, str], list[int]] = {}
@@ -320,7 +320,7 @@ def offsets_table(settings: ConnectorSettings, secrets: Secrets) -> str:
 
 
 def _format_range(highest: Sequence[int]) -> str:
-    """Return the lowest and highest number as text."""
+    """Return the lowest and highest of the numbers as text."""
     return (
         ""
         if not highest
@@ -331,7 +331,7 @@ def _format_range(highest: Sequence[int]) -> str:
 
 
 def run_table(run: RunStatus) -> str:
-    """Return the result of a run as a table, one row per topic."""
+    """Return the result of a run as a table with a row for each topic."""
     rare = [name for name in ("bad", "filtered") if any(getattr(cache, name) for cache in run.caches.values())]
     head = ("cache", "topic", "entries", "records", "bytes", "units", *rare)
     rows = [

@@ -1,4 +1,4 @@
 """Helpers for every folder: retries, deadlines and timers, redaction of secrets, types of numpy arrays.
 
-Imports errors and events only; every folder may import it.
+Imports errors only; every folder may import it.
 """

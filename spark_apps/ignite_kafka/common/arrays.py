@@ -1,4 +1,4 @@
-"""Types of the one-dimensional numpy arrays that the library passes around."""
+"""Types of one-dimensional numpy arrays used throughout the library."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 Int64Array = npt.NDArray[np.int64]
-"""Numbers, such as update counters, hashes, or offsets."""
+"""Whole numbers, such as update counters, hashes or offsets."""
 
 RowIndex = npt.NDArray[np.int64]
 """Positions of rows in a table or a batch of columns."""

@@ -1,4 +1,4 @@
-"""Layout of Arrow arrays that pyarrow's own functions do not give, or not for slices and nulls."""
+"""Layout of Arrow arrays, where pyarrow's own functions are missing or ignore slices and nulls."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .arrays import Int64Array
 
 
 def list_sizes(lists: pa.ListArray) -> Int64Array:
-    """Return how many elements each of N lists has in ``lists.flatten()``; a null list has none."""
+    """Return the number of elements of each of N lists in ``lists.flatten()``; 0 for a null list."""
     return np.asarray(pc.fill_null(pc.list_value_length(lists), 0)).astype(np.int64)
 
 
@@ -26,9 +26,9 @@ def null_mask(array: pa.Array) -> pa.Array | None:
 
 
 def union_layout(array: pa.UnionArray) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.int32]]:
-    """Return the type code of each row of a dense union, and its place in that child.
+    """Return, for each row of a dense union, its type code and its position in the child array of this type.
 
-    Pyarrow's own properties do not heed a slice.
+    Pyarrow's own properties ignore that an array is a slice.
     """
     span = slice(array.offset, array.offset + len(array))
     _, kinds, offsets = array.buffers()[:3]

@@ -7,14 +7,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 Clock = Callable[[], float]
-"""Seconds since some fixed point; it never runs backwards."""
+"""Clock in seconds since some fixed point, which never runs backwards."""
 
 
 @dataclass(frozen=True)
 class Deadline:
     """A point in time at which a wait ends.
 
-    :param at_s: on the clock, in seconds.
+    :param at_s: the point in time on the clock, in seconds.
     """
 
     at_s: float
@@ -22,21 +22,21 @@ class Deadline:
 
     @staticmethod
     def after(seconds: float, clock: Clock = time.monotonic) -> Deadline:
-        """Return the deadline that many seconds from now."""
+        """Return the deadline in so many seconds from now."""
         return Deadline(clock() + seconds, clock)
 
     def remaining(self) -> float:
-        """Return the seconds until the deadline; 0.0 once it has passed."""
+        """Return the number of seconds until the deadline; 0.0 once the deadline has passed."""
         return max(0.0, self.at_s - self.clock())
 
     @property
     def expired(self) -> bool:
-        """Whether the deadline has come."""
+        """Whether the deadline has passed."""
         return self.clock() >= self.at_s
 
 
 class Interval:
-    """A timer that is due once in every interval, for the first time one interval after it was made.
+    """Timer that is due once in every interval, first at the end of the interval after its creation.
 
     :param seconds: length of the interval.
     """
@@ -47,7 +47,7 @@ class Interval:
         self._next = Deadline.after(seconds, clock)
 
     def due(self) -> bool:
-        """Return True at most once an interval; begin the next interval then."""
+        """Return whether the timer is due, and if so, begin the next interval."""
         if not self._next.expired:
             return False
         self._next = Deadline.after(self._seconds, self._clock)

@@ -1,9 +1,9 @@
-"""The watchdog of a Spark task: a Python worker that gives no sign of life ends, and its error says where it stood.
+"""Watchdog of a Spark task: ends a Python worker without signs of life, and reports the stacks of its threads.
 
-Every call of a task that may wait has a timeout; a library may not keep it. Signs of life are replies of nodes, records
-that brokers take, batches, calls of user functions, and retries: :func:`beat` is called with each. faulthandler's timer
-needs no GIL, so it also ends a worker whose call holds it. Spark reads the stacks that the timer writes, makes them
-part of the task's error, and starts the task again.
+Every call of a task that may wait has a timeout, but a library may ignore the timeout. Signs of life are replies of
+nodes, records that brokers take, batches, calls of user functions, and retries: :func:`beat` is called with each.
+faulthandler's timer needs no GIL, so it also ends a worker whose call holds the GIL. Spark reads the stacks written by
+the timer, makes them part of the task's error, and starts the task again.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ from dataclasses import dataclass, field
 from typing import TextIO
 
 SLACK_S = 120.0
-"""Seconds of the longest work between two signs of life without a timeout, such as converting a batch."""
+"""Maximum time of work without a timeout between two signs of life, such as converting a batch, in seconds."""
 
-_SPARK_READS = "PYTHON_FAULTHANDLER_DIR"  # Spark reads the file there that has the worker's process id as its name
+_SPARK_READS = "PYTHON_FAULTHANDLER_DIR"  # folder where Spark reads a file named by the worker's process id
 _EVERY_S = 1.0
 
 
 def limit_s(retry_timeout_ms: int, transaction_timeout_ms: int, request_timeout_ms: int) -> float:
-    """Return the longest time a task may go without a sign of life, in seconds.
+    """Return the maximum time that a task may go without a sign of life, in seconds.
 
-    More than a retry, a transaction and a request to a node take.
+    It is more than the time of a retry, a transaction and a request to a node together.
 
-    :param request_timeout_ms: of requests to nodes, which are waited for as long as retries if that is longer.
+    :param request_timeout_ms: timeout of requests to nodes; counts instead of the retry timeout if it is longer.
     """
     return (max(retry_timeout_ms, request_timeout_ms) + transaction_timeout_ms) / 1000 + SLACK_S
 
 
 @dataclass
 class _Watch:
-    """The task that this process runs.
+    """Watch of the task that this process runs.
 
     :param report: called with signs of life, at most once a second.
     """
@@ -52,7 +52,7 @@ class _Watch:
         if time.monotonic() < self.next_s:
             return
         with self.lock:
-            if _watch is not self:  # another thread beats late: the task has ended
+            if _watch is not self:  # a late call by another thread, after the task has ended
                 return
             self.next_s = time.monotonic() + _EVERY_S
             faulthandler.dump_traceback_later(self.limit_s, exit=True, file=self.log)
@@ -69,7 +69,7 @@ _watch: _Watch | None = None  # a worker runs one task at a time, and faulthandl
 
 
 def beat() -> None:
-    """Note a sign of life; does nothing where no task is watched."""
+    """Note a sign of life of the watched task, if there is one."""
     watch = _watch
     if watch is not None:
         watch.beat()
@@ -77,13 +77,13 @@ def beat() -> None:
 
 @contextmanager
 def watched(seconds: float, report: Callable[[], None] = lambda: None) -> Iterator[None]:
-    """End this process, with the stacks of its threads, once :func:`beat` was not called for so many seconds.
+    """End this process, after dumping its threads' stacks, if :func:`beat` is not called for so many seconds.
 
     :param report: called with signs of life, at most once a second.
     """
     global _watch
     folder = os.environ.get(_SPARK_READS)
-    # faulthandler writes to it later
+    # not closed here, because faulthandler writes to it later
     log = open(os.path.join(folder, str(os.getpid())), "a") if folder else sys.stderr  # noqa: SIM115
     started = _watch = _Watch(seconds, log, report)
     try:

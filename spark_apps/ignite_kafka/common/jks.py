@@ -1,4 +1,4 @@
-"""Reader of Java's key stores of form JKS.
+"""Reader of Java key stores in the JKS format.
 
 The form is that of ``sun.security.provider.JavaKeyStore`` and ``KeyProtector`` of OpenJDK: big-endian entries, a SHA-1
 digest over password, a constant and the entries; private keys by a stream of SHA-1. No maintained library reads it:
@@ -25,14 +25,14 @@ _CUT = "it is cut off or damaged"
 
 
 class WrongPassword(ValueError):
-    """The password does not fit the store, or the key."""
+    """Error for a password that does not open the store or the key."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One entry of a store.
+    """One entry of a key store.
 
-    :param chain: DER of its certificates, that of the entry first.
+    :param chain: the entry's certificates as DER, beginning with its own.
     :param protected_key: DER of the encrypted private key; None for a trusted certificate.
     """
 
@@ -44,9 +44,9 @@ class Entry:
 def read(data: bytes, password: str) -> list[Entry]:
     """Read the entries of a store; private keys stay encrypted.
 
-    :param password: of the store; empty: its integrity is not checked, as by Java's trust managers.
+    :param password: password of the store; empty: the store's integrity is not checked, as in Java's trust managers.
     :raises WrongPassword: the password is not that of the store, or the store was changed without it.
-    :raises ValueError: the text has another form.
+    :raises ValueError: the data has another form.
     """
     if len(data) < 12 + _DIGEST_BYTES or data[:4] != MAGIC:
         raise ValueError("it is no JKS store")
@@ -69,7 +69,7 @@ def read(data: bytes, password: str) -> list[Entry]:
 def _read_entry(reader: _Reader, version: int) -> Entry:
     tag = reader.number()
     alias = reader.text()
-    reader.take(8)  # when it was made
+    reader.take(8)  # time of creation
     if tag == _CERTIFICATE:
         return Entry(alias, [reader.certificate(version)])
     if tag != _KEY:
@@ -101,7 +101,7 @@ def private_key(protected: bytes, password: str) -> bytes:
 
 
 def _parse_sealed(protected: bytes) -> bytes:
-    """Return the salt, encrypted key and digest of an EncryptedPrivateKeyInfo."""
+    """Return salt, encrypted key and digest of an EncryptedPrivateKeyInfo, in this order."""
     try:
         (_, start, end), *_ = der.items(protected)
         (_, *algorithm), (tag, *content) = der.items(protected, start, end)

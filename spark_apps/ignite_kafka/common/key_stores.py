@@ -1,7 +1,7 @@
-"""Java's key and trust stores, JKS and PKCS#12, as PEM texts, which librdkafka and Python's TLS read.
+"""Conversion of Java's key and trust stores, JKS and PKCS#12, to PEM texts for librdkafka and Python's TLS.
 
-``cryptography`` reads keys and certificates; :mod:`.jks` and :mod:`.pkcs12` read the stores. A store is read where a
-connection is made, once in a process. Every error names the file and never shows its content.
+``cryptography`` reads keys and certificates; :mod:`.jks` and :mod:`.pkcs12` read the stores. A process that
+makes connections reads each store once. Every error names the file and never shows its content.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ _REWRITE = "Write it anew: keytool -importkeystore -srckeystore FILE -destkeysto
 
 @dataclass(frozen=True, repr=False)
 class KeyPair:
-    """A private key and its certificate chain, the holder's first, as PEM; the key is not encrypted."""
+    """A private key, not encrypted, and its certificate chain, both as PEM; the holder's certificate is first."""
 
     certificates: str
     key: str
 
 
 def is_store(path: str | Path) -> bool:
-    """Return whether a file begins as a key store: JKS, JCEKS or PKCS#12.
+    """Return whether a file begins like a JKS, JCEKS or PKCS#12 key store.
 
     False for a PEM file, and for a file that cannot be read.
     """
@@ -49,19 +49,19 @@ def is_store(path: str | Path) -> bool:
 
 
 def is_pem(path: str | Path) -> bool:
-    """Return whether a file has PEM. False for a file that cannot be read."""
+    """Return whether a file has PEM; False for an unreadable file."""
     return b"-----BEGIN " in _head(path, MAX_STORE_BYTES)
 
 
 def is_pkcs12(path: str | Path) -> bool:
-    """Return whether a file begins as PKCS#12. False for a file that cannot be read."""
+    """Return whether a file begins like PKCS#12; False for an unreadable file."""
     return _is_pfx(_head(path))
 
 
 def trusted(path: str | Path, password: str, setting: str) -> str:
-    """Return the certificates of a trust store, as PEM.
+    """Return the certificates of a trust store as PEM.
 
-    :param password: of the store; empty: JKS is read without a check of its integrity, as Java does.
+    :param password: password of the store; empty: JKS is read without a check of its integrity, as in Java.
     :param setting: the setting that names the store, for errors.
     :raises SettingsError: the file is no store, the password is wrong, or no certificate in it is valid today.
     """
@@ -80,9 +80,9 @@ def trusted(path: str | Path, password: str, setting: str) -> str:
 
 
 def key_pair(path: str | Path, password: str, key_password: str, setting: str) -> KeyPair:
-    """Return the private key of a key store, and its certificates.
+    """Return the private key of a key store, and the key's certificates.
 
-    :param key_password: of the key; empty: that of the store.
+    :param key_password: password of the key; empty: the store's password.
     :raises SettingsError: the file is no store, a password is wrong, there is not exactly one private key, or its
         certificate is not valid today.
     """
@@ -103,7 +103,7 @@ def key_pair(path: str | Path, password: str, key_password: str, setting: str) -
 def _open_store(
     path: str, password: str, key_password: str, _stamp: Any, setting: str, key: bool
 ) -> tuple[Sequence[x509.Certificate], str]:
-    """Open a store, once for each state of a file: its certificates, and the key as PEM if requested."""
+    """Return the certificates of a store and, if requested, its private key as PEM; cached until the file changes."""
     try:
         data = _read(path, MAX_STORE_BYTES + 1)
         if len(data) > MAX_STORE_BYTES:
@@ -144,7 +144,7 @@ def _read_jks(data: bytes, password: str, key_password: str, key: bool) -> tuple
     if not key:
         return [_certificate(entry.chain[0]) for entry in entries if entry.chain], ""
     keys = [(entry, entry.protected_key) for entry in entries if entry.protected_key is not None]
-    # without the password the entries may be anybody's, and their names nobody's business
+    # without a checked password the entries may be forged, so messages do not show their names
     pkcs12.one_key([entry.alias if password else "" for entry, _ in keys])
     [(entry, protected)] = keys
     if not entry.chain:
@@ -180,13 +180,13 @@ def _key_text(key: Any) -> str:
 
 
 def _is_pfx(data: bytes) -> bool:
-    """Return whether a text begins as PFX: a SEQUENCE with the version 3 as its first element."""
+    """Return whether data begins like a PFX: a SEQUENCE whose first element is the version 3."""
     size = data[1] & 0x7F if len(data) > 1 and data[1] & 0x80 else 0
     return data[:1] == b"\x30" and data[2 + size : 5 + size] == b"\x02\x01\x03"
 
 
 def _stamp(path: str | Path, setting: str) -> tuple[int, int, int]:
-    """Return a file's state; a replaced store has another, and is read again."""
+    """Return the state of a file, which changes if the file is replaced."""
     try:
         status = os.stat(path)
     except OSError as error:
@@ -197,7 +197,7 @@ def _stamp(path: str | Path, setting: str) -> tuple[int, int, int]:
 
 
 def _head(path: str | Path, size: int = 64) -> bytes:
-    """Read the first bytes of a file; empty if it cannot be read."""
+    """Return the first bytes of a file; no bytes for an unreadable file."""
     try:
         return _read(path, size)
     except (OSError, ValueError):
@@ -205,7 +205,7 @@ def _head(path: str | Path, size: int = 64) -> bytes:
 
 
 def _read(path: str | Path, size: int) -> bytes:
-    """Read the first bytes of a regular file, without waiting for a pipe."""
+    """Return the first bytes of a regular file, without waiting for a pipe."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     with open(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):

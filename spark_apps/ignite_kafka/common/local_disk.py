@@ -1,7 +1,7 @@
-"""Local folders that cannot be written, as one named error with path and free bytes: full, over quota, or read-only.
+"""Errors of local folders that are full, over quota or read-only, as one error with path and free bytes.
 
-Spark gives failures of its Java side, and of Python workers, as text. So there are two forms: an ``OSError``, and such
-a text.
+Spark gives failures of its Java side, and of Python workers, as text. So disk errors come in two forms, as
+``OSError`` and as text.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ SPARK_REMEDY = (
 
 @contextmanager
 def disk_errors(folder: str | Path | None = None, remedy: str = TEMPORARY_REMEDY) -> Iterator[None]:
-    """Raise LocalDiskFull for an OSError in the block that says so. Other errors pass.
+    """Raise LocalDiskFull instead of an OSError that means a full or read-only disk; other errors pass.
 
-    :param folder: where the block writes, for errors without a path; None: several folders, or the output.
+    :param folder: folder written by the block, for errors without a path; None: several folders, or the output.
     """
     try:
         yield
@@ -47,9 +47,9 @@ def disk_errors(folder: str | Path | None = None, remedy: str = TEMPORARY_REMEDY
 
 
 def disk_error_in(text: str, folder: str, *, remedy: str = SPARK_REMEDY) -> LocalDiskFull | None:
-    """Return the disk error in a text of Spark; None if there is none.
+    """Return the disk error described in a text of Spark; None without such an error.
 
-    :param text: of an exception of Spark: a Java stack trace or a worker's traceback.
+    :param text: text of a Spark exception: a Java stack trace or a worker's traceback.
     :param folder: Spark's local folder on the host of the driver, for texts without a path.
     """
     if missing := _NO_FOLDER.search(text):
@@ -71,7 +71,7 @@ def _to_disk_error(error: OSError, folder: str | None, remedy: str) -> LocalDisk
             return _disk_full_error(path, _REASONS[error.errno], remedy)
         what = f"a local file, or the output, could not be written: its file system {_REASONS[error.errno]}"
         return LocalDiskFull(what, remedy, temporary_files=os.environ.get(_TEMPORARY) or "/tmp")
-    if missing := _NO_FOLDER.search(str(error)):  # tempfile has tried to write to each of them
+    if missing := _NO_FOLDER.search(str(error)):  # tempfile has tried to write to each of these folders
         return _disk_full_error(missing[1], "cannot be written", remedy)
     return None
 
@@ -86,7 +86,7 @@ def _disk_full_error(path: str, reason: str, remedy: str) -> LocalDiskFull:
 
 
 def _free_bytes(path: str) -> int | None:
-    """Return how many bytes the user may still write at a path; None if this host has no such folder."""
+    """Return the number of bytes that the user may still write at a path; None if this host has no such folder."""
     place = Path(path)
     while not place.exists() and place.parent != place:
         place = place.parent

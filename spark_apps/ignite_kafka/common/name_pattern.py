@@ -1,10 +1,10 @@
-"""Regular expressions for names, matched without backtracking, in a bounded number of steps.
+"""Regular expressions for names, matched without backtracking in a bounded number of steps.
 
 Python's matcher takes exponential time for expressions such as ``(a+)+b`` and holds the interpreter's lock meanwhile:
-one expression of a sensor would stop every trigger of its process. Here each pair of a step of the expression and a
-position in the name is visited once. Parsing, character classes and anchors are Python's, so expressions have the same
-meaning. Expressions that cannot be matched this way are refused: back references, possessive quantifiers, atomic groups
-and conditions on groups.
+one expression of a sensor would stop every trigger of its process. This matcher visits each pair of a step of the
+expression and a position in the name once. Parsing, character classes and anchors are Python's, so expressions
+have the same meaning. Expressions that cannot be matched this way are refused: back references, possessive
+quantifiers, atomic groups and conditions on groups.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _ONE_CHARACTER = {regex_constants.LITERAL, regex_constants.NOT_LITERAL, regex_co
 _REPEATS = {regex_constants.MAX_REPEAT, regex_constants.MIN_REPEAT}
 # Java loops over a part that is repeated at most once by a count, but not by a question mark
 _COUNTED = re.compile(r"\{[01](?:,1)?\}")
-# (?:(a))* is no group that is repeated itself, but the parser returns what it returns for (a)*
+# in (?:(a))* the group itself is not repeated, but the parser's result is the same as for (a)*
 _WRAPPED = re.compile(r"\(\?:(?:\s|#.*\n)*\(")
 _LOOKS = {regex_constants.ASSERT, regex_constants.ASSERT_NOT}
 _REFUSED = {
@@ -42,7 +42,7 @@ if sys.version_info >= (3, 11):  # Python 3.10 cannot parse them
 
 @dataclass
 class _Match:
-    """A text during matching.
+    """State of matching one text.
 
     :param looks: results of lookaheads and lookbehinds, by number of the assertion and position.
     """
@@ -64,12 +64,12 @@ _Test = Callable[[_Match, int], object]
 
 @dataclass
 class _Step:
-    """One step of an expression.
+    """A step of a compiled expression.
 
     :param test: test of a character or a position; None: the step consumes nothing.
     :param width: number of characters that the test consumes.
-    :param follow: numbers of the following steps, the one that a backtracking matcher tries first first.
-    :param mark: where a group begins, twice its number, or ends, one more; None: neither.
+    :param follow: numbers of the following steps, in the order of a backtracking matcher.
+    :param mark: twice a group's number where the group begins, one more where it ends; None: neither.
     """
 
     test: _Test | None = None
@@ -79,31 +79,31 @@ class _Step:
 
 
 class NamePattern:
-    """A compiled expression.
+    """A compiled regular expression.
 
-    ``group_count`` is the number of its groups, ``group_numbers`` the number of each named one, and ``unclear`` the
+    ``group_count`` is the number of its groups, ``group_numbers`` the number of each named group, and ``unclear`` the
     groups whose text
     :meth:`groups` does not find as Java does: groups in lookaheads and lookbehinds, groups within a repeated part (a
         group that is repeated
     itself is found), and all groups if a repeated part may be empty.
 
-    :raises re.error: it is no regular expression.
-    :raises ValueError: it is too large, or has a refused part.
+    :raises re.error: the text is no regular expression.
+    :raises ValueError: the expression is too large, or has a refused part.
     """
 
     def __init__(self, expression: str, flags: int = 0) -> None:
         if len(expression) > MAX_LENGTH:
             raise ValueError(f"it has more than {MAX_LENGTH} characters")
         try:
-            re.compile(expression, flags)  # which refuses expressions that the parser alone accepts
+            re.compile(expression, flags)  # refuses some expressions that the parser accepts
             parsed = regex_parser.parse(expression, flags)
-            self._steps = [_Step()]  # the first is where a match ends
+            self._steps = [_Step()]  # the first step is the end of a match
             self._tests: dict[tuple[str, int], _Test] = {}
             self.group_count = parsed.state.groups - 1
             self.group_numbers = dict(parsed.state.groupdict)
             self.unclear: set[int] = set()
             self._compiled: set[int] = set()  # groups of the part that is being compiled
-            self._repeats = 0  # repeats around it
+            self._repeats = 0  # number of repeats around this part
             self._counted = _COUNTED.search(expression) is not None
             self._wrapped = _WRAPPED.search(expression) is not None
             self._entry = self._sequence(parsed, 0, parsed.state.flags)
@@ -118,12 +118,12 @@ class NamePattern:
         return len(text) in self._ends(_Match(text), self._entry, 0)
 
     def groups(self, text: str) -> list[str | None] | None:
-        """Return the text of each group of a backtracking matcher's match, the whole text first.
+        """Return the text of each group as a backtracking matcher would, beginning with the whole text.
 
-        None: the text does not match.
+        Return None if the text does not match.
 
-        Depth first, in the order in which a backtracking matcher tries; a pair of step and position that failed is not
-        tried again.
+        The search is depth first, in the order of a backtracking matcher, but tries no failed pair of step and position
+        again.
 
         :raises ValueError: matching the text takes too many steps.
         """
@@ -147,7 +147,7 @@ class NamePattern:
     def _group_texts(
         self, text: str, state: tuple[int, int], before: dict[tuple[int, int], tuple[int, int]]
     ) -> list[str | None]:
-        """Return the texts of the groups, by the last mark of each on the way to the state."""
+        """Return the texts of the groups, by the last mark of each group on the way to the state."""
         marks: dict[int, int] = {}
         while before[state] != state:
             state = before[state]
@@ -160,7 +160,7 @@ class NamePattern:
         return groups
 
     def _step_end(self, match: _Match, number: int, position: int) -> int:
-        """Return the position behind a step, or -1 if it does not match there."""
+        """Return the position behind a step; -1 if the step does not match at the position."""
         step = self._steps[number]
         matches = step.test is None or (position + step.width <= len(match.text) and step.test(match, position))
         return position + step.width if matches else -1
@@ -189,7 +189,7 @@ class NamePattern:
         return len(self._steps) - 1
 
     def _sequence(self, items: Iterable[Any], behind: int, flags: int) -> int:
-        """Return the first step of a sequence of items; ``behind`` is the step after them."""
+        """Compile a sequence of items, and return its first step; ``behind`` is the step after the sequence."""
         for operation, argument in reversed(list(items)):
             behind = self._item(operation, argument, behind, flags)
         return behind
@@ -205,7 +205,7 @@ class NamePattern:
         if operation in _REPEATS:
             least, most, items = argument
             if items.getwidth()[0] == 0 and most > 1:
-                # how often it matches nothing decides what the others match
+                # the number of its empty matches decides the texts of the other groups
                 self.unclear.update(range(1, self.group_count + 1))
             # when Java goes back from an iteration, it restores the group that is repeated, but not the groups within
             # it
@@ -226,7 +226,7 @@ class NamePattern:
 
     @contextmanager
     def _unclear_groups(self, unclear: bool = True, but: Set[int] = frozenset()) -> Iterator[None]:
-        """Note the groups that are compiled inside as unclear, but some."""
+        """Add the groups compiled inside the block to the unclear groups, except those in ``but``."""
         before = self._compiled
         self._compiled = set()
         yield
@@ -261,7 +261,7 @@ class NamePattern:
         return behind
 
     def _lookaround(self, expected: bool, direction: int, items: Any, flags: int) -> _Test:
-        """Test of a lookahead or lookbehind."""
+        """Return the test of a lookahead or lookbehind."""
         entry = self._sequence(items, 0, flags)
         width = items.getwidth()[0] if direction < 0 else 0
         number = len(self._steps)
@@ -275,7 +275,7 @@ class NamePattern:
         return test
 
     def _python_test(self, operation: Any, argument: Any, flags: int) -> _Test:
-        """Return Python's test of one character, or of the position between two."""
+        """Return Python's test of one character, or of a position between characters."""
         key = f"{operation} {argument}", flags
         if key not in self._tests:
             state = regex_parser.State()
@@ -288,7 +288,7 @@ class NamePattern:
 
 
 def _repeated_group(items: Any) -> Set[int]:
-    """Return the group that is the whole repeated part."""
+    """Return the number of the group that is the whole repeated part, as a set; empty without such a group."""
     if len(items) != 1:  # none: Python 3.10 has no item for an empty group
         return set()
     ((operation, argument),) = items

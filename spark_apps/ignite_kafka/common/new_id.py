@@ -1,4 +1,4 @@
-"""Ids of runs and snapshots that nobody named."""
+"""Ids for runs and snapshots without a name from the user."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ import uuid
 
 
 def new_id() -> str:
-    """Return an id: the time in UTC, so that ids sort by it, and eight random hexadecimal digits."""
+    """Return an id that sorts by time: the time in UTC, and eight random hexadecimal digits."""
     return time.strftime("%Y%m%dT%H%M%SZ-", time.gmtime()) + uuid.uuid4().hex[:8]

@@ -1,8 +1,8 @@
-"""PKCS#12 stores, read in a process of their own with limits of time and memory.
+"""Reader of PKCS#12 stores, in a separate process with limits of time and memory.
 
 A store can demand any number of key derivation rounds, also inside parts that are encrypted and cannot be checked
-before. The library holds Python's lock meanwhile, so a thread could neither end it nor run beside it: the reading
-process is what has the limits.
+before. The library holds Python's lock meanwhile, so no thread could end it or run beside it. So a separate
+process reads the store under the limits.
 
 Source: RFC 7292.
 """
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.serialization.pkcs12 import PKCS12KeyAndCertificates
 
 MAX_ITERATIONS = 5_000_000
-"""Sum of the key derivation rounds that can be seen in a store: the JDK's own limit for one."""
+"""Maximum sum of the visible key derivation rounds in a store, as large as the JDK's limit for one derivation."""
 
 MAX_CPU_S = 20
 MAX_MEMORY_BYTES = 2 << 30
@@ -38,15 +38,15 @@ _PROGRAM = "from ignite_kafka.common.pkcs12 import main; main()"
 
 
 class NotOneKey(ValueError):
-    """A store has no private key, or several."""
+    """Error for a store without exactly one private key."""
 
 
 @dataclass(frozen=True)
 class Content:
-    """What a store has.
+    """Content of a store.
 
-    :param certificates: DER; of a key store the holder's first, then those up to its authority.
-    :param key: private key as PEM, not encrypted; empty if it was not asked for.
+    :param certificates: certificates as DER; in a key store, from the holder's to its authority's.
+    :param key: private key as PEM, not encrypted; empty if not requested.
     """
 
     certificates: Sequence[bytes]
@@ -56,11 +56,11 @@ class Content:
 def read(data: bytes, password: str, key_password: str, *, key: bool) -> Content:
     """Return the content of a store, read by another process.
 
-    :param key: whether it is read as a key store, else as a trust store.
-    :raises WrongPassword: the password does not open it.
-    :raises NotOneKey: it has not exactly one private key, or has one and is a trust store.
+    :param key: whether the store is read as a key store; otherwise as a trust store.
+    :raises WrongPassword: the password does not open the store.
+    :raises NotOneKey: a key store does not have exactly one private key, or a trust store has a private key.
     :raises ModuleNotFoundError: ``cryptography`` is not installed.
-    :raises ValueError: it has another form, or opening it takes more than the limits.
+    :raises ValueError: the data has another form, or opening the store exceeds the limits.
     """
     limits = {"cpu_s": MAX_CPU_S, "memory_bytes": MAX_MEMORY_BYTES, "iterations": MAX_ITERATIONS}
     request = json.dumps(
@@ -80,7 +80,7 @@ def read(data: bytes, password: str, key_password: str, *, key: bool) -> Content
         raise ValueError(f"opening it took more than {_WALL_S:.0f} s") from None
     try:
         answer = json.loads(ended.stdout)
-    except ValueError:  # ended by the kernel
+    except ValueError:  # no answer, because the kernel ended the process
         most = f"{MAX_CPU_S} s of processor time (MAX_CPU_S) or {MAX_MEMORY_BYTES >> 20} MiB of memory"
         raise ValueError(
             f"opening it takes more than {most}, or the process that reads it was ended ({ended.returncode})"
@@ -103,7 +103,7 @@ def main() -> None:
     request = json.loads(sys.stdin.buffer.read())
     for name, most in ((resource.RLIMIT_CPU, request["cpu_s"]), (resource.RLIMIT_AS, request["memory_bytes"])):
         resource.setrlimit(name, (most, most))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # its memory has passwords
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # no core dump, because the memory has passwords
     answer: dict[str, Any]
     try:
         data = base64.b64decode(request["data"])
@@ -123,7 +123,7 @@ def main() -> None:
 def open_store(data: bytes, password: str, key_password: str, *, key: bool, keys: int) -> Content:
     """Return the content of a store, read in this process; see :func:`read`.
 
-    :param keys: private keys that :func:`checked_keys` has seen.
+    :param keys: number of private keys, from :func:`checked_keys`.
     """
     from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
@@ -145,10 +145,10 @@ def open_store(data: bytes, password: str, key_password: str, *, key: bool, keys
 
 
 def one_key(aliases: Sequence[str]) -> None:
-    """Check that a store has one private key.
+    """Check that a store has exactly one private key.
 
-    :param aliases: of its private keys; empty texts where they are not known.
-    :raises NotOneKey: it has none, or several.
+    :param aliases: aliases of the store's private keys; empty texts for unknown aliases.
+    :raises NotOneKey: the store has no private key, or several.
     """
     if not aliases:
         raise NotOneKey("the key store has no private key: it is a trust store, or the wrong file")
@@ -158,11 +158,11 @@ def one_key(aliases: Sequence[str]) -> None:
 
 
 def checked_keys(data: bytes, most_rounds: int) -> int:
-    """Check the cost of opening a store, as far as it can be seen.
+    """Check the visible cost of opening a store.
 
-    Return the number of private keys that can be seen in it.
+    Return the number of visible private keys.
 
-    :raises ValueError: it would take more rounds of key derivation, or it is no DER.
+    :raises ValueError: opening the store would take more rounds of key derivation, or the data is no DER.
     """
     rounds = keys = 0
     for group in der.walk(data):
@@ -193,7 +193,7 @@ def _load(data: bytes, password: str) -> PKCS12KeyAndCertificates:
 
 
 def _chain(own: x509.Certificate, others: Sequence[x509.Certificate]) -> list[x509.Certificate]:
-    """Order the certificates from a holder's to its authority's; others of the store are left out."""
+    """Return the certificates from a holder's to its authority's, in order, without the store's other certificates."""
     chain = [own]
     left = list(others)
     while chain[-1].issuer != chain[-1].subject:

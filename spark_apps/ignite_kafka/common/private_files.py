@@ -1,6 +1,6 @@
-"""Secrets as files for libraries that read nothing else.
+"""Secrets as files, for libraries that read secrets from files only.
 
-In memory where the system has that, else in a folder of the user's own.
+The files are in memory if the system supports this, otherwise in a private folder.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 
 @contextmanager
 def private_file(text: str) -> Iterator[str]:
-    """Write a text to a file for this user alone, and remove it afterwards.
+    """Write a text to a file that only this user can read, and remove the file afterwards.
 
     On Linux the file is anonymous memory and never on a disk. Elsewhere it has mode 0600 in a temporary folder of mode
     0700.

@@ -32,19 +32,19 @@ else:
     Self = Any  # annotations are not evaluated
 
     class StrEnum(str, Enum):
-        """Enumeration whose members are texts, also in a formatted text."""
+        """Enumeration of texts, which stay texts when they are formatted."""
 
         __str__ = str.__str__
         __format__ = str.__format__
 
 
 def parse_time(text: str) -> datetime:
-    """Parse a date, or a time by ISO 8601.
+    """Parse a date, or a time in ISO 8601.
 
-    :raises ValueError: it is neither.
+    :raises ValueError: the text is neither.
     """
     if sys.version_info < (3, 11):
-        # it takes no Z, and fractions of three or six digits only
+        # Python 3.10 accepts no Z, and only fractions of three or six digits
         text = re.sub(r"Z$", "+00:00", text)
         text = re.sub(r"(?<=:\d\d)[.,](\d+)", lambda fraction: f".{fraction[1][:6]:0<6}", text)
     return datetime.fromisoformat(text)

@@ -1,51 +1,51 @@
-"""Limits of one record and of one schema, so that neither stalls a task.
+"""Limits of one record and of one schema, so that neither can stall a task.
 
-A record beyond a limit is bad: the error policy decides.
+A record beyond a limit is a bad record, so the error policy decides about it.
 
-Time and memory of a conversion are linear in the bytes of its records; these limits bound what is not.
+Time and memory of a conversion are linear in the bytes of its records; these limits bound the remaining cases.
 `docs/delivery.md` lists them.
 """
 
 from __future__ import annotations
 
 MAX_DEPTH = 64
-"""Levels of objects, collections, arrays and maps in one value.
+"""Maximum nesting of objects, collections, arrays and maps in one value.
 
 Decoders and encoders call themselves for each level.
 """
 
 MAX_FIELDS = 2_000
-"""Fields that records may give a binary type: the cluster never forgets one, and each batch has a column for each."""
+"""Maximum number of fields that records add to a binary type; the cluster never forgets them, and each is a column."""
 
 MAX_SCHEMA_FIELDS = 5_000
-"""Fields, and 10 more for each schema, in the schemas of a binary type that records give it.
+"""Maximum size of the schemas that records add to a binary type: 1 for each field, and 10 for each schema.
 
-384 schemas of three fields, 166 of twenty.
-The cluster never forgets one. It is not reached by a key, whose type gets no field."""
+384 schemas of three fields reach the limit, or 166 of twenty. The cluster never forgets a schema. Keys do not count,
+because their types get no fields."""
 
 MAX_HEADER_DIGITS = 1_000
-"""Digits of a number in a header that converter `simple` reads.
+"""Maximum number of digits of a number in a header that converter `simple` reads.
 
 Arithmetic on more digits is quadratic, and holds the interpreter.
 """
 
 MAX_HEADER_DEPTH = 100
-"""Levels of arrays and maps in a header that converter `simple` reads.
+"""Maximum nesting of arrays and maps in a header that converter `simple` reads.
 
-No cache stores one: the header is refused either way.
+No cache stores deeper ones, so such a header is refused with or without this limit.
 """
 
 MAX_SCHEMA_DEPTH = 100
-"""Levels of a Connect, Avro or JSON schema. Readers of schemas call themselves for each level."""
+"""Maximum nesting of a Connect, Avro or JSON schema, because readers of schemas call themselves for each level."""
 
 MAX_SCHEMA_NODES = 10_000
-"""Types of a schema after each reference is replaced by what it refers to: each node has a column.
+"""Maximum number of types in a schema, with all references resolved; each of these types has a column.
 
 References alone may double with
 each line of a schema."""
 
 MAX_CONDITION_LENGTH = 65_536
-"""Characters of each of the settings `where` and `select`.
+"""Maximum number of characters of each of the settings `where` and `select`.
 
 Their parser takes 2 s for a megabyte, wherever settings are checked.
 """

@@ -1,4 +1,4 @@
-"""Retries of a call with backoff and a time limit."""
+"""Retries of a call, with growing waits and a time limit."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Backoff:
-    """Waits between attempts, in seconds: each is twice the one before, up to the longest."""
+    """Waits between attempts, in seconds: each wait is twice the previous one, up to a maximum."""
 
     first_s: float
     longest_s: float
@@ -34,9 +34,9 @@ GROWING = Backoff(0.2, 2.0)
 
 
 class RetryBudget:
-    """Seconds that failures may last: from the first failure until something succeeds.
+    """Time budget for failures, from the first failure until the next success.
 
-    :param seconds: how long retries go on.
+    :param seconds: the budget, in seconds.
     """
 
     def __init__(self, seconds: float, clock: Clock = time.monotonic) -> None:
@@ -45,21 +45,21 @@ class RetryBudget:
         self._since: float | None = None
 
     def start(self) -> None:
-        """Start the time, unless it runs already."""
+        """Start the time of the budget, unless it is already running."""
         if self._since is None:
             self._since = self._clock()
 
     def reset(self) -> None:
-        """Record a success: the next failure starts the time anew."""
+        """Record a success, so that the time starts again at the next failure."""
         self._since = None
 
     @property
     def elapsed_s(self) -> float:
-        """Seconds since the first failure; 0.0 without one."""
+        """Time since the first failure, in seconds; 0.0 without a failure."""
         return 0.0 if self._since is None else self._clock() - self._since
 
     def remaining(self) -> float:
-        """Return the seconds left; negative once they are used up."""
+        """Return the number of seconds left; negative once the budget is used up."""
         return self._seconds - self.elapsed_s
 
 
@@ -73,13 +73,13 @@ def retry(
     sleep: Callable[[float], object] = time.sleep,
     clock: Clock = time.monotonic,
 ) -> T:
-    """Call until it succeeds, at least once, and return its result.
+    """Repeat a call until it succeeds, and return its result.
 
     :param within_s: seconds from now after which an error is raised; or a budget, whose time starts with the first
-        failure, and anew after each :meth:`RetryBudget.reset`.
-    :param when: whether an error is retried.
-    :param failed: called with each error that is retried.
-    :param sleep: waits that many seconds between two attempts; an exception that it raises ends the retries.
+        failure, and again after each :meth:`RetryBudget.reset`.
+    :param when: returns whether the call is repeated after an error.
+    :param failed: called with each error after which the call is repeated.
+    :param sleep: waits between two attempts; called with the number of seconds. Its exceptions end the retries.
     :raises IgniteKafkaError: the last error of the call; if the time ran out, with the seconds waited.
     """
     if isinstance(within_s, RetryBudget):

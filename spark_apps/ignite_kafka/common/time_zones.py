@@ -1,4 +1,4 @@
-"""Midnights and times of day in a time zone, as java.sql.Date and java.sql.Time hold them in milliseconds since 1970.
+"""Midnights and times of day in a time zone, as stored in java.sql.Date and java.sql.Time (milliseconds since 1970).
 
 Offsets are those of Python's zoneinfo, for each day once. Arrow's own functions know no daylight saving time after
 2037.
@@ -24,11 +24,12 @@ _MS = datetime.timedelta(milliseconds=1)
 
 
 def midnights(days: npt.NDArray[np.integer], zone: str) -> Int64Array:
-    """Return when each day since 1970-01-01 begins in a zone, in milliseconds since 1970-01-01T00:00Z.
+    """Return the beginning of each day since 1970-01-01 in a zone, in milliseconds since 1970-01-01T00:00Z.
 
-    Of a day without midnight, its first.
+    A day without midnight begins at its first moment.
 
-    :param days: of 32 bits at most. :param zone: name in the IANA database.
+    :param days: numbers of at most 32 bits.
+    :param zone: name in the IANA database.
     """
     millis = days.astype(np.int64) * DAY_MS
     if zone == UTC:
@@ -40,11 +41,11 @@ def midnights(days: npt.NDArray[np.integer], zone: str) -> Int64Array:
 
 
 def days_of(millis: Int64Array, zone: str) -> tuple[Int64Array, npt.NDArray[np.bool_]]:
-    """Return the day since 1970-01-01 of each midnight in a zone, and a mask of times that are midnights.
+    """Return the day since 1970-01-01 of each midnight in a zone, and a mask of the times that are midnights.
 
-    Else the day means nothing.
+    The day of another time has no meaning.
 
-    :param millis: since 1970-01-01T00:00Z.
+    :param millis: milliseconds since 1970-01-01T00:00Z.
     """
     first = millis // DAY_MS
     begins = midnights(first, zone) == millis
@@ -55,14 +56,14 @@ def days_of(millis: Int64Array, zone: str) -> tuple[Int64Array, npt.NDArray[np.b
 
 
 def epoch_offset_ms(zone: str) -> int:
-    """Return the offset from UTC of a zone on 1970-01-01, the day of a java.sql.Time, in milliseconds."""
+    """Return a zone's offset from UTC on 1970-01-01, the day of a java.sql.Time, in milliseconds."""
     return _offset_ms(0, ZoneInfo(zone))
 
 
 def _offset_ms(day: int, info: ZoneInfo) -> int:
-    """Return the offset from UTC of a zone as a day begins.
+    """Return a zone's offset from UTC at the beginning of a day, in milliseconds.
 
-    Beyond Python's dates: as 400 years, or several times that, before.
+    Beyond Python's dates, the offset is that of 400 years, or a multiple of 400 years, before.
     """
     if day > _LAST_DAY:
         day -= (day - _LAST_DAY + _CYCLE - 1) // _CYCLE * _CYCLE

@@ -1,6 +1,6 @@
-"""JSON of the records that this program keeps in Kafka.
+"""JSON of this program's records in Kafka.
 
-Written and read within the same bounds, with the declared types of fields.
+They are written and read within the same limits, with the declared types of fields.
 
 Whoever may write to an internal topic chooses its bytes. So every reader takes JSON from :func:`loads`, and fields from
 :func:`read_as` or from the functions for single values: all of them raise ValueError, and nothing else, for a record of
@@ -21,14 +21,14 @@ from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_typ
 from ..errors import RecordTooLarge
 
 MOST_BYTES = 16 << 20
-"""Maximum size of a key or a value in bytes.
+"""Maximum size of a key or a value, in bytes.
 
-16 times what brokers accept by default, and more than a status of 50,000 caches.
+This is 16 times the brokers' default limit, and more than a status of 50,000 caches.
 """
 MOST_DEPTH = 64
-"""Maximum number of nested arrays and objects; records of this program have fewer than ten.
+"""Maximum nesting of arrays and objects; records of this program have fewer than ten levels.
 
-Recursive code can walk through this many.
+Recursive code can walk through this number of levels.
 """
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -42,7 +42,7 @@ Reader = Callable[[object], Any]
 class Range:
     """Bounds of a number, both inclusive.
 
-    For ``Annotated[int, Range(…)]`` in a dataclass that :func:`read_as` reads.
+    It is used as ``Annotated[int, Range(…)]`` in a dataclass for :func:`read_as`.
     """
 
     least: float
@@ -52,15 +52,15 @@ class Range:
 _INT64 = Range(-(1 << 63), (1 << 63) - 1)
 _FINITE = Range(-math.inf, math.inf)
 MOST_MILLISECONDS = 253_402_300_799_999
-"""The end of the year 9999 in milliseconds since 1970: later times cannot be formatted."""
+"""End of the year 9999 in milliseconds since 1970; later times cannot be formatted."""
 Milliseconds = Annotated[int, Range(0, MOST_MILLISECONDS)]
 """A time in milliseconds since 1970."""
 
 
 def dumps(value: object) -> bytes:
-    """Write a key or value as JSON for :func:`loads`.
+    """Return a key or value as JSON for :func:`loads`.
 
-    :raises RecordTooLarge: it has more than :data:`MOST_BYTES`.
+    :raises RecordTooLarge: the JSON has more than :data:`MOST_BYTES`.
     """
     data = json.dumps(value, separators=(",", ":")).encode()
     if len(data) > MOST_BYTES:
@@ -70,9 +70,9 @@ def dumps(value: object) -> bytes:
 
 
 def loads(data: bytes | str) -> Any:
-    """Parse JSON. Surrogates without a partner, which no encoding can write, are replaced by U+FFFD.
+    """Parse JSON; replace surrogates without a partner, which no encoding can write, by U+FFFD.
 
-    :raises ValueError: it is no JSON in UTF-8, has more than :data:`MOST_BYTES`, is nested deeper than
+    :raises ValueError: the data is no JSON in UTF-8, has more than :data:`MOST_BYTES`, is nested deeper than
         :data:`MOST_DEPTH`, or has a number of more digits than Python converts.
     """
     if len(data) > MOST_BYTES:
@@ -82,7 +82,7 @@ def loads(data: bytes | str) -> Any:
         value = json.loads(text)
     except RecursionError:
         raise ValueError(_TOO_DEEP) from None
-    # the walk is slow for a hundred thousand small records, and few can need it
+    # the replacement is slow for a hundred thousand small records, and only few records need it
     if text.count("[") + text.count("{") > MOST_DEPTH or _MAY_HOLD_SURROGATE.search(text):
         return _replace_surrogates(value, MOST_DEPTH)
     return value
@@ -92,9 +92,9 @@ _TOO_DEEP = f"it is nested deeper than {MOST_DEPTH} levels"
 
 
 def _replace_surrogates(value: Any, levels: int) -> Any:
-    """Replace the lone surrogates in a value by U+FFFD.
+    """Replace the surrogates without a partner in a value by U+FFFD.
 
-    :raises ValueError: it has more levels.
+    :raises ValueError: the value has more levels.
     """
     if isinstance(value, str):
         return value if value.isascii() else _SURROGATE.sub("\ufffd", value)
@@ -108,9 +108,9 @@ def _replace_surrogates(value: Any, levels: int) -> Any:
 
 
 def integer(value: object, least: float = _INT64.least, most: float = _INT64.most) -> int:
-    """Check that a value is an integer within bounds, and return it.
+    """Return a value, checked to be an integer within bounds.
 
-    :raises ValueError: it is anything else, such as a boolean.
+    :raises ValueError: the value is anything else, such as a boolean.
     """
     if type(value) is not int or not least <= value <= most:
         raise ValueError(f"it is no integer from {least:,} to {most:,}")
@@ -118,9 +118,9 @@ def integer(value: object, least: float = _INT64.least, most: float = _INT64.mos
 
 
 def boolean(value: object) -> bool:
-    """Check that a value is a boolean, and return it.
+    """Return a value, checked to be a boolean.
 
-    :raises ValueError: it is anything else.
+    :raises ValueError: the value is anything else.
     """
     if not isinstance(value, bool):
         raise ValueError("it is neither true nor false")
@@ -128,9 +128,9 @@ def boolean(value: object) -> bool:
 
 
 def text(value: object) -> str:
-    """Check that a value is a text, and return it.
+    """Return a value, checked to be a text.
 
-    :raises ValueError: it is anything else.
+    :raises ValueError: the value is anything else.
     """
     if not isinstance(value, str):
         raise ValueError("it is no text")
@@ -138,9 +138,9 @@ def text(value: object) -> str:
 
 
 def array(value: object) -> list[Any]:
-    """Check that a value is an array, and return it.
+    """Return a value, checked to be an array.
 
-    :raises ValueError: it is anything else.
+    :raises ValueError: the value is anything else.
     """
     if not isinstance(value, list):
         raise ValueError("it is no array")
@@ -148,9 +148,9 @@ def array(value: object) -> list[Any]:
 
 
 def json_object(value: object) -> dict[str, Any]:
-    """Check that a value is an object, and return it.
+    """Return a value, checked to be an object.
 
-    :raises ValueError: it is anything else.
+    :raises ValueError: the value is anything else.
     """
     if not isinstance(value, dict):
         raise ValueError("it is no object")
@@ -158,7 +158,7 @@ def json_object(value: object) -> dict[str, Any]:
 
 
 def read_as(kind: type[T], value: object) -> T:
-    """Build a dataclass from a JSON object, each field with its declared type; other members are ignored.
+    """Build a dataclass from a JSON object, each field with its declared type; ignore other members.
 
     Types are bool, int (64 bits), float (finite), str, None, Any, dataclasses, tuples, mappings by text or integer,
     unions of these, and numbers annotated with a :class:`Range`.
@@ -195,7 +195,7 @@ _SCALARS: Mapping[object, Reader] = {
 
 @cache
 def _reader(form: Any) -> Reader:
-    """Return the reader of values of a type."""
+    """Return the function that reads values of a type."""
     if form in _SCALARS:
         return _SCALARS[form]
     if is_dataclass(form):
@@ -274,7 +274,7 @@ def _mapping_reader(key: Any, item: Reader) -> Reader:
 
 
 def _named_integer(name: str) -> int:
-    """Parse the integer in a member's name, because names in JSON are texts."""
+    """Return the integer in a member's name, because names in JSON are texts."""
     if not _INTEGER.fullmatch(name):
         raise ValueError("the name of a member is no integer")
     return integer(int(name))

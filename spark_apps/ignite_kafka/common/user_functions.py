@@ -1,6 +1,6 @@
-"""Functions of the user, by their names in settings: ``package.module:function``.
+"""User functions, selected by their names in settings: ``package.module:function``.
 
-Settings are data (docs/security.md): they choose among functions that an author has marked, and call no other.
+Settings are data (docs/security.md): they can select only functions that their author has marked.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ import pyarrow as pa
 from ..errors import SettingsError
 
 MaskFunction = Callable[[pa.RecordBatch], Any]
-"""Gets a batch of N rows, and returns N flags: an Arrow array, a numpy array or a list of booleans."""
+"""Function from a batch of N rows to N flags: an Arrow array, a numpy array or a list of booleans."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 FILTER = "filter"
 TRANSFORM = "transform"
-_MARK = "ignite_kafka_functions"  # attribute of a function: what settings may use it for
+_MARK = "ignite_kafka_functions"  # attribute of a function with its allowed uses in settings
 
 
 def filter_function(function: F) -> F:
-    """Mark a function that setting ``filter`` may name.
+    """Mark a function as allowed in setting ``filter``.
 
-    It gets an Arrow batch, and returns a boolean for each row (docs/filter.md).
+    The function gets an Arrow batch, and returns a boolean for each row (docs/filter.md).
 
     >>> import ignite_kafka, pyarrow.compute
     >>> @ignite_kafka.filter_function
@@ -37,9 +37,9 @@ def filter_function(function: F) -> F:
 
 
 def transform_function(function: F) -> F:
-    """Mark a function that a transform's type may name.
+    """Mark a function as allowed for the type of a transform.
 
-    It gets and returns an Arrow batch of records (docs/transforms-setup.md).
+    The function gets and returns an Arrow batch of records (docs/transforms-setup.md).
 
     >>> import ignite_kafka, pyarrow.compute
     >>> @ignite_kafka.transform_function
@@ -60,14 +60,14 @@ def _marks(function: Any) -> tuple[str, ...]:
 
 
 def user_function(name: str, use: str, **where: str) -> Callable[..., Any]:
-    """Import the function of a name ``package.module:function``.
+    """Import the function with a name ``package.module:function``.
 
-    Modules of the standard library are refused before they are imported: some act when they are, and none has a marked
-    function.
+    Modules of the standard library are refused before they are imported, because the import of some has effects, and
+    none has a marked function.
 
     :param use: :data:`FILTER` or :data:`TRANSFORM`.
-    :param where: of the error, such as the setting.
-    :raises SettingsError: it cannot be imported here, or is not marked for this use.
+    :param where: place of the error, such as the setting.
+    :raises SettingsError: the function cannot be imported here, or is not marked for this use.
     """
     module, _, attribute = name.partition(":")
     unmarked = SettingsError(

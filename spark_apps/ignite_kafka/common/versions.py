@@ -11,7 +11,7 @@ _PACKAGES = ("pyspark", "confluent-kafka", "numpy", "pyarrow", "polars", "apache
 
 
 def installed_versions() -> dict[str, str]:
-    """Return the versions of what is installed here, by package, without importing it; absent packages are left out."""
+    """Return the versions of the installed packages by name, without importing them; leave absent packages out."""
     versions = {"ignite-kafka": _version(_OWN) or "not installed as a package", "Python": python_version()}
     return versions | {package: version for package in _PACKAGES if (version := _version(package))}
 
@@ -24,5 +24,5 @@ def _version(package: str) -> str:
 
 
 def versions_text(versions: Mapping[str, str]) -> str:
-    """Return versions as one line: ``Python 3.11.7, pyarrow 26.0.1``."""
+    """Return versions as one line, such as ``Python 3.11.7, pyarrow 26.0.1``."""
     return ", ".join(f"{package} {version}" for package, version in versions.items())

@@ -3,6 +3,7 @@
 :func:`converter` returns the converter that a source's settings choose.
 
 :class:`Converters` has the converter of each cache.
+
 Imports ignite, kafka and settings; source, sink, admin and datasources import it.
 """
 
@@ -24,7 +25,7 @@ __all__ = ["Converters", "check_transforms", "converter"]
 
 
 def check_transforms(settings: ConnectorSettings) -> None:
-    """Check transforms and predicates of a connector and of its overrides, without either cluster.
+    """Check the transforms and predicates of a connector and of its overrides, without connecting to a cluster.
 
     :raises SettingsError: a class is unknown, its properties are wrong, or a source's transforms would give one cache
         several topics.
@@ -36,10 +37,10 @@ def check_transforms(settings: ConnectorSettings) -> None:
 
 
 def converter(settings: SourceSettings, whole: SourceSettings | None = None) -> Converter:
-    """Return the converter of entries to records.
+    """Return the converter from entries to records.
 
-    :param settings: those of the cache.
-    :param whole: those of the connector, which name the topic of each cache; None: `settings`.
+    :param settings: settings of the cache.
+    :param whole: settings of the connector, which name the topic of each cache; None: `settings`.
     :raises SettingsError: a transform's class is unknown, or its properties are wrong.
     """
     # polars costs 0.13 s and 32 MB: imported where it is used
@@ -82,7 +83,7 @@ def _transforming(plain: EntryConverter, settings: SourceSettings, whole: Source
 
 
 class Converters:
-    """The converter of each cache, made once for all caches of the same settings."""
+    """Converters of all caches; caches of the same settings share a converter."""
 
     def __init__(self, settings: SourceSettings, make: Callable[[SourceSettings], Converter] | None = None) -> None:
         self._settings = settings
@@ -97,18 +98,18 @@ class Converters:
         return self._converters[override]
 
     def of_keys(self, cache: str) -> Converter:
-        """Return the converter that turns the keys of a cache's records back.
+        """Return the converter that reads the keys of a cache's records back.
 
-        Its converter, without transforms where they do not make keys.
+        If the cache's transforms do not change keys, the converter has no transforms.
         """
         of_cache = self.of(cache)
         return getattr(of_cache, "of_keys", None) or of_cache
 
 
 def _side(settings: SourceSettings, side: str, *, connect: bool = False) -> KeyConverter | None:
-    """Return the converter of keys or values; None: Ignite's binary format.
+    """Return the converter of one side, key or value; None for Ignite's binary format.
 
-    :param connect: JSON without schemas, too, is written from Connect columns, as transforms give them.
+    :param connect: write JSON without schemas from Connect columns, too, because transforms return such columns.
     """
     name = getattr(settings, f"{side}_converter")
     properties = settings.converter_properties(side)

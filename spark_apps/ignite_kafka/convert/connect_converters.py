@@ -1,4 +1,4 @@
-"""Kafka Connect's converters by their names in the settings, with the factories of serializers and deserializers.
+"""Kafka Connect's converters by their names in settings, with the factories of their serializers and deserializers.
 
 A converter is added with an entry of CONVERTERS, besides its name, classes and properties in
 :mod:`~ignite_kafka.settings.converters`. It then writes and reads both sides of records, for every key policy:
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 
 class ConnectConverter(NamedTuple):
-    """Factories of a converter's serializer and deserializer for a side: `key`, `value` or `header`.
+    """Factories of a converter's serializer and deserializer, for side `key`, `value` or `header`.
 
-    None instead of a serializer or deserializer: JSON texts without schemas.
+    A factory returns None if the side has JSON texts without schemas.
     """
 
     serializer: Callable[[str, Mapping[str, Any]], Serializer | None]
@@ -33,9 +33,9 @@ class ConnectConverter(NamedTuple):
 
 
 def serializer(name: str, side: str, properties: Mapping[str, Any]) -> Serializer | None:
-    """Return the serializer of keys or values.
+    """Return the serializer of a side, or None for JSON without schemas.
 
-    None: plain JSON, which :class:`~.json.converter.JsonConverter` writes without Connect's data model.
+    :class:`~.json.converter.JsonConverter` writes JSON without schemas, without Connect's data model.
 
     :param properties: every property of the converter (:func:`~ignite_kafka.settings.converters.parse_properties`).
     """
@@ -43,26 +43,26 @@ def serializer(name: str, side: str, properties: Mapping[str, Any]) -> Serialize
 
 
 def header_serializer(name: str, properties: Mapping[str, Any]) -> Serializer:
-    """Return the serializer of headers' values."""
+    """Return the serializer of header values."""
     writer = serializer(name, "header", properties)
     assert writer is not None, name
     return writer
 
 
 def deserializer(side: str, rules: SideRules) -> Deserializer | None:
-    """Return the deserializer of a side.
+    """Return the deserializer of a side, or None for JSON without schemas.
 
-    None: its values are JSON texts without schemas, which :class:`~.json.reader.JsonReader` reads.
+    :class:`~.json.reader.JsonReader` reads JSON without schemas.
 
-    :raises SettingsError: a property that only the converter itself can check.
+    :raises SettingsError: a property is wrong in a way that only the converter itself can check.
     """
     return CONVERTERS[rules.converter].deserializer(side, _with_defaults(rules))
 
 
 def head_of(rules: SideRules) -> Callable[[bytes], bytes] | None:
-    """Return the function that finds a value's head; None if the values have no heads.
+    """Return the function that returns the head of a value; None if values have no heads.
 
-    The reader cuts heads off (:mod:`~ignite_kafka.kafka.value_heads`).
+    Records are read without their heads (:mod:`~ignite_kafka.kafka.value_heads`).
     """
     properties = _with_defaults(rules)
     # with schema.content each record is only a payload

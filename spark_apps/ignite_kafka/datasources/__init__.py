@@ -1,6 +1,6 @@
 """Spark data sources in Python: ``ignite``, ``kafka-tx`` and ``ignite-backlog``.
 
-Imports source, sink and runtime; only the public face imports it.
+Imports source, sink and runtime; only the package's public interface imports it.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ log = logging.getLogger(__name__)
 def register(spark: SparkSession) -> None:
     """Register the data sources ``ignite``, ``kafka-tx`` and ``ignite-backlog`` in a Spark session.
 
-    Their options are in docs/options.md. PySpark before 4.2 cannot read streams as ``ignite-backlog`` needs; it is left
-    out there.
+    Their options are in docs/options.md. PySpark before 4.2 cannot read streams as ``ignite-backlog`` needs, so
+    there this source is left out.
 
     :raises UnsupportedVersion: PySpark is older than 4.0.
     """

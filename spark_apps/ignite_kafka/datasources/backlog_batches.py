@@ -1,12 +1,12 @@
 """Planner of data source `ignite-backlog`.
 
-Reads the changes of each batch of Structured Streaming, and acknowledges them.
+It reads the changes of each batch of Structured Streaming, and acknowledges them.
 
 Spark identifies a batch by its end offset. It requests the end (:meth:`BacklogBatchPlanner.latest`), logs it, has the
 batch read, logs that it is done, and requests the next end. So a batch is read from the backlog when its end is
-requested. It is acknowledged once Spark commits it, or requests the end of the next batch, which comes only after that.
-After a restart of the query a batch that was not done is read from the backlog again, up to the numbers in its end
-offset.
+requested. It is acknowledged once Spark commits it, or requests the next batch's end, which happens only after that.
+After a restart of the query a batch that was not done is read from the backlog again, up to the update counters in its
+end offset.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _PATIENCE_S = 60.0
 
 @dataclass(frozen=True)
 class Batch:
-    """The content of a batch: changes, in pieces of any order, and then partitions of the cache."""
+    """Content of a batch: changes, in pieces of any order, and partitions to load from the cache after the changes."""
 
     pieces: tuple[ChangeRows, ...] = ()
     load: tuple[int, ...] = ()
@@ -55,13 +55,13 @@ class _Planned:
 
 
 class BacklogBatchPlanner:
-    """Plans batches of the changes of one cache, one after the other. For one thread.
+    """Planner of batches of one cache's changes, one batch after the other. For one thread.
 
-    Calls that fail with an error that may pass are retried for a minute, each time with a new reader, as after a
-    restart of the query.
+    Calls that fail with a temporary error are repeated for a minute, each time with a new reader, as after a restart of
+    the query.
 
     :param connect: opens a connection to the cluster.
-    :param target: finds the cache to read in the cluster.
+    :param find_streamed: finds the cache to read in the cluster.
     """
 
     def __init__(self, connect: Callable[[], Cluster], find_streamed: Callable[[Cluster], StreamedCache]) -> None:
@@ -75,7 +75,7 @@ class BacklogBatchPlanner:
         self._next_poll = Deadline.after(0.0)
 
     def beginning(self) -> Offset:
-        """Return the offset of a new query: it reads all changes captured and not acknowledged, and later ones."""
+        """Return the offset of a new query, which reads all captured, unacknowledged changes and all later changes."""
         return self._retry(
             lambda: Offset.beginning(
                 self._open().capture_id, self._streamed.cache.incarnation, self._streamed.cache.partitions
@@ -83,7 +83,7 @@ class BacklogBatchPlanner:
         )
 
     def end_here(self) -> None:
-        """Let batches end with the changes captured so far."""
+        """Let the query's batches end with the changes captured so far."""
 
         def read_highest() -> Int64Array:
             self._open()
@@ -97,14 +97,14 @@ class BacklogBatchPlanner:
         self._until = self._retry(read_highest)
 
     def plan_next(self, start: Offset) -> Offset:
-        """The end of the batch that follows `start`; `start` itself while there is none.
+        """Return the end of the batch that follows `start`; `start` itself while there is no change.
 
-        :raises ChangesLost: changes were lost, and they are not to be reloaded.
+        :raises ChangesLost: changes were lost, and the option on_loss does not reload them.
         """
         return self._retry(lambda: self._plan_next(start))
 
     def batch(self, start: Offset, end: Offset) -> Batch:
-        """The content of the batch between two offsets."""
+        """Return the content of the batch between two offsets."""
         return self._retry(lambda: self._get_batch(start, end))
 
     def acknowledge(self, end: Offset) -> None:
@@ -112,7 +112,7 @@ class BacklogBatchPlanner:
         self._retry(lambda: self._acknowledge_until(end))
 
     def close(self) -> None:
-        """Close the connections; the next call opens others."""
+        """Close the connections; the next call opens new connections."""
         if self._cluster is not None:
             self._cluster.close()
         self._cluster = self._reader = None
@@ -135,7 +135,7 @@ class BacklogBatchPlanner:
                 end = self._make_end(start, batches, load)
                 self._planned[end.batch] = _Planned(end, Batch(tuple(pieces), load), tuple(acknowledgements))
                 return end
-            self._acknowledge(acknowledgements)  # changes that an earlier batch had, written again by a slow node
+            self._acknowledge(acknowledgements)  # changes of an earlier batch, written again by a slow node
             if self._until is None or not (acknowledgements or int(reader.open.sum()) < before):
                 self._next_poll = Deadline.after(self._streamed.settings.poll_interval_ms / 1000)
                 return start
@@ -167,10 +167,10 @@ class BacklogBatchPlanner:
         return batch
 
     def _plan_again(self, start: Offset, end: Offset) -> _Planned:
-        """Plan a batch again after a restart: its changes are still in the backlog."""
+        """Plan a batch again after a restart, from its changes, which are still in the backlog."""
         reader = self._open_reader(start)
         if (end.capture_id, end.incarnation) != (self._capture_id, self._streamed.cache.incarnation):
-            return _Planned(end, Batch(), ())  # its changes are lost; the next batch loads the cache, or raises
+            return _Planned(end, Batch(), ())  # lost changes: the next batch loads the cache, or raises an error
         batches = []
         for unit in np.flatnonzero(end.units["touched"]).tolist():
             read = reader.read_all(unit)
@@ -182,10 +182,10 @@ class BacklogBatchPlanner:
         )
 
     def _check_repeated(self, unit: int, changes: Changes, high: int) -> None:
-        """Check that a repeated batch has its former changes.
+        """Check that a repeated batch has all its former changes.
 
-        :raises IgniteKafkaError: an answer does not reach the batch's end: changes with lower numbers came since, or
-            the node's heap is smaller than that of the node that answered before.
+        :raises IgniteKafkaError: an answer does not reach the batch's end, because changes with lower numbers have
+            arrived since, or because the node has a smaller heap than the node that answered before.
         """
         if changes.more.any() and (not changes.number.size or int(changes.number.max()) < high):
             raise IgniteKafkaError(
@@ -213,7 +213,7 @@ class BacklogBatchPlanner:
             client.acknowledge(sent)
 
     def _open(self) -> Captured:
-        """Connect and start the capture, unless that is done."""
+        """Connect and start the capture, unless this is already done."""
         if self._cluster is None:
             self._cluster = self._connect()
             self._streamed, self._captured = self._find_streamed(self._cluster).start_capture(self._cluster)
@@ -222,9 +222,9 @@ class BacklogBatchPlanner:
         return self._captured
 
     def _open_reader(self, offset: Offset) -> PartitionReader:
-        """The open reader; if there is none, a new one that continues at an offset.
+        """Return the open reader or, without one, a new reader that continues at an offset.
 
-        :raises ChangesLost: the changes behind the offset are lost, and they are not to be reloaded.
+        :raises ChangesLost: the changes behind the offset are lost, and the option on_loss does not reload them.
         """
         if self._reader is None:
             captured = self._open()

@@ -1,4 +1,4 @@
-"""The offset of data source `ignite-backlog` in Spark's checkpoint: the end of a batch."""
+"""Offset of data source `ignite-backlog` in Spark's checkpoint: the end of a batch."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy.typing as npt
 from ..errors import SettingsError
 
 UNITS = np.dtype([("high", "<i8"), ("topology", "<i8"), ("digest", "<u4"), ("touched", "u1")])
-"""A row a partition, see :attr:`Offset.units`."""
+"""Row type of :attr:`Offset.units`, with a row for each partition."""
 
 
 @dataclass(frozen=True)
@@ -22,10 +22,12 @@ class Offset:
     """The end of a batch.
 
     :param batch: number of the batch; 0: nothing was read yet.
-    :param capture_id: the capture that the numbers belong to; `incarnation`: the same of the cache.
-    :param units: a row a partition (dtype UNITS): the highest number of all batches up to this one, -1: none; the
-        topology version at which all of it is sent, -1: unknown; whether this batch has anything of the partition, and
-        a digest of its numbered changes, by which a restarted query recognises changes that are not acknowledged yet.
+    :param capture_id: id of the capture with these update counters.
+    :param incarnation: incarnation of the cache.
+    :param units: a row for each partition (dtype UNITS): highest update counter of all batches up to this batch, -1:
+        none; topology version at which the whole partition is sent, -1: unknown; whether this batch has anything of the
+        partition; and a digest of its changes with an update counter, by which a restarted query recognises changes not
+        acknowledged yet.
     :param load: partitions whose entries this batch reads from the cache.
     """
 
@@ -37,13 +39,13 @@ class Offset:
 
     @staticmethod
     def beginning(capture_id: int, incarnation: str, partitions: int) -> Offset:
-        """The offset of a new query."""
+        """Return the offset of a new query."""
         units = np.zeros(partitions, UNITS)
         units["high"] = units["topology"] = -1
         return Offset(0, capture_id, incarnation, units)
 
     def to_dict(self) -> dict[str, Any]:
-        """The offset as primitive values, for Spark."""
+        """Return the offset as primitive values, for Spark."""
         units = base64.b64encode(
             zlib.compress(b"".join(self.units[name].tobytes() for name in UNITS.names or ()))
         ).decode()
@@ -58,9 +60,9 @@ class Offset:
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> Offset:
-        """The offset that :meth:`to_dict` wrote.
+        """Return the offset written by :meth:`to_dict`.
 
-        :raises SettingsError: another source wrote it.
+        :raises SettingsError: another source wrote the offset.
         """
         try:
             columns = zlib.decompress(base64.b64decode(data["units"]))

@@ -1,4 +1,4 @@
-"""Rows of data source `ignite-backlog`: changes in the form that the planner sends to tasks, and as Arrow batches."""
+"""Rows of data source `ignite-backlog`: changes in the form sent from the planner to tasks, and as Arrow batches."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NUMBER = "_number"
 PARTITION = "_partition"
 TIME = "_time"
 LOADED = 0
-"""Kind of an entry that was read from the cache because changes of its partition were lost."""
+"""Kind of an entry read from the cache, because changes of its partition were lost."""
 _NAMES = ("loaded", "created", "updated", "removed", "expired")  # by kind
 _OURS = (
     pa.field(CHANGE, pa.string()),
@@ -34,14 +34,14 @@ _OURS = (
     pa.field(TIME, pa.timestamp("us", "UTC")),
 )
 
-_PIECE_BYTES = 256 << 10  # a Spark task for less is not worth its start
+_PIECE_BYTES = 256 << 10  # a smaller piece is not worth the start of a Spark task
 
 
 @dataclass(frozen=True)
 class ChangeRows:
     """N changes in order, as columns.
 
-    :param number: N update numbers; -1: the row has none.
+    :param number: N update counters; -1: the row has none.
     :param entries: N entries in the form of a scan page.
     """
 
@@ -75,10 +75,10 @@ def without_change_columns(schema: pa.Schema) -> pa.Schema:
 
 
 def split_rows(batch: ChangeBatch, now_ms: int, most: int) -> list[ChangeRows]:
-    """The new changes and looked-up states of a batch, in pieces of about the same size; a partition is in one piece.
+    """Split a batch's new changes and looked-up states into pieces of similar size, each partition in one piece.
 
     :param now_ms: time of looked-up states that belong to no change.
-    :param most: maximum pieces.
+    :param most: maximum number of pieces.
     """
     changes = batch.changes
     position = np.searchsorted(batch.units, batch.classified.unit)
@@ -118,7 +118,7 @@ def split_rows(batch: ChangeBatch, now_ms: int, most: int) -> list[ChangeRows]:
 
 
 def make_loaded_rows(pages: Sequence[Page], now_ms: int) -> ChangeRows:
-    """Entries of a scan as rows of kind LOADED."""
+    """Return the entries of a scan as rows of kind LOADED."""
     counts = [page.rows for page in pages]
     rows = sum(counts)
     return ChangeRows(
@@ -131,7 +131,7 @@ def make_loaded_rows(pages: Sequence[Page], now_ms: int) -> ChangeRows:
 
 
 def concat_rows(pieces: Iterable[ChangeRows], rows: int) -> Iterator[ChangeRows]:
-    """Concatenate small pieces, so that the decoder is called seldom."""
+    """Concatenate small pieces, so that the decoder is called less often."""
     held: list[ChangeRows] = []
     for piece in pieces:
         held.append(piece)
@@ -151,7 +151,7 @@ def _join_pieces(pieces: Sequence[ChangeRows]) -> ChangeRows:
 
 
 def to_change_batch(rows: ChangeRows, schema: pa.Schema, cache: CacheInfo, types: TypeSource) -> pa.RecordBatch:
-    """Rows as a batch of exactly `schema`, in their order.
+    """Return rows as a batch with exactly the given `schema`, in the same order.
 
     Removed and expired keys have null in the other columns of the entry.
 

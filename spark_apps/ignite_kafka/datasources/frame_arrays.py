@@ -1,6 +1,6 @@
-"""Columns of a DataFrame brought into the form that their fields are written in.
+"""Conversion of a DataFrame's columns to the types of the fields to be written.
 
-Objects' fields by name and in order, numbers widened.
+Fields of objects are matched by name and brought into order; numbers are widened.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from ..errors import EncodeError
 
 
 def conform(array: pa.Array, field: pa.Field) -> pa.Array:
-    """Convert an array to the type of its field; no value is changed.
+    """Convert an array to the type of its field, without changing a value.
 
-    :raises EncodeError: the type does not hold a value, such as an instant with microseconds in a java.util.Date.
+    :raises EncodeError: the type cannot hold a value, such as an instant with microseconds in a java.util.Date.
     """
     kind = field.type
     mask = null_mask(array)

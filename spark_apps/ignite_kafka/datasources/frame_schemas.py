@@ -1,6 +1,6 @@
-"""Columns of DataFrames and Kafka Connect's data model.
+"""Conversion between columns of DataFrames and Kafka Connect's data model.
 
-Schemas of Spark's types, and columns brought from one to the other.
+The table has the schema of each of Spark's types.
 
 ==================================  ============================================
 Spark                               Kafka Connect
@@ -35,9 +35,9 @@ _SIMPLE = {
 
 
 def schema_of(field: pa.Field, path: str = "") -> ConnectSchema:
-    """The schema of a DataFrame's column.
+    """Return the Connect schema of a DataFrame's column.
 
-    :raises UnsupportedType: Kafka Connect has no form for the column's type: names the field.
+    :raises UnsupportedType: Kafka Connect has no form for the column's type; the error names the field.
     """
     kind = field.type
     path = path or field.name
@@ -71,7 +71,7 @@ def schema_of(field: pa.Field, path: str = "") -> ConnectSchema:
 
 
 def to_connect(array: pa.Array, schema: ConnectSchema) -> pa.Array:
-    """A DataFrame's column in the Arrow type of its schema."""
+    """Convert a DataFrame's column to the Arrow type of its Connect schema."""
     mask = null_mask(array)
     if schema.type is ConnectType.STRUCT:
         columns = [
@@ -98,11 +98,11 @@ def to_connect(array: pa.Array, schema: ConnectSchema) -> pa.Array:
 
 
 def to_frame(array: pa.Array, frame_type: pa.DataType, path: str) -> pa.Array:
-    """A column of Connect data in the type of a DataFrame's column.
+    """Convert a column of Connect data to the type of a DataFrame's column.
 
-    Fields by name, those that the target lacks are dropped.
+    Fields are matched by name; fields without a target are dropped.
 
-    :raises UnsupportedType: a value that the target does not hold exactly: names the field.
+    :raises UnsupportedType: the target cannot hold a value exactly; the error names the field.
     """
     source = array.type
     if source == frame_type:

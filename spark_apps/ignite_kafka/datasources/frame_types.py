@@ -1,11 +1,11 @@
 """Ignite types of a DataFrame's columns.
 
-By the cache's query entity and the cluster's binary types, else by the columns alone.
+They follow from the cache's query entity and the cluster's binary types, or else from the columns alone.
 
 A column fits a field if the field holds every value of the column's type: integers and floats widen, a decimal has at
 most the declared places, and nothing is parsed or rounded. Names are compared without case, as Ignite and Spark do. The
-schema decides before an entry is written; only texts that are no UUID, no constant of an enum, or no decimal are found
-later.
+schema decides before an entry is written; only texts that are no UUID, no constant of an enum, or no decimal are
+detected later.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ _TEXTS = ("uuid", "enum", "class", "decimal")
 
 @dataclass(frozen=True)
 class Part:
-    """The key or the value of entries.
+    """The key or the value of entries, made of a DataFrame's columns.
 
     :param field: the Arrow field with the marks of its Ignite type.
     :param columns: names of the DataFrame's columns.
-    :param whole: whether the single column is the key or value itself; else the columns are the fields of an object.
+    :param whole: whether the single column is the key or value itself; otherwise the columns are fields of an object.
     """
 
     field: pa.Field
@@ -56,10 +56,10 @@ class Part:
 def make_parts(
     schema: pa.Schema, cache: CacheInfo, types: Types, keys: Sequence[str], key_type: str | None, value_type: str | None
 ) -> tuple[Part, Part]:
-    """The key and the value of the entries that a DataFrame's rows become.
+    """Return the key and the value part of the entries made of a DataFrame's rows.
 
-    :param keys: columns of the key; several are the fields of an object. The others are the fields of the value, or
-        ``_value`` alone is it.
+    :param keys: columns of the key; several columns are the fields of an object. The other columns are the fields of
+        the value, or a single column ``_value`` is the value itself.
     :param key_type: binary type of key objects if the cache has no query entity; else chooses a query entity. The same
         for `value_type`.
     :raises SettingsError: a key column is missing, no column is left for the value, or the named types are not the
@@ -93,7 +93,7 @@ def make_parts(
 
 
 def list_layouts(field: pa.Field) -> Iterator[ObjectLayout]:
-    """The binary types of the objects within a field, inner ones first."""
+    """Yield the binary types of the objects within a field, inner objects first."""
     kind = field.type
     if pa.types.is_map(kind):
         yield from list_layouts(kind.key_field)
@@ -123,9 +123,9 @@ class _FrameTypes:
         self._objects = ObjectTypes(types, entry.objects, key_objects)
 
     def make_part(self, declared: pa.Field, columns: Sequence[pa.Field], whole: str, role: str) -> Part:
-        """The key or value of these columns.
+        """Return the key or value part made of some columns.
 
-        :param declared: its field in the cache.
+        :param declared: field of this key or value in the cache.
         """
         names = tuple(column.name for column in columns)
         is_object = is_a(declared, OBJECT)
@@ -144,9 +144,9 @@ class _FrameTypes:
         return Part(self._make_object("", _type_name_of(declared), columns, role), names, whole=False)
 
     def _make_field(self, declared: pa.Field | None, column: pa.Field, type_name: str, path: str) -> pa.Field:
-        """The Ignite field of a column.
+        """Return the Ignite field for a column.
 
-        :param declared: the field in the cache; None: it has none.
+        :param declared: the field in the cache; None: not declared.
         :param type_name: binary type of objects if `declared` has none.
         """
         name = column.name if declared is None else declared.name
@@ -179,14 +179,14 @@ class _FrameTypes:
                     pa.map_(key, self._make_field(expected.item_field, kind.item_field, type_name, f"{path} value"))
                 )
         elif mark_of(declared) == "decimal" and expected == pa.string() and pa.types.is_decimal128(kind):
-            return declared.with_type(kind)  # no scale is declared: each value has that of the column
+            return declared.with_type(kind)  # no scale is declared, so each value has the column's scale
         elif _can_hold(declared, kind):
             return declared
         what = f"Column {path} is {kind}, and the cache has {_describe(declared)} for it"
         raise UnsupportedType(what, "Cast the column, or write to another cache.", cache=self._cache, field=path)
 
     def _make_own_field(self, name: str, column: pa.Field, type_name: str, path: str) -> pa.Field:
-        """A field that the cache does not declare, by the column alone."""
+        """Return the field for a column that the cache does not declare, by the column's type alone."""
         kind = column.type
         if pa.types.is_struct(kind):
             return self._make_object(name, type_name, list(kind), path)
@@ -206,10 +206,10 @@ class _FrameTypes:
         return field
 
     def _make_object(self, name: str, type_name: str, columns: Sequence[pa.Field], path: str) -> pa.Field:
-        """An object: its type's fields with a column, in the type's order, then columns without a field.
+        """Return an object field: its type's fields in order, if they have a column, then the remaining columns.
 
-        A declared type gets no more fields. Keys have exactly the fields of their type: with other fields they would be
-        other keys.
+        A declared type gets no further fields. Keys have exactly the fields of their type, because with other fields
+        they would be other keys.
         """
         fields = {field.name.lower(): field for field in self._objects.fields(type_name)}
         column_of = _index_by_name(columns, self._cache)
@@ -238,7 +238,7 @@ class _FrameTypes:
 
 
 def _choose_entity(cache: CacheInfo, key_type: str | None, value_type: str | None) -> CacheInfo:
-    """The cache with the one query entity that the types choose."""
+    """Return the cache with only the query entity chosen by the given types."""
     entities = cache.query_entities
     for setting, chosen, of_entity in (("key_type", key_type, "key_type"), ("value_type", value_type, "value_type")):
         left = tuple(entity for entity in entities if chosen in (None, getattr(entity, of_entity)))
@@ -258,7 +258,7 @@ def _choose_entity(cache: CacheInfo, key_type: str | None, value_type: str | Non
 
 
 def _can_hold(declared: pa.Field, kind: pa.DataType) -> bool:
-    """Whether a field without inner fields holds every value of a column's type."""
+    """Return whether a declared field without inner fields can hold every value of a column's type."""
     expected = declared.type
     mark = mark_of(declared)
     if mark in _TEXTS and expected == pa.string():

@@ -55,7 +55,7 @@ _KEY = ("_key",)
 
 @dataclass(frozen=True)
 class ReadOptions(IgniteOptions):
-    """The options of one read, checked."""
+    """Checked options of a read."""
 
     cache: str
     partitions: tuple[int, ...] | None
@@ -65,7 +65,7 @@ class ReadOptions(IgniteOptions):
 
     @staticmethod
     def of(options: Mapping[str, str]) -> ReadOptions:
-        """Check the options of a read.
+        """Return the checked options of a read.
 
         :raises SettingsError: an option is unknown, missing, out of range, or a secret.
         """
@@ -75,42 +75,42 @@ class ReadOptions(IgniteOptions):
 
     @staticmethod
     def from_values(values: Mapping[str, Any], partitions: tuple[int, ...] | None = None) -> ReadOptions:
-        """The options of a read from the values of an option table."""
+        """Return the options of a read, made of the values of an option table."""
         sizes = (values[name] for name in ("num_partitions", "page_bytes", "sample_rows"))
         return ReadOptions(*read_ignite_fields(values), values["cache"], partitions, *sizes)
 
 
 @dataclass(frozen=True)
 class Partitions(InputPartition):
-    """One Spark partition: Ignite partitions to scan, or keys to get."""
+    """A Spark partition: Ignite partitions to scan, or keys to get."""
 
     numbers: tuple[int, ...] = ()
     keys: tuple[object, ...] = field(default=())
 
 
 class IgniteDataSource(DataSource):
-    """The data source; register it with ``spark.dataSource.register(IgniteDataSource)``."""
+    """Data source `ignite`; register it with ``spark.dataSource.register(IgniteDataSource)``."""
 
     @classmethod
     def name(cls) -> str:
-        """The format name of Spark."""
+        """Return the name of the format in Spark."""
         return "ignite"
 
     _own: pa.Schema | None = None
-    """The cache's columns by :meth:`schema`; None: the user gave the schema.
+    """Columns of the cache, from :meth:`schema`; None: the user gave the schema.
 
-    Spark sends this object to the process that makes the reader, so a read has one schema. A second sample could have
+    Spark sends this object to the process that creates the reader, so a read has one schema. A second sample could have
     other columns, and Spark's schema lacks the marks of Ignite types."""
 
     def schema(self) -> StructType:
-        """The columns of the cache."""
+        """Return the columns of the cache."""
         options = ReadOptions.of(dict(self.options))
         with options.connect() as cluster:
             self._own = read_schema(options, cluster, cluster.cache(options.cache))
         return from_arrow_schema(self._own)
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """A reader of the cache."""
+        """Return a reader of the cache."""
         options = ReadOptions.of(dict(self.options))
         with options.connect() as cluster:
             info = cluster.cache(options.cache)
@@ -119,7 +119,7 @@ class IgniteDataSource(DataSource):
             )
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
-        """A writer of DataFrames of this schema."""
+        """Return a writer for DataFrames of the given schema."""
         if overwrite:
             remedy = 'Write with mode("append"); the option overwrite decides whether existing entries are replaced.'
             raise SettingsError("a cache is not emptied before it is written to", remedy, option="mode")
@@ -127,7 +127,7 @@ class IgniteDataSource(DataSource):
 
 
 class IgniteReader(DataSourceReader):
-    """Splits a cache over Spark partitions; yields Arrow batches of exactly the given schema."""
+    """Reader that splits a cache over Spark partitions, and yields Arrow batches of exactly the given schema."""
 
     def __init__(self, options: ReadOptions, info: CacheInfo, schema: pa.Schema) -> None:
         self._options = options
@@ -137,12 +137,12 @@ class IgniteReader(DataSourceReader):
 
     @optional_pushdown
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
-        """Turn the first condition that names keys into gets by key.
+        """Turn the first condition on whole keys into gets by key, and leave the other conditions to Spark.
 
-        Spark evaluates the others on the rows of these keys.
+        Spark evaluates the other conditions on the rows of these keys.
 
-        No condition is taken if only some partitions are read, as a get finds keys of the others too; nor if the schema
-        is not the cache's own, which alone has the Ignite type of the key.
+        No condition is turned into gets if only some partitions are read, because a get finds keys of other partitions,
+        too; or if the schema is not the cache's own, because only the own schema has the Ignite type of the key.
 
         :returns: the conditions that are left to Spark.
         """
@@ -155,9 +155,9 @@ class IgniteReader(DataSourceReader):
                 self._keys = keys
 
     def partitions(self) -> list[Partitions]:
-        """Deal the Ignite partitions to Spark partitions; keys are one partition.
+        """Distribute the Ignite partitions over Spark partitions; keys to get form one partition.
 
-        :raises SettingsError: the option ``partitions`` names one that the cache lacks.
+        :raises SettingsError: the option ``partitions`` has a number that the cache lacks.
         """
         if self._keys is not None:
             return [Partitions(keys=self._keys)]
@@ -175,7 +175,7 @@ class IgniteReader(DataSourceReader):
         return [Partitions(numbers[first::parts]) for first in range(parts)]
 
     def read(self, partition: Partitions) -> Iterator[pa.RecordBatch]:  # type: ignore[override]
-        """The entries of a partition as Arrow batches."""
+        """Yield the entries of a partition as Arrow batches."""
         with self._options.connect() as cluster:
             if self._keys is not None:
                 pages: Iterator[Page] = iter(
@@ -189,7 +189,7 @@ class IgniteReader(DataSourceReader):
 
 
 def read_schema(options: ReadOptions, cluster: Cluster, info: CacheInfo) -> pa.Schema:
-    """The schema of a cache from its query entities and a sample of its entries."""
+    """Return the schema of a cache, from its query entities and a sample of its entries."""
     sample: list[Page] = []
     pages = scan_partitions(cluster, info, range(info.partitions), page_bytes=1 << 16)
     try:
@@ -203,9 +203,9 @@ def read_schema(options: ReadOptions, cluster: Cluster, info: CacheInfo) -> pa.S
 
 
 def choose_columns(own: Callable[[], pa.Schema], schema: StructType) -> pa.Schema:
-    """Columns of a schema that the user gave.
+    """Return the columns of a schema given by the user.
 
-    If they are the cache's own, these, which have the marks of Ignite types.
+    If they equal the cache's own columns, return the own columns, which have the marks of Ignite types.
     """
     try:
         own_schema = own()
@@ -215,7 +215,7 @@ def choose_columns(own: Callable[[], pa.Schema], schema: StructType) -> pa.Schem
 
 
 def parse_partitions(text: str) -> tuple[int, ...]:
-    """Parse numbers and ranges such as ``0-63,100``; sorted, each number once.
+    """Parse numbers and ranges such as ``0-63,100``; return the sorted numbers, each once.
 
     :raises SettingsError: the text has another form.
     """
@@ -232,7 +232,7 @@ def parse_partitions(text: str) -> tuple[int, ...]:
 
 
 def _keys_of(condition: Filter, column: pa.Field) -> tuple[object, ...] | None:
-    """The keys that a condition on the whole key names; None: it is another condition, or a key cannot be encoded."""
+    """Return the keys in a condition on the whole key; None for another condition, or if a key cannot be encoded."""
     if isinstance(condition, EqualTo) and condition.attribute == _KEY:
         keys: tuple[object, ...] = (condition.value,)
     elif isinstance(condition, In) and condition.attribute == _KEY:

@@ -12,7 +12,7 @@ Columns: those of source `ignite` (``_key``, the fields of the values, …), and
                value's columns
 ``_number``    Ignite's update counter: rises with the changes of a key. Null if the state was read from the cache
                because the change alone did not determine it, for example after a node died or a key expired
-``_partition`` the Ignite partition: all changes of a key have the same
+``_partition`` the Ignite partition: all changes of a key have the same one
 ``_time``      time of the capture by a node
 ============== ======================================================================================================
 
@@ -23,8 +23,8 @@ empty and has no query entity are unknown: give them with ``.schema(…)``.
 With ``backlog_secret`` in the secrets file (part ``ignite``) nobody else can acknowledge these changes or end the
 capture. Keep the secret for the life of the query.
 
-**Guarantee.** At least once, by the query's checkpoint: only batches that are done there are acknowledged, and a batch
-that is repeated has at least the changes it had. Within a batch the changes of a key are in order. For exactly-once
+**Guarantee.** At least once, by the query's checkpoint: only batches completed there are acknowledged, and a repeated
+batch has at least its former changes. Within a batch the changes of a key are in order. For exactly-once
 delivery into Kafka use the pipeline. ``trigger(availableNow=True)`` is a bounded catch-up: it ends with the changes
 that were captured when it began.
 
@@ -62,7 +62,7 @@ _NAME = "ignite-backlog"
 
 @dataclass(frozen=True)
 class BacklogOptions:
-    """The options of one query, checked."""
+    """Checked options of a query."""
 
     read: ReadOptions
     settings: SourceSettings
@@ -70,7 +70,7 @@ class BacklogOptions:
 
     @staticmethod
     def of(options: Mapping[str, str]) -> BacklogOptions:
-        """Check the options of a query.
+        """Return the checked options of a query.
 
         :raises SettingsError: an option is unknown, missing, out of range, or a secret.
         """
@@ -83,13 +83,13 @@ class BacklogOptions:
         return BacklogOptions(ReadOptions.from_values(values), settings, values["on_loss"] == "reload")
 
     def streamed_cache(self, cluster: Cluster) -> StreamedCache:
-        """The cache to read; it is not captured yet."""
+        """Return the cache to read, which is not captured yet."""
         info = cluster.cache(self.read.cache)
         cache = CachePlan(info.name, info.cache_id, "", info.partitions, 0, load=False)
         return StreamedCache(cache, self.settings, self.reload, self.read.num_partitions)
 
     def read_columns(self) -> pa.Schema:
-        """The columns of the rows, from the cache."""
+        """Return the columns of the rows, read from the cache."""
         with self.read.connect() as cluster:
             info = cluster.cache(self.read.cache)
             return with_change_columns(read_schema(self.read, cluster, info), info.name)
@@ -108,62 +108,62 @@ _SETTINGS = (
 
 @dataclass(frozen=True)
 class Changes(InputPartition):
-    """A Spark partition: changes to turn into rows."""
+    """A Spark partition of changes to be turned into rows."""
 
     pieces: tuple[ChangeRows, ...]
 
 
 @dataclass(frozen=True)
 class Entries(InputPartition):
-    """A Spark partition: partitions of the cache to scan."""
+    """A Spark partition of cache partitions to be scanned."""
 
     numbers: tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class Backlogs(InputPartition):
-    """A Spark partition: partitions of the cache whose backlog is read."""
+    """A Spark partition of cache partitions whose backlog is read."""
 
     numbers: tuple[int, ...]
     streamed: StreamedCache
 
 
 class IgniteBacklogDataSource(DataSource):
-    """The data source; register it with ``spark.dataSource.register(IgniteBacklogDataSource)``."""
+    """Data source `ignite-backlog`; register it with ``spark.dataSource.register(IgniteBacklogDataSource)``."""
 
     @classmethod
     def name(cls) -> str:
-        """The format name of Spark."""
+        """Return the name of the format in Spark."""
         return _NAME
 
     _own: pa.Schema | None = None
-    """The columns by :meth:`schema`, see :attr:`.ignite.IgniteDataSource._own`."""
+    """Columns from :meth:`schema`, see :attr:`.ignite.IgniteDataSource._own`."""
 
     def schema(self) -> StructType:
-        """The columns of the cache and of changes."""
+        """Return the columns of the cache and of changes."""
         self._own = BacklogOptions.of(dict(self.options)).read_columns()
         return from_arrow_schema(self._own)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
-        """A reader of the changes."""
+        """Return a reader of the changes."""
         options = BacklogOptions.of(dict(self.options))
         return BacklogStreamReader(options, self._own or choose_columns(options.read_columns, schema))
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """A reader of the content of the backlog."""
+        """Return a reader of the content of the backlog."""
         options = BacklogOptions.of(dict(self.options))
         return BacklogBatchReader(options, self._own or choose_columns(options.read_columns, schema))
 
 
 class _RowReader:
-    """Reads Spark partitions, in the tasks of a stream or of a batch read."""
+    """Reader of Spark partitions, in the tasks of a stream or of a batch read."""
 
     def __init__(self, options: BacklogOptions, schema: pa.Schema) -> None:
         self._options = options
         self._schema = schema
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """The rows of a Spark partition as Arrow batches."""
+        """Yield the rows of a Spark partition as Arrow batches."""
         with self._options.read.connect() as cluster:
             if isinstance(partition, Changes):
                 rows: Iterator[ChangeRows] = iter(partition.pieces)
@@ -203,18 +203,18 @@ class _RowReader:
 
 
 class BacklogStreamReader(_RowReader, DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Plans batches in a process beside the driver for the life of the query; tasks have a copy that only reads."""
+    """Planner of the query's batches, in a process beside the driver; tasks have a copy that only reads."""
 
     def __init__(self, options: BacklogOptions, schema: pa.Schema) -> None:
         super().__init__(options, schema)
         self._planner = BacklogBatchPlanner(options.read.connect, options.streamed_cache)
 
     def initialOffset(self) -> dict[str, Any]:
-        """The offset of a new query."""
+        """Return the offset of a new query."""
         return self._planner.beginning().to_dict()
 
     def getDefaultReadLimit(self) -> ReadLimit:
-        """The target size of a batch."""
+        """Return the target size of a batch."""
         return ReadMaxBytes(self._options.settings.batch_bytes)
 
     def prepareForTriggerAvailableNow(self) -> None:
@@ -222,13 +222,13 @@ class BacklogStreamReader(_RowReader, DataSourceStreamReader, SupportsTriggerAva
         self._planner.end_here()
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
-        """The end of the next batch; `start` while there is none."""
+        """Return the end of the next batch; `start` while there is no change."""
         before = Offset.from_dict(start)
         after = self._planner.plan_next(before)
         return start if after is before else after.to_dict()
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
-        """The Spark partitions of a batch."""
+        """Return the Spark partitions of a batch."""
         batch = self._planner.batch(Offset.from_dict(start), Offset.from_dict(end))
         most = self._options.read.num_partitions
         changes = [Changes(tuple(batch.pieces[first::most])) for first in range(min(most, len(batch.pieces)))]
@@ -244,10 +244,10 @@ class BacklogStreamReader(_RowReader, DataSourceStreamReader, SupportsTriggerAva
 
 
 class BacklogBatchReader(_RowReader, DataSourceReader):
-    """Reads the content of the backlog and acknowledges nothing; each task reads the backlog of its partitions."""
+    """Reader of the backlog's content, without acknowledgements; each task reads the backlog of its partitions."""
 
     def partitions(self) -> list[InputPartition]:
-        """Deal the partitions of the cache to Spark partitions."""
+        """Distribute the partitions of the cache over Spark partitions."""
         with self._options.read.connect() as cluster:
             streamed, _ = self._options.streamed_cache(cluster).start_capture(cluster)
         return [

@@ -1,4 +1,4 @@
-"""Writer of data source `ignite`: encodes Arrow batches of a DataFrame as entries and puts them into a cache.
+"""Writer of data source `ignite`: encodes Arrow batches of a DataFrame as entries, and puts them into a cache.
 
 See :mod:`.ignite`.
 """
@@ -30,7 +30,7 @@ from .spark_api import arrow_schema
 
 @dataclass(frozen=True)
 class WriteOptions(IgniteOptions):
-    """The options of one write, checked."""
+    """Checked options of a write."""
 
     cache: str
     key: tuple[str, ...]
@@ -42,7 +42,7 @@ class WriteOptions(IgniteOptions):
 
     @staticmethod
     def of(options: Mapping[str, str]) -> WriteOptions:
-        """Check the options of a write.
+        """Return the checked options of a write.
 
         :raises SettingsError: an option is unknown, missing, out of range, or a secret.
         """
@@ -60,13 +60,13 @@ class WriteOptions(IgniteOptions):
 
 @dataclass
 class CommitMessage(WriterCommitMessage):
-    """Number of entries that one Spark partition has put; rows with one key are one entry."""
+    """Number of entries put by one Spark partition; several rows with the same key are one entry."""
 
     entries: int
 
 
 def ignite_writer(options: WriteOptions, schema: StructType) -> IgniteWriter:
-    """Make a writer of rows of this schema; create a missing cache and register the types before. For the driver.
+    """Return a writer for rows of a schema, after creating a missing cache and registering types; for the driver.
 
     :raises SettingsError, UnsupportedType, TypeClash: the columns do not fit the cache.
     :raises CacheNotFound: the cache does not exist, and the option create is false.
@@ -99,7 +99,7 @@ def ignite_writer(options: WriteOptions, schema: StructType) -> IgniteWriter:
 
 
 class IgniteWriter(DataSourceArrowWriter):
-    """Puts the rows of one Spark partition. Made on the driver; :meth:`write` runs on executors."""
+    """Writer of the rows of a Spark partition, created on the driver; :meth:`write` runs on executors."""
 
     def __init__(self, options: WriteOptions, cache: CacheInfo, key: Part, value: Part) -> None:
         self._options = options
@@ -108,9 +108,9 @@ class IgniteWriter(DataSourceArrowWriter):
         self._value = value
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
-        """Put the rows of a Spark partition.
+        """Put the rows of a Spark partition, and return the number of entries.
 
-        :raises EncodeError: a value does not fit its field; names the row.
+        :raises EncodeError: a value does not fit its field; the error names the row.
         """
         context = TaskContext.get()
         assert context is not None
@@ -127,7 +127,7 @@ class IgniteWriter(DataSourceArrowWriter):
                     raise EncodeError(
                         error.what, error.remedy, cache=self._cache.name, spark_partition=context.partitionId(), **where
                     ) from error
-                writer.flush()  # the nodes stored the batch before meanwhile; two batches may have one key
+                writer.flush()  # the nodes have stored the previous batch meanwhile; two batches may have the same key
                 writer.put(entries.keys, entries.values)
                 rows += batch.num_rows
                 count += len(entries)
@@ -135,7 +135,7 @@ class IgniteWriter(DataSourceArrowWriter):
         return CommitMessage(count)
 
     def _make_entries(self, batch: pa.RecordBatch) -> Entries:
-        """Rows as entries, each key once."""
+        """Return rows as entries, each key once."""
         keys, values = (_encode(batch, part, role) for part, role in ((self._key, "key"), (self._value, "value")))
         return last_per_key(Entries(np.arange(batch.num_rows), keys, values), overwrite=self._options.overwrite)
 

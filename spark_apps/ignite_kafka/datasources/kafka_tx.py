@@ -12,7 +12,7 @@ Columns: ``value`` (string or binary, null = tombstone), optional ``key`` (strin
 a record without key or value.
 
 A Spark partition is a unit: (cache ``dataframe``, partition number) under snapshot id = ``write_id``. The topic
-``<prefix>-configs`` has a record of each given id, with the end of its write (:mod:`.write_ids`).
+``<prefix>-configs`` has a record of each ``write_id`` from a user, with the end of its write (:mod:`.write_ids`).
 
 A read has the committed records of a topic up to its end when the job began, but none behind a transaction that is open
 then:
@@ -66,10 +66,10 @@ UNIT = "dataframe"
 
 @dataclass(frozen=True)
 class WriteOptions(KafkaOptions):
-    """The options of one write, checked.
+    """Checked options of a write.
 
     :param named: whether the user gave the write's id.
-    :param reserved: prefixes of internal topics of others, for executors.
+    :param reserved: prefixes of other connectors' internal topics, for executors.
     """
 
     name: str
@@ -84,7 +84,7 @@ class WriteOptions(KafkaOptions):
 
     @staticmethod
     def of(options: Mapping[str, str]) -> WriteOptions:
-        """Check the options of a write.
+        """Return the checked options of a write.
 
         :raises SettingsError: an option is unknown, missing, out of range, or a secret.
         """
@@ -106,30 +106,30 @@ class WriteOptions(KafkaOptions):
 
 @dataclass
 class CommitMessage(WriterCommitMessage):
-    """Number of records that one partition has sent; 0 if an earlier attempt had sent them."""
+    """Number of records sent by one partition; 0 if an earlier attempt had already sent its records."""
 
     partition: int
     records: int
 
 
 class KafkaTxDataSource(DataSource):
-    """The data source; register it with ``spark.dataSource.register(KafkaTxDataSource)``."""
+    """Data source `kafka-tx`; register it with ``spark.dataSource.register(KafkaTxDataSource)``."""
 
     @classmethod
     def name(cls) -> str:
-        """The format name of Spark."""
+        """Return the name of the format in Spark."""
         return "kafka-tx"
 
     def schema(self) -> StructType:
-        """The columns of a read for which none are given."""
+        """Return the columns of a read without a given schema."""
         return from_arrow_schema(make_default_schema(ReadOptions.of(dict(self.options))))
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """A reader of the topic."""
+        """Return a reader of the topic."""
         return KafkaTxReader(ReadOptions.of(dict(self.options)), arrow_schema(schema))
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
-        """A writer of DataFrames of this schema."""
+        """Return a writer for DataFrames of the given schema."""
         if overwrite:
             raise SettingsError("a topic cannot be overwritten", 'Write with mode("append").', option="mode")
         options = WriteOptions.of(dict(self.options))
@@ -144,9 +144,9 @@ class KafkaTxDataSource(DataSource):
 
 
 class KafkaTxWriter(DataSourceArrowWriter):
-    """Sends the rows of Spark partitions.
+    """Writer of the rows of Spark partitions, in transactions.
 
-    Made on the driver, where it claims the connector; :meth:`write` runs on executors.
+    It is created on the driver, where it claims the connector; :meth:`write` runs on executors.
     """
 
     def __init__(self, options: WriteOptions, typed: Mapping[str, ColumnWriter] | None = None) -> None:
@@ -162,7 +162,7 @@ class KafkaTxWriter(DataSourceArrowWriter):
                     self._resolve_topic(write_ids.find_topic_id(state, options.write_id)) if options.topic else ""
                 )
                 write_ids.begin(control, state, options.write_id, named=options.named, topic_id=topic_id)
-                control.fence_slots()  # an older write may still have slots open that this one does not open
+                control.fence_slots()  # an older write may have open slots that this write does not open
 
     @contextmanager
     def _open_control(self) -> Iterator[ConfigsWriter]:
@@ -175,10 +175,10 @@ class KafkaTxWriter(DataSourceArrowWriter):
             control.close()
 
     def _resolve_topic(self, topic_id: str) -> str:
-        """The id of the topic that the options name.
+        """Return the id of the topic in the options; create a missing topic.
 
-        :param topic_id: its id when the write began; empty: it is new, or has no id.
-        :raises TopicError: it was deleted since.
+        :param topic_id: the topic's id when the write began; empty: the topic is new, or has no id.
+        :raises TopicError: the topic was deleted since.
         """
         topics = Topics(self._options.clients())
         topic = self._options.topic or ""
@@ -192,14 +192,14 @@ class KafkaTxWriter(DataSourceArrowWriter):
         return self._ensure_topic(topics, topic)
 
     def _ensure_topic(self, topics: Topics, topic: str) -> str:
-        """Kafka's id of a topic, which is created if missing."""
+        """Return Kafka's id of a topic; create a missing topic."""
         if topic not in self._topic_ids:
             topics.ensure([TopicSpec(topic, -1)])
             self._topic_ids[topic] = topics.identities([topic]).get(topic, ("", 0))[0]
         return self._topic_ids[topic]
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
-        """Record the end of the write. On the driver, when every task has committed."""
+        """Record the end of the write, on the driver, after every task has committed."""
         options = self._options
         if options.named and not self._complete:
             with self._open_control() as control:
@@ -247,9 +247,9 @@ class KafkaTxWriter(DataSourceArrowWriter):
 def _split_by_topic(
     batch: pa.RecordBatch, topic: str | None, prefix: str, typed: Mapping[str, ColumnWriter]
 ) -> Iterator[tuple[str, Records]]:
-    """The records of a batch by topic, in the order of the rows.
+    """Yield the records of a batch by topic, in the order of the rows.
 
-    :param prefix: of internal topics, which no row may name.
+    :param prefix: prefix of internal topics, which no row may name.
     :param typed: writers of typed columns.
     """
     table = pa.table(batch)
@@ -290,7 +290,7 @@ def _to_headers(rows: pa.Table) -> pa.ListArray | None:
 
 
 def _to_times_ms(rows: pa.Table) -> Int64Array | None:
-    """Timestamps in milliseconds; 0, the time of sending, for null."""
+    """Return timestamps in milliseconds; 0, the time of sending, for null."""
     if "timestamp" not in rows.column_names:
         return None
     times = pc.floor_temporal(rows["timestamp"].combine_chunks(), unit="millisecond").cast(pa.timestamp("ms", "UTC"))
@@ -304,7 +304,7 @@ def _to_times_ms(rows: pa.Table) -> Int64Array | None:
 
 
 def _has_required_type(column: StructField) -> bool:
-    """Whether an optional column has its required type."""
+    """Return whether an optional column has its required type."""
     if column.name == "headers":
         return column.dataType.simpleString() == "array<struct<key:string,value:binary>>"
     return column.name != "timestamp" or column.dataType.typeName() == "timestamp"

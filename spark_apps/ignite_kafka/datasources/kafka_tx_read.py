@@ -1,4 +1,4 @@
-"""Reader of data source `kafka-tx`: committed records of a topic between offsets that the driver fixes.
+"""Reader of data source `kafka-tx`: committed records of a topic between offsets fixed by the driver.
 
 See :mod:`.kafka_tx`.
 """
@@ -37,14 +37,14 @@ SCHEMA = pa.schema(
 )
 HEADED_SCHEMA = SCHEMA.append(pa.field("headers", HEADERS))
 _EARLIEST = "earliest"
-_GROUP = "ignite-kafka-dataframe"  # nobody joins it, and nothing is committed to it
+_GROUP = "ignite-kafka-dataframe"  # no client joins this group, and nothing is committed to it
 _LIMITS = BatchLimits(20_000, 8 << 20)
 _WAIT_S = 1.0
 
 
 @dataclass(frozen=True)
 class ReadOptions(KafkaOptions):
-    """The options of one read, checked.
+    """Checked options of a read.
 
     :param starts: first offset by partition; other partitions begin at their first record.
     """
@@ -57,7 +57,7 @@ class ReadOptions(KafkaOptions):
 
     @staticmethod
     def of(options: Mapping[str, str]) -> ReadOptions:
-        """Check the options of a read.
+        """Return the checked options of a read.
 
         :raises SettingsError: an option is unknown, missing, out of range, or a secret.
         """
@@ -76,16 +76,16 @@ class ReadOptions(KafkaOptions):
 
 @dataclass(frozen=True)
 class Ranges(InputPartition):
-    """One Spark partition: partitions of the topic with first offset and the offset after the last record."""
+    """A Spark partition: partitions of the topic, each with its first offset and the offset after its last record."""
 
     starts: Mapping[TopicPartition, int]
     ends: Mapping[TopicPartition, int]
 
 
 class KafkaTxReader(DataSourceReader):
-    """Reads records up to ends fixed by the driver: a repeated task reads the same records.
+    """Reader of records up to ends fixed by the driver, so that a repeated task reads the same records.
 
-    :param schema: columns of the DataFrame; None: :func:`default_schema`.
+    :param schema: columns of the DataFrame; None: those of :func:`make_default_schema`.
     """
 
     def __init__(self, options: ReadOptions, schema: pa.Schema | None = None) -> None:
@@ -94,7 +94,7 @@ class KafkaTxReader(DataSourceReader):
         _check_schema(self._schema, options)
 
     def partitions(self) -> list[Ranges]:
-        """Fix the offsets of each partition of the topic, and deal the partitions to Spark partitions.
+        """Fix the offsets of each partition of the topic, and distribute the partitions over Spark partitions.
 
         :raises TopicError: the topic, or a partition with a given start, does not exist.
         :raises RecordsLost: the record of a given start is deleted.
@@ -126,7 +126,7 @@ class KafkaTxReader(DataSourceReader):
         ]
 
     def read(self, partition: Ranges) -> Iterator[pa.RecordBatch]:  # type: ignore[override]
-        """The records of a Spark partition as Arrow batches of the DataFrame's columns."""
+        """Yield the records of a Spark partition as Arrow batches of the DataFrame's columns."""
         headers = self._options.include_headers
         clients = self._options.clients()
         typed = {
@@ -142,9 +142,9 @@ class KafkaTxReader(DataSourceReader):
 
 
 def make_default_schema(options: ReadOptions) -> pa.Schema:
-    """The columns of a read for which none are given.
+    """Return the columns of a read without a given schema.
 
-    :raises SettingsError: a converter whose values are of types that only a schema can say.
+    :raises SettingsError: a converter's values have types that only a given schema can determine.
     """
     schema = HEADED_SCHEMA if options.include_headers else SCHEMA
     for side, converter in options.converters.items():

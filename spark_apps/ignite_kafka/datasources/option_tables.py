@@ -1,6 +1,6 @@
-"""The options of each Spark data source: type, default and help. Unknown options are refused.
+"""Options of each Spark data source, with type, default and help; unknown options are refused.
 
-docs/options.md is made of them.
+docs/options.md is generated from these tables.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ CONVERTER_PREFIXES = ("key.converter.", "value.converter.")
 
 @dataclass(frozen=True)
 class Option:
-    """One option.
+    """One option of a data source.
 
     :param default: parsed default; None: no default, which ``help`` explains.
     """
@@ -40,7 +40,7 @@ class Option:
 
 @dataclass(frozen=True)
 class OptionTable:
-    """The options of one data source for reading, or for writing.
+    """Options of one data source, for reading or for writing.
 
     :param use: ``reading`` or ``writing``.
     :param kafka: librdkafka settings that ``kafka.<name>`` may set; None: the data source has no such options.
@@ -55,13 +55,13 @@ class OptionTable:
 
     @property
     def title(self) -> str:
-        """The data source and its use."""
+        """Name of the data source, and its use."""
         return f"{self.source}, {self.use}"
 
     def read(self, options: Mapping[str, str]) -> dict[str, Any]:
-        """The value of each option: parsed if given, else its default.
+        """Return the value of each option: parsed if given, otherwise its default.
 
-        :func:`.options.kafka_options` reads ``kafka.…``.
+        :func:`.options.parse_kafka_options` reads ``kafka.…``.
 
         :param options: options as Spark passes them: text values under names in lower case.
         :raises SettingsError: an option is unknown, missing, has a value that is not allowed, or is a secret.
@@ -74,7 +74,7 @@ class OptionTable:
 
     @property
     def _prefixes(self) -> tuple[str, ...]:
-        """Of options that other modules read."""
+        """Prefixes of options that other modules read."""
         return (KAFKA_PREFIX,) * (self.kafka is not None) + CONVERTER_PREFIXES * self.converters
 
     def _read_value(self, name: str, option: Option, options: Mapping[str, str]) -> object:
@@ -273,7 +273,7 @@ _PIPELINE = SourceSettings.definitions(), SourceSettings.defaults()
 
 
 def _make_setting_option(name: str, value_type: SettingType | None = None) -> Option:
-    """An option with the help and default of the pipeline's setting of that name."""
+    """Return an option with the help and default of the pipeline's setting of the same name."""
     definitions, defaults = _PIPELINE
     return Option(value_type or definitions[name].type, definitions[name].help, defaults[name])
 

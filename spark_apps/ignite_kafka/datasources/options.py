@@ -1,4 +1,4 @@
-"""Connections to the clusters that the options of a Spark data source name.
+"""Connections to clusters, made of the options of a Spark data source.
 
 The options themselves are in :mod:`~ignite_kafka.datasources.option_tables`.
 """
@@ -21,9 +21,9 @@ from .option_tables import KAFKA_PREFIX, OptionTable
 
 
 def parse_kafka_options(options: Mapping[str, str], table: OptionTable) -> dict[str, str]:
-    """Settings of librdkafka among the options: ``bootstrap.servers``, and options that begin with ``kafka.``.
+    """Return the librdkafka settings among the options: ``bootstrap.servers``, and options with prefix ``kafka.``.
 
-    :raises SettingsError: one is no setting of librdkafka, or may not be an option; the message shows no value.
+    :raises SettingsError: a name is no setting of librdkafka, or may not be an option; the message shows no value.
     """
     assert table.kafka is not None
     properties = {
@@ -42,7 +42,7 @@ def parse_kafka_options(options: Mapping[str, str], table: OptionTable) -> dict[
 class IgniteOptions:
     """Options of a connection to Ignite.
 
-    :param allow_insecure: accept a connection that is not protected, see
+    :param allow_insecure: accept an unprotected connection, see
         :mod:`~ignite_kafka.settings.transport_security`.
     """
 
@@ -51,9 +51,9 @@ class IgniteOptions:
     allow_insecure: bool
 
     def connect(self) -> Cluster:
-        """Connect, with the credentials of the secrets file, if any.
+        """Connect to Ignite, with the credentials of the secrets file if there is one.
 
-        :raises SettingsError: the connection is not protected, and that is not allowed.
+        :raises SettingsError: the connection is not protected, and the options do not allow this.
         """
         credentials = SecretsFile(self.secrets_file).load().ignite if self.secrets_file else IgniteCredentials()
         check(ignite_weaknesses(self.endpoint, credentials), self.allow_insecure, self.allow_insecure)
@@ -61,7 +61,7 @@ class IgniteOptions:
 
 
 def read_ignite_fields(values: Mapping[str, Any]) -> tuple[IgniteEndpoint, str | None, bool]:
-    """The fields of `IgniteOptions`, from the values of :meth:`OptionTable.read`."""
+    """Return the fields of `IgniteOptions`, made of the values of :meth:`OptionTable.read`."""
     tls = TlsSettings(
         values["tls"],
         *(values[f"tls_{name}"] for name in ("ca_file", "cert_file", "key_file", "verify", "check_hostname")),
@@ -83,24 +83,24 @@ class KafkaOptions:
     allow_insecure: bool
 
     def clients(self) -> KafkaClients:
-        """Clients of the cluster, with the secrets of the secrets file, if any.
+        """Return the clients of the Kafka cluster, with the secrets of the secrets file if there is one.
 
-        :raises SettingsError: the connection is not protected, and that is not allowed.
+        :raises SettingsError: the connection is not protected, and the options do not allow this.
         """
         config = {**self.kafka, **self.secrets().kafka}
         check(kafka_weaknesses(config), self.allow_insecure, self.allow_insecure)
         return KafkaClients(config)
 
     def secrets(self) -> Secrets:
-        """Content of the secrets file; without one there are none."""
+        """Return the content of the secrets file; no secrets without a file."""
         return SecretsFile(self.secrets_file).load() if self.secrets_file else Secrets()
 
 
 def read_kafka_fields(
     options: Mapping[str, str], table: OptionTable, values: Mapping[str, Any]
 ) -> tuple[dict[str, str], str | None, bool]:
-    """The fields of `KafkaOptions`, from the options and their values of :meth:`OptionTable.read`.
+    """Return the fields of `KafkaOptions`, made of the options and their values from :meth:`OptionTable.read`.
 
-    :raises SettingsError: see :func:`kafka_options`.
+    :raises SettingsError: see :func:`parse_kafka_options`.
     """
     return parse_kafka_options(options, table), values["secrets_file"], values[ALLOW]

@@ -1,6 +1,6 @@
-"""Reads the changes of one cache in batches, for data source `ignite-backlog`.
+"""Reader of one cache's changes in batches, for data source `ignite-backlog`.
 
-A batch is remembered before it is acknowledged.
+The reader remembers a batch before the batch is acknowledged.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from ..source.stream.unit_states import UnitStates
 from ..source.stream.unit_table import UnitTable
 from .backlog_offset import Offset
 
-_WHOLE_UNIT = 1 << 30  # bytes: all of one unit that a read gives
+_WHOLE_UNIT = 1 << 30  # size limit of a read of one unit, in bytes: practically all
 
 
 class PartitionReader:
-    """Reads the partitions of one cache; the position of a unit is its partition. For one thread.
+    """Reader of the partitions of one cache, each a unit whose position is its number. For one thread.
 
-    :ivar open: a flag a partition: whether its changes are still read.
+    :ivar open: flag for each partition: whether its changes are still read.
     """
 
     def __init__(
@@ -52,12 +52,12 @@ class PartitionReader:
         self._until: Int64Array | None = None
         self._delivered: dict[
             int, int
-        ] = {}  # partition to the digest of its changes in the last batch, until they are seen
+        ] = {}  # digest of each partition's changes in the last batch, until these changes are read
 
     def begin(self, offset: Offset, until: Int64Array | None) -> None:
-        """Continue behind a batch.
+        """Continue reading behind the given batch.
 
-        :param until: the highest number to read of each partition; None: there is no end.
+        :param until: highest update counter to read of each partition; None: no end.
         """
         self._until = until
         self._states.topology = offset.units["topology"].copy()
@@ -69,24 +69,24 @@ class PartitionReader:
 
     @property
     def marks(self) -> Mapping[int, int]:
-        """Marked partitions and the bits of their marks; no change of them is read until they are cleared."""
+        """Bits of the marks of each marked partition, whose changes are not read until the marks are cleared."""
         return {unit: mark.bits for unit, mark in self._states.marked.items()}
 
     @property
     def topology(self) -> Int64Array:
-        """The topology version of each partition at which all of it is sent; -1: unknown."""
+        """Topology version of each partition at which the whole partition is sent; -1: unknown."""
         return self._states.topology
 
     def high(self, unit: int) -> int:
-        """The highest number that is sent of a partition; -1: none."""
+        """Return the highest update counter sent of a partition; -1: none."""
         return self._states.deduplicator.high(unit)
 
     def read_changes(self) -> list[ChangeBatch]:
-        """The changes of open partitions that one read gives.
+        """Return the changes of open partitions from one read.
 
-        With an end, a partition is closed once it is read up to there.
+        With an end, a partition is closed once it is read up to the end.
 
-        :raises CacheDestroyed: the cache was destroyed, or made again.
+        :raises CacheDestroyed: the cache was destroyed, or created again.
         """
         units = np.flatnonzero(self._states.ready & self.open)
         batches = self._read_batches(units, self._most_bytes)
@@ -106,9 +106,9 @@ class PartitionReader:
         return [cut_above(each, until) for each in batches]
 
     def read_all(self, unit: int) -> list[ChangeBatch]:
-        """The changes of a single partition, as many as a node answers at once.
+        """Return the changes of a single partition, as many as a node returns in one answer.
 
-        :raises CacheDestroyed: the cache was destroyed, or made again.
+        :raises CacheDestroyed: the cache was destroyed, or created again.
         """
         return self._read_batches(np.array([unit]), _WHOLE_UNIT)
 
@@ -125,7 +125,7 @@ class PartitionReader:
             raise CacheDestroyed(what, "Start the query again.", cache=self._table.caches[0].name)
 
     def clear(self, partitions: Sequence[int]) -> None:
-        """Remove the marks and the backlog of marked partitions among these; their later changes are read again."""
+        """Remove marks and backlog of the marked partitions among those given; later changes are read again."""
         units = self._client.units()
         to_clear = np.isin(units.unit, self._table.units[list(partitions)]) & (units.marks != 0)
         self._states.mark(units.unit["partition"][to_clear], units.mark_number[to_clear], units.marks[to_clear])
@@ -134,9 +134,9 @@ class PartitionReader:
             self._client.clear(self._table.units[marked], numbers)
 
     def remember(self, batch: ChangeBatch) -> bytes:
-        """Remember a batch, so that its changes do not come again.
+        """Remember a batch, so that its changes are not returned again.
 
-        :returns: its acknowledgement; empty: there is nothing to acknowledge.
+        :returns: the batch's acknowledgement; empty: nothing to acknowledge.
         """
         self._states.remember(batch)
         self._states.forget()
@@ -148,7 +148,7 @@ class PartitionReader:
         return first
 
     def _recognise(self, units: Int64Array, changes: Changes) -> None:
-        """Remember the changes of the last batch before a restart, if the backlog still has them unchanged."""
+        """Remember the last batch's changes from before a restart, if the backlog still has them unchanged."""
         if not self._delivered:
             return
         unit = np.repeat(units, changes.count)
@@ -165,7 +165,7 @@ class PartitionReader:
 
 
 def take_first(changes: Changes, most_bytes: int) -> Changes:
-    """The first changes of an answer, at least one, up to a number of bytes; expired keys of a unit stay together."""
+    """Return the first changes of an answer, at least one, up to a size; keep expired keys of a unit together."""
     offsets = changes.entry_offsets()
     rows = max(1, int(np.searchsorted(offsets, most_bytes, "right")) - 1)
     if rows >= len(changes.number):
@@ -191,12 +191,12 @@ def take_first(changes: Changes, most_bytes: int) -> Changes:
 
 
 def cut_above(batch: ChangeBatch, highest: Int64Array) -> ChangeBatch:
-    """A batch without the changes above the highest number of their unit; they are left in the backlog."""
+    """Return a batch without changes above the highest number of their unit, which stay in the backlog."""
     within = batch.changes.number <= highest[batch.classified.unit]
     topology = np.where(np.isin(batch.units, batch.classified.unit[~within]), -1, batch.topology)
     return replace(batch, classified=batch.classified.only(within), done=batch.done & within, topology=topology)
 
 
 def compute_digest(changes: Changes, rows: RowIndex) -> int:
-    """The CRC-32 of numbers and hashes of some changes."""
+    """Return the CRC-32 of numbers and hashes of some changes."""
     return zlib.crc32(changes.hash[rows].tobytes(), zlib.crc32(changes.number[rows].tobytes()))

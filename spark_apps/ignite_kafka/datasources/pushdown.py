@@ -1,4 +1,4 @@
-"""Optional filter pushdown: PySpark refuses a reader with ``pushFilters`` in a session whose pushdown is off."""
+"""Optional filter pushdown, because PySpark refuses readers with ``pushFilters`` in sessions without pushdown."""
 
 from __future__ import annotations
 

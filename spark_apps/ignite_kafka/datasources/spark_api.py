@@ -1,4 +1,4 @@
-"""Names of PySpark's API of data sources that its older versions lack.
+"""Names of PySpark's data source API that older versions of PySpark lack.
 
 ========== ====================================================================================================
 PySpark    what it lacks
@@ -27,22 +27,22 @@ from ..runtime.spark_versions import VERSION
 __all__ = ["STREAMS_FROM_START", "EqualTo", "Filter", "In", "arrow_schema", "push_filters"]
 
 STREAMS_FROM_START = VERSION >= (4, 2)
-"""Whether readers of streams are told where a batch begins."""
+"""Whether this PySpark version tells readers of streams where a batch begins."""
 
 push_filters: Any = getattr(DataSourceReader, "pushFilters", None)
-"""The method of the base class that takes filters; None: this version has none."""
+"""Method of the base class that takes filters; None if this version lacks it."""
 
 if push_filters is not None:
     from pyspark.sql.datasource import EqualTo, Filter, In
 else:
-    EqualTo = Filter = In = object  # type: ignore[misc, assignment]  # no reader is given any
+    EqualTo = Filter = In = object  # type: ignore[misc, assignment]  # this version gives readers no filters
 
 
 def arrow_schema(schema: StructType) -> pa.Schema:
-    """The Arrow schema of rows of a Spark schema; timestamps are in UTC.
+    """Return the Arrow schema for rows of a Spark schema, with timestamps in UTC.
 
     :raises PySparkTypeError: a type has no Arrow type.
     """
     if VERSION >= (4, 2):
         return to_arrow_schema(schema, timezone="UTC")
-    return to_arrow_schema(schema)  # UTC is its default
+    return to_arrow_schema(schema)  # UTC is the default of this version

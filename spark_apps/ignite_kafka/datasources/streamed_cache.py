@@ -1,4 +1,4 @@
-"""The cache read by data source `ignite-backlog`, and the connector of its capture."""
+"""The cache read by data source `ignite-backlog`, and the connector that captures the cache."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ _WHY = {
 
 @dataclass(frozen=True)
 class StreamedCache:
-    """A cache and the connector whose backlog is read.
+    """A cache, and the connector whose backlog is read.
 
     :param settings: the connector's name, and the settings of its capture and its reads.
-    :param reload: whether a partition whose changes were lost is read from the cache; else the loss is an error.
-    :param pieces: maximum pieces of the changes of one read.
+    :param reload: whether a partition with lost changes is read from the cache; otherwise the loss is an error.
+    :param pieces: maximum number of pieces for the changes of one read.
     """
 
     cache: CachePlan
@@ -42,10 +42,10 @@ class StreamedCache:
     pieces: int
 
     def start_capture(self, cluster: Cluster) -> tuple[StreamedCache, Captured]:
-        """Start the capture of the cache; later changes are captured.
+        """Start the capture of the cache, so that later changes are captured.
 
         :raises BacklogMissing: no node has the service.
-        :raises SettingsError, BacklogRefused: something else captures under the connector's name.
+        :raises SettingsError, BacklogRefused: the connector's name is used by another capture.
         """
         capture = Capture(self.settings, cluster, OWNER)
         capture.check()
@@ -62,19 +62,19 @@ class StreamedCache:
         return replace(self, cache=captured.named(self.cache)), captured
 
     def client(self, cluster: Cluster) -> BacklogClient:
-        """A client of the connector's backlog."""
+        """Return a client of the connector's backlog."""
         return BacklogClient(cluster, self.settings.name)
 
     def reader(self, cluster: Cluster) -> PartitionReader:
-        """A reader of the captured cache."""
+        """Return a reader of the captured cache."""
         plan = TransferPlan(self.settings.name, "", 0, 1, self.settings, (self.cache,))
         return PartitionReader(plan, UnitTable.of(plan, [0]), self.client(cluster))
 
     def check(self, marks: Mapping[int, int]) -> None:
-        """Make sure that no changes were lost, unless they may be reloaded.
+        """Check that no changes were lost, unless lost changes are reloaded.
 
-        :param marks: partition to the bits of its mark.
-        :raises ChangesLost: changes were lost, and they are not to be reloaded.
+        :param marks: bits of the mark of each marked partition.
+        :raises ChangesLost: changes were lost, and ``reload`` is False.
         """
         lost = {unit: marked for unit, marked in marks.items() if marked & ~ASKED}
         if not lost or self.reload:
@@ -83,7 +83,7 @@ class StreamedCache:
         raise self.loss_error(why, sorted(lost))
 
     def loss_error(self, why: str, partitions: Sequence[int]) -> ChangesLost:
-        """The error of lost changes of some partitions."""
+        """Return the error for lost changes of some partitions."""
         more = len(partitions) - _SHOWN_PARTITIONS
         shown = ", ".join(map(str, partitions[:_SHOWN_PARTITIONS])) + (f" and {more} more" if more > 0 else "")
         return ChangesLost(

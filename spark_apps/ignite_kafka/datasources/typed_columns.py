@@ -1,6 +1,6 @@
-"""Typed columns `key` and `value` of data source `kafka-tx`.
+"""Typed columns `key` and `value` of data source `kafka-tx`, written and read by converters.
 
-Written and read by the converters that its options name.
+The data source's options name the converters.
 """
 
 from __future__ import annotations
@@ -35,15 +35,16 @@ _PLAIN = {
     "integer": pa.int32(),
     "long": pa.int64(), "float": pa.float32(), "double": pa.float64(),
 }  # fmt: skip
-"""Types that the values of a converter always have."""
+"""Types of the converters whose values always have the same type."""
 
 
 @dataclass(frozen=True)
 class SideConverterOptions:
-    """The converter of one side.
+    """Options of the converter of one side.
 
-    :param properties: all of them, see :func:`~ignite_kafka.settings.converters.parse_properties`.
-    :param connection: has the secrets of a schema registry, and those of Kafka that it may share.
+    :param properties: all properties of the converter, see :func:`~ignite_kafka.settings.converters.parse_properties`.
+    :param connection: connection with the secrets of a schema registry, and Kafka's secrets for a registry that shares
+        them.
     """
 
     side: str
@@ -53,14 +54,14 @@ class SideConverterOptions:
 
     @property
     def frame_type(self) -> pa.DataType | None:
-        """The type that all values have; None: the DataFrame's schema says it."""
+        """Type of all values; None: the DataFrame's schema determines the type."""
         return _PLAIN.get(self.name)
 
     def register_registry(self) -> None:
-        """Make the converter's schema registry, if it has one, known to this process.
+        """Register the converter's schema registry, if there is one, in this process.
 
-        :raises SettingsError: its URL or a credential is missing, the connection is not protected, or options decide
-            where a login is sent.
+        :raises SettingsError: the registry's URL or a credential is missing, the connection is not protected, or
+            options decide where a login is sent.
         """
         if self.connection is not None and converters.uses_registry(self.name):
             secrets = self.connection.secrets()
@@ -78,9 +79,11 @@ class SideConverterOptions:
 def parse_converter_options(
     values: Mapping[str, Any], texts: Mapping[str, str], connection: KafkaOptions | None = None, *, reading: bool
 ) -> dict[str, SideConverterOptions]:
-    """The converters that options name, by side; a side without one has bytes or text as they are.
+    """Return the converters in the options by side; a side without a converter has bytes or text.
 
-    :param values: of the option table. :param texts: all options. :param connection: see :class:`SideConverterOptions`.
+    :param values: values of the option table.
+    :param texts: all options.
+    :param connection: see :class:`SideConverterOptions`.
     :raises SettingsError: a property is unknown or wrong, or is given without a converter.
     """
     by_side = {}
@@ -110,7 +113,7 @@ def parse_converter_options(
 
 @dataclass(frozen=True)
 class ColumnWriter:
-    """Writes a typed column. Made on the driver, used in tasks.
+    """Writer of a typed column, created on the driver and used in tasks.
 
     :raises UnsupportedType: the converter, or Kafka Connect, cannot write the column's type.
     """
@@ -120,10 +123,10 @@ class ColumnWriter:
 
     @classmethod
     def of(cls, options: SideConverterOptions, column: pa.Field, topic: str) -> ColumnWriter:
-        """A writer of a column, whose schema the converter has checked."""
+        """Return a writer of a column, after the converter has checked the column's schema."""
         schema = schema_of(column).as_optional(False)
         cls(options, schema)._serializer.check(schema, topic)
-        return cls(options, schema)  # without a serializer, which is not pickled
+        return cls(options, schema)  # a new object without serializer, which cannot be pickled
 
     @cached_property
     def _serializer(self) -> Serializer:
@@ -133,7 +136,7 @@ class ColumnWriter:
         return own or ConnectJsonSerializer(JsonFormat(options.properties["decimal.format"]), schemas=False)
 
     def write(self, array: pa.Array, topic: str) -> pa.BinaryArray:
-        """Bytes of each value; null for null."""
+        """Return the bytes of each value; null for null."""
         is_valid = array.is_valid()
         written = self._serializer.serialize(
             ConnectColumn(to_connect(array.filter(is_valid), self.schema), self.schema), topic
@@ -146,27 +149,27 @@ class ColumnWriter:
 
 @dataclass(frozen=True)
 class ColumnReader:
-    """Reads a typed column. Made on the driver, used in one task."""
+    """Reader of a typed column, created on the driver and used in one task."""
 
     options: SideConverterOptions
     column: pa.Field
 
     @cached_property
     def _deserializer(self) -> Deserializer | None:
-        """None: records are JSON without schemas."""
+        """Deserializer of the converter; None: records are JSON without schemas."""
         self.options.register_registry()
         return deserializer(self.options.side, SideRules(self.options.name, self.options.properties))
 
     @cached_property
     def _json_deserializer(self) -> ConnectJsonDeserializer:
-        """Reads JSON texts by the schema of the DataFrame's column."""
+        """Deserializer of JSON texts by the schema of the DataFrame's column."""
         return ConnectJsonDeserializer(content=schema_json(_make_optional(schema_of(self.column)), JsonFormat()))
 
     def read(self, data: pa.BinaryArray, topic: str) -> pa.Array:
-        """Values of records in the DataFrame's type; null for null.
+        """Return the values of records in the DataFrame's type; null for null.
 
         :raises DecodeError: a record is no value of the converter; `row` is its position.
-        :raises UnsupportedType: a value that the column's type does not hold.
+        :raises UnsupportedType: the column's type cannot hold a value.
         """
         valid = np.flatnonzero(np.asarray(data.is_valid()))
         texts = data if valid.size == len(data) else data.take(pa.array(valid))
@@ -205,7 +208,7 @@ class ColumnReader:
 
 
 def _make_optional(schema: ConnectSchema) -> ConnectSchema:
-    """The schema in which any field may be missing."""
+    """Return the schema with all fields optional."""
     fields = tuple(replace(field, schema=_make_optional(field.schema)) for field in schema.fields)
     inner = _make_optional(schema.value_schema) if schema.value_schema else None
     return replace(schema, optional=True, fields=fields, value_schema=inner)

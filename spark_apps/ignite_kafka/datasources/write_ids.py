@@ -1,7 +1,7 @@
 """Ids of writes of data source `kafka-tx`, kept in the configs topic like the ids of snapshots.
 
-The offsets topic has one record of each Spark partition, for the write that was begun last. It does not show what an
-older write has sent.
+The offsets topic has one record of each Spark partition, for the write that was begun last. So it does not show which
+records an older write has sent.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ log = logging.getLogger(__name__)
 
 
 def is_complete(state: ConnectorState, name: str, write_id: str) -> bool:
-    """Whether a write has sent all its records.
+    """Return whether a write has sent all its records.
 
-    :raises SnapshotConflict: it is unfinished, and another write was begun since.
+    :raises SnapshotConflict: the write is unfinished, and another write was begun since.
     """
     ended = state.ended.get(write_id)
     if ended and ended["superseded_by"]:
@@ -34,20 +34,20 @@ def is_complete(state: ConnectorState, name: str, write_id: str) -> bool:
 
 
 def find_topic_id(state: ConnectorState, write_id: str) -> str:
-    """Id of the write's topic when the write began.
+    """Return the id that the write's topic had when the write began.
 
-    Empty: another write was begun last, or its rows name several topics.
+    The id is empty if another write was begun last, or if the rows name several topics.
     """
     begun = state.snapshot
     return str(begun.plan.get("topic_id", "")) if begun is not None and begun.id == write_id else ""
 
 
 def begin(control: ConfigsWriter, state: ConnectorState, write_id: str, *, named: bool, topic_id: str = "") -> None:
-    """Begin a write, or continue the one begun last; another one that is unfinished is marked as superseded.
+    """Begin a write, or continue it if it was begun last; mark another, unfinished write as superseded.
 
     :param named: whether the user gave the id. A generated id is never repeated, so the end of its write need not be
         remembered.
-    :param topic_id: of the topic, if all records go to one.
+    :param topic_id: id of the topic, if all records go to the same topic.
     """
     continued = state.snapshot is not None and state.snapshot.id == write_id
     plan = {"topic_id": topic_id} if topic_id else {}
@@ -55,7 +55,7 @@ def begin(control: ConfigsWriter, state: ConnectorState, write_id: str, *, named
 
 
 def end(control: ConfigsWriter, state: ConnectorState, write_id: str, generation: int) -> None:
-    """Record that a write is complete; not if a newer write has begun meanwhile: then the id is refused."""
+    """Record that a write is complete, unless a newer write has begun; then the write's id will be refused."""
     try:
         if state.connector is not None and state.connector.generation == generation:
             control.end_snapshot(SnapshotRecord(write_id, {}), {})

@@ -1,4 +1,4 @@
-"""Kafka as a transport: clients, topics, batches of records produced and consumed; nothing about connectors.
+"""Kafka as a transport, independent of connectors: clients, topics, and batches of produced and consumed records.
 
 Imports settings and common; state, source and sink import it.
 """

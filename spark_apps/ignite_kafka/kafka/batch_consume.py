@@ -1,9 +1,9 @@
-"""Read whole batches of records from librdkafka into Arrow arrays.
+"""Reader of whole batches of records from librdkafka into Arrow arrays.
 
 confluent-kafka makes a Python object of each record: 1 µs of Python a record, and as many small objects as there are
 keys and values. ``rd_kafka_consume_batch_queue`` fills an array of pointers to ``rd_kafka_message_t``; numpy reads
 those structures where they lie, and Arrow copies keys and values together: 0.4 µs, of which giving the messages back is
-half. :func:`.batch_produce.supported` guards it.
+half. :func:`.batch_produce.supported` checks that this is possible.
 
 Source: librdkafka ``rdkafka.h`` (``rd_kafka_message_s``, ``rd_kafka_consume_batch_queue``).
 """
@@ -91,13 +91,13 @@ def _library() -> ctypes.CDLL:
 
 
 class NativeQueue:
-    """A queue for the records of some partitions. Create it before they are assigned; close it before the consumer.
+    """A queue for the records of some partitions, created before their assignment and closed before the consumer.
 
     Connection events stay in the consumer's own queue, which :meth:`consume` polls through confluent-kafka: a Python
     callback that librdkafka makes while this module calls it finds no state of confluent-kafka, which then aborts the
     process.
 
-    :param partitions: topic and partition.
+    :param partitions: topic and number of each partition.
     :param timed: whether to read timestamps, which costs a call per record.
     :param headers: whether to read headers, which costs a call per record and header.
     """
@@ -116,7 +116,7 @@ class NativeQueue:
             _library().rd_kafka_queue_destroy(own)
 
     def consume(self, count: int, timeout_s: float) -> tuple[list[Consumed], list[Signal]]:
-        """Return at most ``count`` records and signals; waits at most ``timeout_s`` seconds for the last of them."""
+        """Return at most ``count`` records and signals; wait at most ``timeout_s`` seconds for ``count`` of them."""
         message = self._consumer.poll(0)
         assert message is None or message.error() is not None, "a record in the consumer's own queue"
         signals = [] if message is None else [signal_of(message)]
@@ -167,14 +167,14 @@ def _read(pointers: Addresses, timed: bool, headed: bool) -> tuple[list[Consumed
 
 
 def _times_ms(pointers: Addresses) -> Int64Array:
-    """Return the timestamps: each costs a call, because they lie outside the public structure."""
+    """Return the messages' timestamps, with a call for each, because the public structure does not contain them."""
     time_of = _library().rd_kafka_message_timestamp
     kind = ctypes.byref(ctypes.c_int())
     return np.array([time_of(pointer, kind) for pointer in pointers.tolist()], np.int64)
 
 
 def _headers(pointers: Addresses) -> pa.ListArray:
-    """Return the headers of these messages; their values are copied together."""
+    """Return the headers of the messages; the bytes of all header values are copied together."""
     of_message = _library().rd_kafka_message_headers
     of_header = _library().rd_kafka_header_get_all
     headers = ctypes.c_void_p()
@@ -203,7 +203,7 @@ def _headers(pointers: Addresses) -> pa.ListArray:
 
 
 def _words(pointers: Addresses) -> list[Addresses]:
-    """Read each word of the structures at these addresses, which are aligned to 8 bytes."""
+    """Return each word of the structures at the addresses, which are aligned to 8 bytes."""
     first = int(pointers.min())
     count = (int(pointers.max()) - first) // 8 + _WORDS
     memory = np.ctypeslib.as_array((ctypes.c_uint64 * count).from_address(first))
@@ -225,9 +225,9 @@ def _by_partition(topics: Addresses, partitions: npt.NDArray[np.int32], rows: In
 
 
 def binary_at(addresses: Addresses, lengths: Addresses) -> pa.BinaryArray:
-    """Copy byte strings from memory into one ``pa.binary()`` array; address 0 is a null.
+    """Copy byte strings from memory into one ``pa.binary()`` array; address 0 means null.
 
-    :param lengths: in bytes, one per address.
+    :param lengths: length in bytes for each address.
     """
     views = np.zeros(len(addresses), _VIEW)
     views["length"] = lengths

@@ -1,10 +1,10 @@
-"""Produce a whole Arrow batch with one call of librdkafka.
+"""Producer of a whole Arrow batch with one call of librdkafka.
 
 confluent-kafka's ``produce`` costs about a microsecond of Python a record, as much as scanning and decoding it.
 librdkafka's own ``rd_kafka_produce_batch`` takes an array of ``rd_kafka_message_t``, which numpy fills without a Python
 loop: pointers into the Arrow buffers plus lengths. The library is the one that confluent-kafka has loaded; its handle
 is the first field of the producer object after Python's object head (``Handle`` in confluent_kafka.h), unchanged since
-version 0.9. :func:`supported` guards it.
+version 0.9. :func:`supported` checks the layout.
 
 Source: librdkafka ``rdkafka.h`` (``rd_kafka_message_s``, ``rd_kafka_produce_batch``); the C structure is part of its
 stable ABI. Measured in docs/decisions/0002-batch-produce.md.
@@ -54,7 +54,7 @@ def _library() -> ctypes.CDLL:
 
 @cache  # reading the version takes 4 ms: it parses the package's metadata
 def supported() -> bool:
-    """Return whether interpreter and confluent-kafka have the memory layout expected by this module."""
+    """Return whether the interpreter and confluent-kafka have the memory layout that this module expects."""
     return (
         version("confluent-kafka").startswith("2.")
         and sys.implementation.name == "cpython"
@@ -84,7 +84,7 @@ def addresses(array: pa.Array) -> tuple[np.ndarray, np.ndarray]:
 
 
 class NativeTopic:
-    """One topic of one producer, for batches. Close it before the producer."""
+    """A topic of a producer, for batches; close it before the producer."""
 
     def __init__(self, producer: Producer, topic: str) -> None:
         self._producer = producer  # keeps the handle alive
@@ -98,7 +98,7 @@ class NativeTopic:
 
         :param copy: copy the values; else the caller keeps them until librdkafka has no message left
             (:mod:`.lent_values`). Keys are always copied.
-        :returns: librdkafka's error code per record (int32), 0 where it was queued.
+        :returns: librdkafka's error code for each record (int32); 0: queued.
         """
         messages = np.zeros(last - first, _MESSAGE)
         key, key_length = addresses(keys)
@@ -120,5 +120,5 @@ class NativeTopic:
 
 
 def describe(code: int) -> str:
-    """Return the text of an error code of librdkafka."""
+    """Return the text for an error code of librdkafka."""
     return str(_library().rd_kafka_err2str(code).decode())

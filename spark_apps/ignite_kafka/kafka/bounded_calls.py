@@ -1,9 +1,9 @@
-"""Calls of librdkafka that end when they should, although librdkafka does not return.
+"""Calls of librdkafka with a time-out of their own, because some calls never return.
 
 librdkafka may wait without limit, whatever time-out it was given: ``send_offsets_to_transaction`` waits for a wake-up
-that is lost when the coordinator's connection breaks (its issues 5456 and 5511). A thread that waits in it cannot be
-ended. So such a call runs in a thread of its own, which is left behind if the call does not return; the client that it
-was made on must not be used again.
+that is lost when the coordinator's connection breaks (its issues 5456 and 5511). A waiting thread cannot be
+ended. So such a call runs in a thread of its own, which is left behind if the call does not return; its client must not
+be used again.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ from ..errors import CallsStuck, KafkaUnavailable
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 MOST_STUCK = 16
-"""Threads of calls that did not return, in one process: each keeps a client with its queue, threads and connections."""
-GRACE_S = 5.0  # beyond a call's own time-out: it may be late on a busy machine
+"""Maximum number of stuck calls' threads in a process; each keeps a client with queue, threads and connections."""
+GRACE_S = 5.0  # added to a call's own time-out, because a busy machine may delay the return
 _CLOSE_S = 30.0
 _left_behind: list[threading.Thread] = []
-_REFRESH_S = 1.0  # an answer takes milliseconds: after this the broker that was asked may be dead
+_REFRESH_S = 1.0  # an answer takes milliseconds; after this time the asked broker may be dead
 
 
 class CallStuck(Exception):
-    """A call did not return. Whether it has had an effect, or will have one, is unknown."""
+    """Exception of a call without return; whether the call has an effect, now or later, is unknown."""
 
 
 def bounded(call: Callable[[], T], timeout_s: float) -> T:
-    """Return the result of a call, or raise its exception.
+    """Run a call in another thread; return its result, or raise its exception.
 
     An interrupt is raised after the call, as if the call ran in this thread.
 
-    :param timeout_s: that the call itself was given; it has :data:`GRACE_S` more.
-    :raises CallStuck: it did not return in this time.
+    :param timeout_s: the call's own time-out; :data:`GRACE_S` is added.
+    :raises CallStuck: the call did not return in this time.
     :raises CallsStuck: :data:`MOST_STUCK` earlier calls of this process have not returned.
     """
     _left_behind[:] = [thread for thread in _left_behind if thread.is_alive()]
@@ -77,7 +77,7 @@ def bounded(call: Callable[[], T], timeout_s: float) -> T:
 
 
 def stuck(doing: str, cause: CallStuck, **where: Any) -> KafkaUnavailable:
-    """Return the error of a call that did not return."""
+    """Return the error for a call that did not return."""
     return KafkaUnavailable(
         f"{doing}: {cause}; librdkafka waits for an answer that does not come",
         "None: another client is made. If it happens often, check the network between this host and the brokers.",
@@ -89,12 +89,12 @@ def await_answer(future: Future[Any], admin: AdminClient, timeout_s: float, doin
     """Wait until a request of an admin client is answered or has failed.
 
     An admin client asks the broker that its metadata name as the controller. If that broker is dead, librdkafka 2.16
-    asks it again and again, with a whole core, until it is back. So the metadata are read anew, from any broker, each
-    second until the answer is there.
+    asks it again and again, with a whole core, until it is back. So the metadata are read again, from any broker, each
+    second until the answer arrives.
 
     :param admin: the client of the request.
-    :param timeout_s: that the request was given.
-    :raises KafkaUnavailable: there is neither an answer nor an error after :data:`GRACE_S` more.
+    :param timeout_s: time-out of the request.
+    :raises KafkaUnavailable: :data:`GRACE_S` after this time-out, the request has neither an answer nor an error.
     """
     deadline = time.monotonic() + timeout_s + GRACE_S
     while not wait([future], min(_REFRESH_S, max(0.0, deadline - time.monotonic()))).done:
@@ -106,7 +106,7 @@ def await_answer(future: Future[Any], admin: AdminClient, timeout_s: float, doin
 def answer_of(future: Future[T], admin: AdminClient, timeout_s: float, doing: str, **where: Any) -> T:
     """Return the answer to a request of an admin client; see :func:`await_answer`.
 
-    :raises KafkaUnavailable: there is none.
+    :raises KafkaUnavailable: the request got no answer.
     :raises KafkaException: the request failed.
     """
     await_answer(future, admin, timeout_s, doing, **where)
@@ -114,13 +114,13 @@ def answer_of(future: Future[T], admin: AdminClient, timeout_s: float, doing: st
 
 
 def _refresh(admin: AdminClient) -> None:
-    """Make a client read the cluster's metadata. A failure is ignored, because the pending request reports it."""
+    """Make a client read the cluster's metadata; ignore a failure, because the pending request reports it."""
     with suppress(KafkaException, CallStuck, CallsStuck):
         bounded(lambda: admin.list_topics(timeout=_REFRESH_S), _REFRESH_S)
 
 
 def close_consumer(consumer: Consumer) -> None:
-    """Close a consumer. If it does not close in time it stays open: nothing is committed by it."""
+    """Close a consumer; leave it open if the call does not return in time, because it commits nothing."""
     try:
         bounded(consumer.close, _CLOSE_S)
     except (CallStuck, CallsStuck) as cause:

@@ -1,4 +1,4 @@
-"""Kafka clients of one connector, and their errors as errors of this package."""
+"""Kafka clients of one connector, and the translation of their errors to errors of this package."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
 
 REQUEST_TIMEOUT_S = 30.0
 BRIEF_S = 5.0  # timeout of optional requests, which may fail while the broker is down
-_REFUSED_S = 1.0  # a login is refused within milliseconds, and tried again after reconnect.backoff.ms
-_CERTAIN_REFUSALS = 2  # one may be a broker that stopped during the handshake
+_REFUSED_S = 1.0  # librdkafka gets a refusal within milliseconds, and tries again after reconnect.backoff.ms
+_CERTAIN_REFUSALS = 2  # a single refusal may come from a broker that stopped during the handshake
 QUICK = {  # defaults of every client
     # the first lookup of a coordinator races with the first connection and waits this long: init_transactions 53 ms at
     # 100, 14 ms at 10
     "reconnect.backoff.ms": 10,
-    "reconnect.backoff.max.ms": 1_000,  # a broker that is back is found within a second; librdkafka's own is 10 s
+    "reconnect.backoff.max.ms": 1_000,  # a returned broker is found within a second; librdkafka's default is 10 s
     "socket.nagle.disable": True,
     "log_level": 2,
 }
 NO_NEW_TOPICS = {"allow.auto.create.topics": False}
-"""Overrides every producer's settings.
+"""Overrides of every producer's settings.
 
 Librdkafka's producers have brokers create a missing topic, so a deleted topic would reappear
 without its records, or an internal one without compaction."""
@@ -59,9 +59,9 @@ _TOO_LARGE = {KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.RECORD_LIST_TOO_LARGE}
 
 
 class ErrorMemory:
-    """Keeps the last error that librdkafka reported in the background; a refused login is reported nowhere else.
+    """Recorder of the last error reported by librdkafka in the background, the only report of a refused login.
 
-    ``refusals`` counts the connections that were refused.
+    ``refusals`` is the number of refused connections.
     """
 
     def __init__(self) -> None:
@@ -70,7 +70,7 @@ class ErrorMemory:
         self.refusals = 0
 
     def __call__(self, error: KafkaError) -> None:
-        """Keep an error: the error callback of a client."""
+        """Record an error; librdkafka calls this as a client's error callback."""
         self.last = error
         if error.code() in _AUTHENTICATION or _is_of_tls(error):
             self.authentication = error
@@ -78,15 +78,15 @@ class ErrorMemory:
 
 
 def _is_of_tls(error: KafkaError) -> bool:
-    """Return whether one side refuses the other's certificate.
+    """Return whether the error is a refusal of the other side's certificate.
 
-    In TLS 1.3 a broker does so after the handshake: a lost connection.
+    In TLS 1.3 a broker refuses a certificate after the handshake, which then looks like a lost connection.
     """
     return bool(error.code() == KafkaError._SSL or _REFUSED_CERTIFICATE.search(error.str()))
 
 
 def translate(error: KafkaError, doing: str, memory: ErrorMemory | None = None, **where: Any) -> IgniteKafkaError:
-    """Translate an error of librdkafka to one of this package.
+    """Translate an error of librdkafka to an error of this package.
 
     :param doing: the failed action, as in 'creating a topic'.
     """
@@ -127,13 +127,13 @@ def translate(error: KafkaError, doing: str, memory: ErrorMemory | None = None, 
 
 
 def make_client(kind: Callable[[dict[str, Any]], C], config: Mapping[str, Any]) -> C:
-    """Create a client of librdkafka, which checks its settings and reads the files named in them.
+    """Create a client of librdkafka, which checks its settings and reads the files named in the settings.
 
     Key stores are read here.
 
     :raises SettingsError: librdkafka refuses a setting; its reason names the setting. Or a setting has a control
         character, or ``oauth_cb`` names no function.
-    :raises AuthenticationFailed: the function that makes tokens made none.
+    :raises AuthenticationFailed: the token function returned no token.
     :raises KafkaUnavailable: the machine lacks a resource of the client, such as threads.
     """
     for name, value in config.items():
@@ -164,12 +164,12 @@ def make_client(kind: Callable[[dict[str, Any]], C], config: Mapping[str, Any]) 
 
 @dataclass(frozen=True, repr=False)
 class KafkaClients:
-    """Factory of admin clients, consumers and producers.
+    """Factory of a connector's admin clients, consumers and producers.
 
     :param common: librdkafka settings of every client (bootstrap.servers, security), secrets included.
     :param producer: overrides for producers.
     :param consumer: overrides for consumers.
-    :param patience_s: seconds that one call waits without progress; the caller that retries bounds the sum.
+    :param patience_s: maximum time of one call without progress, in seconds; a retrying caller limits the sum.
     """
 
     common: Mapping[str, Any]
@@ -179,7 +179,7 @@ class KafkaClients:
 
     @staticmethod
     def of(settings: ConnectorSettings, secrets: Secrets) -> KafkaClients:
-        """Return the clients of a connector, without a check that the connection is protected."""
+        """Return the factory of a connector's clients, without checking the protection of the connection."""
         return KafkaClients(
             {**settings.kafka_common, **secrets.kafka}, settings.producer_override, settings.consumer_override
         )
@@ -193,7 +193,7 @@ class KafkaClients:
         return str(self.common["bootstrap.servers"])
 
     def admin(self) -> tuple[AdminClient, ErrorMemory]:
-        """Create an admin client and the memory of its background errors."""
+        """Create an admin client, and the recorder of its background errors."""
         memory = ErrorMemory()
         config: dict[str, Any] = {**QUICK, **self.common, "error_cb": memory}
         return make_client(AdminClient, config), memory
@@ -226,19 +226,19 @@ class KafkaClients:
     def writer(self, **settings: Any) -> Producer:
         """Create a producer for single records of compacted topics.
 
-        In order, acknowledged by all in-sync replicas, at least once.
+        Records are written in order and at least once, and acknowledged by all in-sync replicas.
 
-        It is not idempotent: missing write permission is a fatal error of an idempotent producer, which confluent-kafka
-        raises inside ``flush`` as a SystemError. This one reports such errors per record.
+        The producer is not idempotent: a missing write permission is a fatal error of an idempotent producer, which
+        confluent-kafka raises inside ``flush`` as a SystemError. This producer reports such errors for each record.
         """
         in_order = {"acks": "all", "max.in.flight.requests.per.connection": 1}
         return make_client(Producer, {**in_order, **QUICK, **self.common, **settings, **NO_NEW_TOPICS})
 
     def check(self, timeout_s: float = REQUEST_TIMEOUT_S / 3) -> None:
-        """Request the topic list.
+        """Check that a broker answers, by requesting the topic list.
 
-        librdkafka connects again and again after a refused login. A login that was refused twice within a second is not
-        waited for.
+        librdkafka connects again and again after a refused login. After two refusals within a second, the
+        check ends.
 
         :raises KafkaUnavailable: no broker answered within the timeout.
         :raises AuthenticationFailed: the broker refused user, password or certificate.
@@ -253,7 +253,7 @@ class KafkaClients:
                 admin.poll(0.1)
                 if waits and memory.refusals < _CERTAIN_REFUSALS:
                     continue
-                # a refusal is the error itself
+                # a recorded refusal is the error, instead of the time-out
                 seen = None if memory.last is None or memory.refusals else memory.last.str()
                 raise translate(
                     cause.args[0], "connecting to Kafka", memory, bootstrap_servers=self.bootstrap, seen=seen

@@ -1,4 +1,4 @@
-"""Reader of assigned partitions from given offsets: it joins no group and commits nothing.
+"""Reader of assigned partitions from given offsets, which joins no group and commits nothing.
 
 An end is reached once the position reaches it, whether the last offsets hold records, transaction markers or nothing
 (KafkaConsumer's position; the end-of-partition signal reports it). Records of open or aborted transactions are skipped.
@@ -29,29 +29,29 @@ from .value_heads import HeadOf, ValueHeads
 
 _SETTINGS: Mapping[str, Any] = {
     "auto.offset.reset": "error",  # a deleted offset is an error, never replaced silently
-    "queued.max.messages.kbytes": 16_384,  # fetched while earlier records are stored
+    "queued.max.messages.kbytes": 16_384,  # limit of the records fetched while earlier records are stored
     "fetch.queue.backoff.ms": 5,  # librdkafka's default, a second, leaves a drained queue empty
 }
 _FIRST_RECORDS = 1_000  # until the size of records is known
-_FETCHES = 4  # fetches per batch if heads are cut: one whole fetch is in memory, besides the remainders of the others
+_FETCHES = 4  # fetches per batch if heads are cut: memory holds one whole fetch, and the others without heads
 _STEP_S = 0.05
 _GONE = {KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE}
 
 
 @dataclass(frozen=True)
 class BatchLimits:
-    """A batch ends when it reaches either limit; it may exceed ``bytes`` by some records. Cut heads do not count."""
+    """Limits of a batch, which ends at the first limit reached; it may exceed ``bytes`` by some records."""
 
     records: int
     bytes: int
 
 
 class RecordReader:
-    """Reads partitions up to their ends.
+    """Reader of partitions from their start offsets up to their ends.
 
     :param group: the consumer group of :attr:`group_metadata`; the reader does not join it.
     :param starts: first offset of each partition.
-    :param ends: end offset (excluded) of each partition; None: no end.
+    :param ends: end offset (excluded) of each partition; None: no ends.
     :param timed: whether to read the records' timestamps.
     :param headers: whether to read the records' headers.
     :param head_of: finds the head of a value, to cut common heads of values if batches end by their bytes; None to
@@ -95,7 +95,7 @@ class RecordReader:
 
     @property
     def group_metadata(self) -> Any:
-        """For ``send_offsets_to_transaction``."""
+        """Group metadata for ``send_offsets_to_transaction``."""
         return self._consumer.consumer_group_metadata()
 
     @property
@@ -104,10 +104,10 @@ class RecordReader:
         return not self._open
 
     def read(self, wait_s: float) -> list[Consumed]:
-        """Read the next batch, one :class:`Consumed` per partition; empty if nothing arrived in time.
+        """Read the next batch, one :class:`Consumed` per partition; return an empty list if nothing arrived in time.
 
-        Returns once the batch is full, every end is reached, ``wait_s`` seconds have passed, or the next records of a
-        partition have another head. :attr:`positions` are then those after the batch.
+        The method returns once the batch is full, every end is reached, ``wait_s`` seconds have passed, or the next
+        records of a partition have another head. :attr:`positions` are then the positions after the batch.
         """
         until = time.monotonic() + wait_s
         parts: dict[TopicPartition, list[Consumed]] = {}
@@ -137,7 +137,7 @@ class RecordReader:
         return [_concat(place, some) for place, some in parts.items()]
 
     def _fetch_count(self, records: int, size: int) -> int:
-        """Return how many records to fetch into a batch of `records` with `size` bytes."""
+        """Return the number of records to fetch into a batch that has `records` records and `size` bytes."""
         room = min(self._limits.records - records, int((self._limits.bytes - size) / self._kept_mean) + 1)
         return min(room, int(self._limits.bytes / _FETCHES / self._read_mean) + 1) if self._cuts else room
 
@@ -151,13 +151,13 @@ class RecordReader:
         if self._heads is None or not fetched:
             return fetched, signals
         self._read_mean = sum(part.read_bytes for part in fetched) / sum(map(len, fetched))
-        # nothing to gain for records so small that their number ends batches; never reset, because batches end where
+        # no advantage for small records, whose number ends batches; never reset, because batches end where
         # heads change
         self._cuts = self._cuts or self._read_mean * self._limits.records > self._limits.bytes
         return [self._heads.cut(part) for part in fetched] if self._cuts else fetched, signals
 
     def _up_to_end(self, part: Consumed) -> Consumed | None:
-        """Return the records before the partition's end; None without any."""
+        """Return the records before the partition's end; None without such records."""
         place = part.topic, part.partition
         if place not in self._open:
             return None
@@ -196,7 +196,7 @@ class RecordReader:
             raise error
 
     def _close(self, place: TopicPartition, end: int) -> None:
-        """Stop fetching a partition that is read to its end."""
+        """Stop fetching from a partition that has been read to its end."""
         self.positions[place] = end
         self._open.discard(place)
         self._consumer.incremental_unassign([TopicPartitionOffset(*place)])
@@ -217,14 +217,14 @@ class RecordReader:
         )
 
     def close(self) -> None:
-        """Close queue and consumer."""
+        """Close the native queue and the consumer."""
         if self._queue:
             self._queue.close()
         close_consumer(self._consumer)
 
 
 def consume(consumer: Consumer, count: int, timeout_s: float) -> tuple[list[Consumed], list[Signal]]:
-    """Do the same as :meth:`NativeQueue.consume`, with a Python object per record."""
+    """Return records and signals as :meth:`NativeQueue.consume` does, with a Python object per record."""
     rows: dict[TopicPartition, list[Message]] = {}
     signals = []
     for message in consumer.consume(count, timeout_s):

@@ -19,7 +19,7 @@ _OURS = "ignite_kafka.errors."
 
 @dataclass(frozen=True)
 class DeadLetter:
-    """A record for the dead-letter topic. ``timestamp_ms`` 0: the time of sending."""
+    """A record for the dead-letter topic. ``timestamp_ms`` 0 means the time of sending."""
 
     topic: str
     key: bytes | None
@@ -34,7 +34,7 @@ def context_headers(
     """Return headers with the context of the failure.
 
     :param stage: the failed stage, as Kafka Connect names it.
-    :param component: the class that failed; of a transform, the name of its Java class or function.
+    :param component: the failed class; for a transform, the name of its Java class or function.
     :param place: topic, partition and offset of a record; empty for an entry.
     """
     exception = str(error.where.get("exception") or f"{type(error).__module__}.{type(error).__name__}")
@@ -58,5 +58,5 @@ def entry_headers(cache: str, partition: int, topic: str) -> list[Header]:
 
 
 def _headers(prefix: str, values: Mapping[str, object]) -> list[Header]:
-    # a message may show a part of a text that is no Unicode
+    # a message may contain a part of a text that is not valid Unicode
     return [(f"{prefix}{name}", str(value).encode("utf-8", "backslashreplace")) for name, value in values.items()]

@@ -13,10 +13,10 @@ from ..common.arrays import Int64Array
 from ..common.arrow_layout import list_sizes
 
 Header = tuple[str, str | bytes | None]
-"""Name and value; confluent-kafka's own are bytes."""
+"""Name and value of a header; confluent-kafka's own values are bytes."""
 
 HEADERS = pa.list_(pa.struct([pa.field("key", pa.string(), nullable=False), pa.field("value", pa.binary())]))
-"""Type of the headers of N records; the same as that of Spark's Kafka source with ``includeHeaders``."""
+"""Type of the headers of N records, the same as in Spark's Kafka source with ``includeHeaders``."""
 _HEADER = HEADERS.value_type
 
 
@@ -24,7 +24,8 @@ def headers_of(counts: Int64Array, keys: pa.StringArray, values: pa.BinaryArray)
     """Build headers from flat columns.
 
     :param counts: N numbers of headers, one per record.
-    :param keys: names of all headers, record by record; so are `values`, in which null is a header without a value.
+    :param keys: names of all headers, record by record.
+    :param values: their values in the same order; null: a header without a value.
     """
     starts = np.concatenate(([0], np.cumsum(counts))).astype(np.int32)
     absent = pa.array(np.asarray(counts) == 0)
@@ -33,7 +34,7 @@ def headers_of(counts: Int64Array, keys: pa.StringArray, values: pa.BinaryArray)
 
 
 def same_headers(names: Sequence[str], values: Sequence[pa.BinaryArray], count: int) -> pa.ListArray:
-    """Build headers of N records with the same names in one order.
+    """Build headers for N records with the same names in the same order.
 
     :param values: N values of each name.
     """
@@ -45,7 +46,7 @@ def same_headers(names: Sequence[str], values: Sequence[pa.BinaryArray], count: 
 
 
 def joined_headers(first: pa.ListArray | None, second: pa.ListArray | None) -> pa.ListArray | None:
-    """Append further headers to those of the same N records; None: no record has any."""
+    """Append further headers to the headers of the same N records; None: no record has headers."""
     if first is None or second is None:
         return second if first is None else first
     sizes = list_sizes(first), list_sizes(second)
@@ -55,7 +56,7 @@ def joined_headers(first: pa.ListArray | None, second: pa.ListArray | None) -> p
 
 
 def pairs(headers: pa.ListArray) -> list[list[Header]]:
-    """Return the headers of each record as confluent-kafka takes them; an empty list for a record without."""
+    """Return the headers of each record in confluent-kafka's form; an empty list for a record without headers."""
     flat = headers.flatten()
     every = list(zip(flat.field(0).to_pylist(), flat.field(1).to_pylist(), strict=True))
     ends = np.cumsum(list_sizes(headers)).tolist()
@@ -71,7 +72,7 @@ def from_messages(messages: Sequence[Message]) -> pa.ListArray:
 
 
 def header_bytes(headers: pa.ListArray) -> Int64Array:
-    """Return the bytes of the names and values of each record's headers."""
+    """Return the size of each record's headers in bytes, names and values together."""
     flat = headers.flatten()
     sizes = np.asarray(
         pc.add(pc.binary_length(flat.field(0)), pc.fill_null(pc.binary_length(flat.field(1)), 0))
@@ -85,12 +86,12 @@ def header_bytes(headers: pa.ListArray) -> Int64Array:
 
 
 def last_values(headers: pa.ListArray, name: str) -> tuple[pa.BinaryArray, np.ndarray]:
-    """Return each record's last value of a header, and a mask of records with one (``Headers.lastWithName``)."""
+    """Return each record's last value of a header, and a mask of records with the header (``Headers.lastWithName``)."""
     flat = headers.flatten()
     of_row = np.repeat(np.arange(len(headers)), list_sizes(headers))
     at = np.flatnonzero(np.asarray(pc.equal(flat.field(0), name)))
     place = np.full(len(headers), -1, np.int64)
-    place[of_row[at]] = at  # a later one of the record overwrites
+    place[of_row[at]] = at  # a later header of the record overwrites an earlier one
     present = place >= 0
     return flat.field(1).take(pa.array(np.where(present, place, 0), mask=~present)) if at.size else pa.nulls(
         len(headers), pa.binary()

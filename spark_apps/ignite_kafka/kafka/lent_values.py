@@ -1,7 +1,7 @@
-"""Values that librdkafka reads in place until their records are delivered, instead of copying each of them.
+"""Arrays of values that librdkafka reads in place, without a copy, until their records are delivered.
 
-An array that is freed too early would be read from foreign memory. So each one has a reference that no end of a Python
-object takes back, neither garbage collection nor the end of the interpreter: only :meth:`LentValues.release` does.
+After an early release of an array, librdkafka would read foreign memory. So each array has an additional reference,
+which neither garbage collection nor the end of the interpreter removes: only :meth:`LentValues.release` does.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ _MOST_BYTES = 64 << 20
 
 
 class LentValues:
-    """The arrays of one producer whose values are in its queue or in flight. Not thread-safe.
+    """The arrays of one producer that librdkafka may still read. Not thread-safe.
 
-    :param most: bytes held at once, beyond which values are copied: a queue that never gets empty would hold all of
-        them.
+    :param most: maximum number of bytes kept; further values are copied, because a queue that never gets empty would
+        keep all arrays.
     """
 
     def __init__(self, most: int = _MOST_BYTES) -> None:
@@ -26,7 +26,7 @@ class LentValues:
         self._arrays: list[pa.BinaryArray] = []
 
     def lend(self, values: pa.BinaryArray) -> bool:
-        """Keep an array until it is released. False: it is not kept, and librdkafka has to copy its values."""
+        """Keep an array until its release, and return True; return False if librdkafka must copy the values."""
         size = sum(buffer.size for buffer in values.buffers() if buffer is not None)
         if self._held + size > self._most:
             return False
@@ -36,7 +36,7 @@ class LentValues:
         return True
 
     def release(self) -> None:
-        """Give all arrays back: librdkafka has delivered or purged every record of them, or is gone."""
+        """Release all arrays, after librdkafka has delivered or purged all their records, or has ended."""
         for values in self._arrays:
             ctypes.pythonapi.Py_DecRef(ctypes.py_object(values))
         self._arrays = []

@@ -1,11 +1,11 @@
-"""Tokens for SASL/OAUTHBEARER, made where a client is: on the worker, the driver and each executor.
+"""Tokens for SASL/OAUTHBEARER, created on the client's host: the worker, the driver or an executor.
 
-The property ``oauth_cb`` of a connection or a secrets file names who makes them:
+The property ``oauth_cb`` of a connection or a secrets file names the token function:
 
 - ``aws_msk_iam``, or ``aws_msk_iam:eu-west-1``: Amazon MSK with IAM, by the package ``aws-msk-iam-sasl-signer-python``;
 - ``gcp``: Google Cloud Managed Service for Apache Kafka, by the package ``google-auth`` and its default credentials;
-- ``module.function``: a function of the user's, as confluent-kafka calls it: it gets the text of
-  ``sasl.oauthbearer.config`` and returns the token and its expiry in seconds since 1970. Only with an administrator's
+- ``module.function``: a user's function in confluent-kafka's form: it gets the text of
+  ``sasl.oauthbearer.config`` and returns the token and its expiry in seconds since 1970. It needs an administrator's
   permission (:mod:`~ignite_kafka.settings.client_properties`).
 
 Form of Google's tokens: github.com/googleapis/managedkafka, kafka-auth-local-server.
@@ -36,9 +36,9 @@ _EXTRA = "Install it on the worker, the driver and each executor: pip install 'a
 
 
 class TokenMaker:
-    """A function that makes tokens, and why it made none when it was called last.
+    """A token function with its last error, because librdkafka only reports that there is no token.
 
-    Librdkafka only reports that there is none.
+    The error is None if the last call succeeded.
     """
 
     def __init__(self, name: str, function: TokenFunction) -> None:
@@ -47,7 +47,7 @@ class TokenMaker:
         self._function = function
 
     def __call__(self, config: str) -> Token:
-        """Return the token and its expiry in seconds since 1970; raises as the function."""
+        """Return the token and its expiry in seconds since 1970; raise the function's exceptions."""
         self.error = None
         try:
             return self._function(config)
@@ -57,10 +57,10 @@ class TokenMaker:
 
 
 def with_token_function(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Replace the function's name in ``oauth_cb`` of a client's settings by the function, if one is named.
+    """Replace a function's name in ``oauth_cb`` of a client's settings by the function.
 
-    :raises SettingsError: there is no such function, its package is not installed, or the region of an MSK cluster is
-        not known.
+    :raises SettingsError: the function does not exist, its package is not installed, or the region of an MSK cluster
+        is unknown.
     """
     result = dict(config)
     name = result.get(OAUTH_CALLBACK)
@@ -70,7 +70,7 @@ def with_token_function(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def token_function(name: str, servers: str) -> TokenFunction:
-    """Return the token function of a name; raises as :func:`with_token_function`."""
+    """Return the token function with the given name; raise the errors of :func:`with_token_function`."""
     provider, _, region = name.partition(":")
     if provider == AWS_MSK_IAM:
         return _msk_function(region or _region_of(servers))

@@ -1,4 +1,4 @@
-"""Lag by partition: of the topics of a consumer group, or of the caches of a stream."""
+"""Lag of partitions in the topics of a consumer group, or in the caches of a stream."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from .topics import Topics
 
 @dataclass(frozen=True)
 class PartitionLag:
-    """A partition of a sink's topic, or of a stream's cache.
+    """Lag of a partition in a sink's topic, or in a stream's cache.
 
-    :param position: everything up to it is copied: next offset of a topic, highest update number sent of a cache.
-    :param end: the position at which nothing is left.
-    :param count: records or changes to copy.
-    :param open: records of a topic behind a transaction that is open, which nobody who reads committed records can see
-        yet.
+    :param position: next offset of the topic, or highest update counter sent of the cache.
+    :param end: position after everything is copied.
+    :param count: number of records or changes to copy.
+    :param open: number of a topic's records behind an open transaction, still invisible to readers of committed
+        records.
     """
 
     name: str
@@ -30,7 +30,7 @@ class PartitionLag:
 
 
 def partition_lags(topics: Topics, group: str, names: Iterable[str], *, stable: bool = True) -> list[PartitionLag]:
-    """Return a group's lag in each partition of the topics, transaction markers included.
+    """Return a group's lag in each partition of the topics; transaction markers count, too.
 
     Topics that do not exist are left out.
 
@@ -42,7 +42,7 @@ def partition_lags(topics: Topics, group: str, names: Iterable[str], *, stable: 
     counts = topics.counts(names)
     places = [(topic, number) for topic, count in counts.items() for number in range(count)]
     committed_ends = topics.offsets(places, OffsetSpec.latest(), committed=True)
-    ends = topics.offsets(places, OffsetSpec.latest())  # read later: never before the committed ends
+    ends = topics.offsets(places, OffsetSpec.latest())  # read later, so that no end lies before the committed end
     starts = topics.offsets(places, OffsetSpec.earliest())
     committed = topics.group_offsets(group, places, stable=stable)
     positions = {place: max(committed[place][0] if place in committed else 0, starts[place]) for place in places}

@@ -1,7 +1,7 @@
 """Transactional producer that is discarded after any call without an answer.
 
-librdkafka has no KIP-890: a delayed EndTxn of one transaction can hit the next one of the same producer. So after a
-transactional call without an answer the producer is discarded; the next one's init_transactions settles the open
+librdkafka has no KIP-890: a delayed EndTxn of a transaction can end the producer's next transaction. So after a
+transactional call without an answer the producer is discarded; the next producer's init_transactions ends the open
 transaction, and the offsets topic shows what was committed (docs/delivery.md).
 """
 
@@ -54,28 +54,28 @@ DEFAULTS: dict[str, Any] = {
     "retry.backoff.ms": 500,  # see TransactionalProducer.spent
 }
 _MESSAGE_TIMEOUT_MS = 300_000
-_OFFSETS_S = 5.0  # nothing is lost by an early retry: the offsets are sent again, in a new transaction
+_OFFSETS_S = 5.0  # an early retry loses nothing, because the offsets are sent again in a new transaction
 _SILENCE_S = 0.1
-_LAST_REFERENCE = 2  # that of sys.getrefcount itself included
+_LAST_REFERENCE = 2  # including the reference of sys.getrefcount itself
 _EARLIEST_RETRY = 0.8  # of retry.backoff.ms: librdkafka varies it by a fifth
 
 
 class ProducerFenced(Exception):
-    """Another producer with this transactional id was initialised, or the transaction timed out."""
+    """Exception for a lost transactional id, used by a newer producer, or for a transaction that timed out."""
 
 
 def size_limit(clients: KafkaClients, settings: Mapping[str, Any]) -> SizeLimit:
-    """Return the size limits of a producer with these `settings`, as of :class:`TransactionalProducer`."""
+    """Return the size limits of a :class:`TransactionalProducer` with the given `settings`."""
     return SizeLimit.of(canonical({**DEFAULTS, **settings, **clients.common, **clients.producer}))
 
 
 class TransactionalProducer:
-    """One transactional id. Not thread-safe; never shared across a fork.
+    """Producer with one transactional id. Not thread-safe; never shared across a fork.
 
     :attr:`written` holds the last offset per topic and partition if ``delivery.report.only.error`` is False.
 
     :param queue_bytes: limit of librdkafka's queue, in bytes; :meth:`produce_records` waits beyond it.
-    :param settings: librdkafka settings, which those of the clients override.
+    :param settings: librdkafka settings; those of the clients override them.
     :param client: creates the producer of librdkafka.
     """
 
@@ -109,14 +109,14 @@ class TransactionalProducer:
         self._producer = make_client(client, config)
         self._topics: dict[str, native.NativeTopic] = {}
         self._lent = LentValues()
-        # after the transaction's timeout the broker has ended it either way
+        # after the transaction's timeout the broker has ended the transaction in any case
         self._patience_s = min(timeout_ms / 1000, clients.patience_s)
         self._init_s = clients.patience_s
         self._earliest_retry_s = float(config["retry.backoff.ms"]) / 1000 * _EARLIEST_RETRY
         self.spent = False
 
     def init(self) -> None:
-        """Fence every earlier producer of this id and settle its open transaction."""
+        """Fence every earlier producer of this transactional id, and end its open transaction."""
         self._call_within(self._init_s, "init_transactions", self._init_s)
 
     def begin(self) -> None:
@@ -133,9 +133,9 @@ class TransactionalProducer:
         headers: Sequence[Header] | None = None,
         timestamp_ms: int = 0,
     ) -> None:
-        """Queue one record: control and offset records, dead letters.
+        """Queue a single record, such as a control record, an offset record or a dead letter.
 
-        :param timestamp_ms: since 1970; 0: now.
+        :param timestamp_ms: milliseconds since 1970; 0: now.
         """
         try:
             self._producer.produce(
@@ -153,9 +153,9 @@ class TransactionalProducer:
             raise self._error(cause, "queueing a record", topic=topic) from cause
 
     def produce_records(self, topic: str, records: Records) -> None:
-        """Queue all records of a batch, in order; waits while more than ``queue_bytes`` are in flight.
+        """Queue all records of a batch, in order; wait while more than ``queue_bytes`` are in flight.
 
-        :raises RecordTooLarge: a record is larger than message.max.bytes of the producer; nothing after it is queued.
+        :raises RecordTooLarge: a record is larger than message.max.bytes of the producer; later records are not queued.
         """
         count = len(records.keys)
         if not count:
@@ -179,7 +179,7 @@ class TransactionalProducer:
                 raise self._refused(int(codes[at]), records, first + at, topic)
 
     def _produce_each(self, topic: str, records: Records, first: int, last: int) -> None:
-        """Queue records one by one: librdkafka takes headers and timestamps with single records only."""
+        """Queue records one by one, because librdkafka takes headers and timestamps with single records only."""
         span = slice(first, last)
         headers = repeat(None) if records.headers is None else pairs(records.headers[span])
         times = repeat(0) if records.times_ms is None else records.times_ms[span].tolist()
@@ -235,11 +235,11 @@ class TransactionalProducer:
 
         :attr:`spent` is set if the call was slow enough for librdkafka to have sent EndTxn twice (a broken connection,
             a late reply). The
-        first one may still arrive and would end this producer's next transaction half sent, so a spent producer must be
-        closed; the next one's init makes the broker refuse the late request.
+        first EndTxn may still arrive, and would end this producer's next transaction when it is half sent. So a spent
+        producer must be closed; the next producer's init makes the broker refuse the late request.
 
-        :raises ProducerFenced: another producer took over; this transaction was or will be aborted, unless its EndTxn
-            had been answered.
+        :raises ProducerFenced: another producer has this transactional id now; this transaction is aborted unless its
+            EndTxn was answered.
         :raises KafkaUnavailable: no answer: the outcome is unknown (:attr:`outcome_unknown`), and the producer must be
             discarded.
         """
@@ -271,18 +271,19 @@ class TransactionalProducer:
         self._release()
 
     def abort_open(self, timeout_s: float) -> None:
-        """Abort a transaction that its caller did not end, for example because of Ctrl-C.
+        """Abort the transaction if its caller left it open, for example because of Ctrl-C.
 
-        Readers would wait for its timeout.
+        Otherwise readers would wait for the transaction's timeout.
 
-        If it cannot be aborted, it ends by its timeout; that error would hide the caller's own and is suppressed.
+        If the abort fails, the timeout ends the transaction. The abort's error is suppressed, because it would hide the
+        caller's error.
         """
         if self._open and not self.outcome_unknown:
             with suppress(IgniteKafkaError, ProducerFenced):
                 self.abort(timeout_s)
 
     def _release(self) -> None:
-        """Free the values that librdkafka has read in place, once it has no message left."""
+        """Free the values that librdkafka reads in place, once it has no message left."""
         if not len(self._producer):
             self._lent.release()
 
@@ -296,7 +297,7 @@ class TransactionalProducer:
             self._producer.purge(in_queue=True, in_flight=True, blocking=False)
             self._producer.flush(0)
         gone = not len(self._producer) or sys.getrefcount(self._producer) == _LAST_REFERENCE
-        del self._producer  # ends librdkafka, if nothing else refers to it
+        del self._producer  # ends librdkafka, if this is the last reference
         if gone:
             self._lent.release()
 
@@ -305,7 +306,7 @@ class TransactionalProducer:
         partition = message.partition()
         offset = message.offset()
         if error is not None and error.code() in _PURGED:
-            return  # librdkafka has failed the transaction already, for a reason that :meth:`_failed` asks for
+            return  # librdkafka has already failed the transaction; :meth:`_failed` asks for the reason
         if error is not None:
             self._delivery_error = error
         elif topic is not None and partition is not None and offset is not None:
@@ -316,13 +317,13 @@ class TransactionalProducer:
             getattr(self._producer, method)(*arguments)
         except KafkaException as cause:
             error = self._error(cause, doing)
-            # its text only counts the failures
+            # the text of this error only counts the failures
             if cause.args[0].code() == KafkaError._INCONSISTENT and self._delivery_error is not None:
                 error = self._error(KafkaException(self._delivery_error), "sending records")
             raise error from cause
 
     def _call_within(self, timeout_s: float, method: str, *arguments: object) -> None:
-        """Make a call that librdkafka may not return from; after one, it is asked nothing more."""
+        """Make a call that may never return; refuse further calls after a stuck one."""
         where = {"transactional_id": self.transactional_id}
         if self._stuck:
             raise KafkaUnavailable(f"{method} is not called: an earlier call did not return", **where)
@@ -334,13 +335,13 @@ class TransactionalProducer:
         beat()
 
     def _refused(self, code: int, records: Records, row: int, topic: str) -> Exception:
-        """Return the error of a record not queued by librdkafka."""
+        """Return the error for a record that librdkafka did not queue."""
         return self._failed(topic) if code == KafkaError._STATE else _refused(code, records, row, topic)
 
     def _failed(self, topic: str) -> Exception:
-        """Return why the open transaction can only be aborted.
+        """Return the error after which the open transaction can only be aborted.
 
-        Librdkafka names it to each call that such a state forbids.
+        Librdkafka raises it from each call that such a state forbids.
         """
         try:
             self._producer.begin_transaction()
@@ -351,7 +352,7 @@ class TransactionalProducer:
     def _error(self, cause: KafkaException, doing: str, **where: Any) -> Exception:
         error: KafkaError = cause.args[0]
         if error.txn_requires_abort():
-            self.outcome_unknown = False  # only reported if EndTxn was not sent
+            self.outcome_unknown = False  # this error means that EndTxn was not sent
         if error.code() in _FENCED:
             return ProducerFenced(f"{self.transactional_id}: {doing}: {error.str()}")
         return translate(error, doing, self._memory, transactional_id=self.transactional_id, **where)
@@ -370,9 +371,9 @@ def _refused(code: int, records: Records, row: int, topic: str) -> IgniteKafkaEr
 
 
 def _message_timeout_ms(value: str | int | None, transaction_ms: int) -> str | int:
-    """Return the timeout of a record: at most that of its transaction, because librdkafka refuses a longer one.
+    """Return the time-out of a record, at most that of its transaction, because librdkafka refuses a longer time-out.
 
-    0 given means no limit.
+    A value of 0 means no limit.
 
     Text that is not a number is left for librdkafka to refuse.
     """
@@ -381,7 +382,7 @@ def _message_timeout_ms(value: str | int | None, transaction_ms: int) -> str | i
 
 
 def fenced_by_newer(connector: str, slot: int | None, own: int, theirs: int) -> Fenced:
-    """Return the error of a run after a newer generation of its connector."""
+    """Return the error for a run that a newer generation of its connector has fenced."""
     newer = f"generation {theirs}" if theirs > own else "a run that is starting, or a repair,"
     return Fenced(
         f"{newer} of connector {connector!r} has taken over from generation {own}",

@@ -1,4 +1,4 @@
-"""Check of record sizes before records are sent, because a transaction with a refused record must be aborted."""
+"""Check of record sizes before records are sent, because a refused record aborts its transaction."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pyarrow as pa
 from ..errors import RecordTooLarge
 from .records import Records, record_sizes
 
-RECORD_OVERHEAD = 70  # bytes of a record batch's head: what librdkafka adds when it compares with message.max.bytes
+RECORD_OVERHEAD = 70  # bytes of a record batch's header, which librdkafka adds to a record's size for message.max.bytes
 DEFAULT_MESSAGE_BYTES = 1_000_000
 """Default of librdkafka's message.max.bytes."""
 
@@ -36,10 +36,10 @@ class SizeLimit:
         return SizeLimit(int(config.get("message.max.bytes", DEFAULT_MESSAGE_BYTES)), compression)
 
     def exceeded(self, records: Records, topic: str, topic_bytes: int | None) -> dict[int, RecordTooLarge]:
-        """Find records that are too large.
+        """Return the error of each record that is too large.
 
         A record larger than ``topic_bytes`` is alone in its batch; it is compressed here to learn whether the topic
-        accepts it. This uses another library than the client, so a record within some bytes of the limit may still be
+        accepts it. The client compresses with another library, so a record within some bytes of the limit may still be
         refused.
 
         :param topic_bytes: ``max.message.bytes`` of the topic; None: unknown, so that the broker's refusal ends the
@@ -70,7 +70,7 @@ class SizeLimit:
 
 
 def too_large(what: str, topic: str, **where: Any) -> RecordTooLarge:
-    """Return the error of a record refused by client or topic for its size."""
+    """Return the error for a record that the client or the topic refuses because of its size."""
     return RecordTooLarge(
         what, "Raise message.max.bytes in producer_override and max.message.bytes of the topic.", topic=topic, **where
     )

@@ -19,9 +19,9 @@ MOST_BYTES = 2**31 - 1  # an Arrow binary array has int32 offsets
 
 @dataclass(frozen=True)
 class KeyType:
-    """A type of keys, with an example as in the record.
+    """A type of keys, with an example from a record.
 
-    Two types that share one of `shapes` can give the same bytes.
+    Keys of two types with a common element of `shapes` can have the same bytes.
     """
 
     name: str
@@ -33,17 +33,17 @@ class KeyType:
 class Records:
     """Records of one topic, in order: `keys[i]` and `values[i]` belong together; a null value is a tombstone.
 
-    Both are ``pa.binary()`` arrays of equal length without an Arrow offset, so that base address + offsets name each
-    value.
+    Both are ``pa.binary()`` arrays of equal length without an Arrow offset, so that base address and offsets give the
+    place of each value.
 
     :param type_ids: Ignite binary types that a reader needs.
-    :param key_kinds: kinds of the keys (:data:`~ignite_kafka.ignite.types.key_kind.KeyKind`), where a key's bytes do
+    :param key_kinds: kinds of the keys (:data:`~ignite_kafka.ignite.types.key_kind.KeyKind`), if a key's bytes do
         not show its type.
-    :param key_types: types of the keys, where two of them can give the same bytes.
+    :param key_types: types of the keys, if two of these types can have the same bytes.
     :param headers: of type :data:`.headers.HEADERS`; None: no record has any.
     :param times_ms: N timestamps in milliseconds since 1970; None: all have the time of sending.
-    :param uses: classes and types of what was decoded, which bytes of other formats do not have.
-    :param rows: row of each record's entry in the batch of entries, rising, where transforms drop some; None: each
+    :param uses: classes and types of the decoded entries, which other formats than Ignite's do not contain.
+    :param rows: row of each record's entry in the batch of entries, ascending, if transforms drop entries; None: each
         entry has a record.
     :param refused: rows of entries for which a transform throws an exception, with the error; they have no records.
     :param topics: N topics (``pa.string()``) that transforms have given the records; None: all have the topic of their
@@ -84,7 +84,7 @@ class Records:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all keys, values and headers, without Arrow's own."""
+        """Size of all keys, values and headers in bytes, without Arrow's own bytes."""
         headers = 0 if self.headers is None else int(header_bytes(self.headers).sum())
         return payload_bytes(self.keys) + payload_bytes(self.values) + headers
 
@@ -118,17 +118,17 @@ class Consumed:
 
     @property
     def kept_bytes(self) -> int:
-        """Bytes of keys and values in memory."""
+        """Size of keys and values in memory, in bytes."""
         return int(self.keys.nbytes + self.values.nbytes)
 
     @property
     def read_bytes(self) -> int:
-        """Bytes of keys and values in the topic."""
+        """Size of keys and values in the topic, in bytes."""
         return self.kept_bytes + len(self.head) * (len(self) - int(self.values.null_count))
 
 
 def payload_bytes(array: pa.BinaryArray) -> int:
-    """Return the bytes of all values of a binary array without an offset."""
+    """Return the size in bytes of all values of a binary array without an offset."""
     if not len(array):
         return 0
     bounds = np.frombuffer(array.buffers()[1], np.int32, len(array) + 1)
@@ -141,7 +141,7 @@ def no_records() -> Records:
 
 
 def take_rows(records: Records, rows: Int64Array) -> Records:
-    """Select rows (int64 positions), in the order given."""
+    """Return the records at the given rows (int64 positions), in the order of the rows."""
     index = pa.array(rows)
     headers = None if records.headers is None else records.headers.take(index)
     times = None if records.times_ms is None else records.times_ms[rows]
@@ -153,7 +153,7 @@ def take_rows(records: Records, rows: Int64Array) -> Records:
 
 
 def concat_records(parts: Sequence[Records]) -> Records:
-    """Concatenate batches."""
+    """Concatenate batches of records."""
     if len(parts) == 1:
         return parts[0]
     return Records(
@@ -172,7 +172,7 @@ def concat_records(parts: Sequence[Records]) -> Records:
 
 
 def concat_present(columns: Sequence[pa.Array | None]) -> pa.Array | None:
-    """Concatenate a column of batches that either all have it or none has."""
+    """Concatenate a column of several batches, which either all have the column or all lack it."""
     present = [column for column in columns if column is not None]
     return pa.concat_arrays(present) if present else None
 
@@ -197,7 +197,7 @@ def _concat_numbers(columns: Sequence[Int64Array | None]) -> Int64Array | None:
 
 
 def with_tombstones(records: Records, removed: Mask) -> Records:
-    """Replace the value of each removed key by null; ``removed`` has a flag per record."""
+    """Replace the values of removed keys by null; ``removed`` has a flag for each record."""
     if not removed.any():
         return records
     values = pc.if_else(pa.array(removed), pa.scalar(None, pa.binary()), records.values)
@@ -220,7 +220,7 @@ def gather(arrays: Sequence[pa.Array]) -> pa.BinaryArray:
 
 
 def too_large(size: int) -> RecordTooLarge:
-    """Return the error of a batch beyond int32 offsets."""
+    """Return the error for a batch with more bytes than int32 offsets can address."""
     what = f"a batch of {size:,} bytes does not fit into one binary array of 2 GiB"
     return RecordTooLarge(what, "Lower page_bytes, so that a batch holds less.")
 

@@ -23,7 +23,7 @@ NOT_REFUSED = {
     KafkaError.NOT_CONTROLLER,
     KafkaError.THROTTLING_QUOTA_EXCEEDED,
 }
-"""Errors of a request to the controller that leave it undecided or unanswered."""
+"""Errors of a request to the controller, by which the request is neither accepted nor refused."""
 _LEADER_MOVED = {
     KafkaError.LEADER_NOT_AVAILABLE,
     KafkaError.NOT_LEADER_FOR_PARTITION,
@@ -34,13 +34,13 @@ _LEADER_MOVED = {
 
 
 def code_of(answer: Future[Any]) -> int | None:
-    """Return the error code of a completed answer, None if it succeeded."""
+    """Return the error code of a completed answer; None after success."""
     error = answer.exception()
     return error.args[0].code() if isinstance(error, KafkaException) else None
 
 
 def not_known_yet(topic: str, doing: str, cause: KafkaException) -> KafkaUnavailable:
-    """Return the error of an existing topic still unknown to a broker.
+    """Return the error for an existing topic that a broker does not know yet.
 
     :param doing: the failed action, as in 'describing a topic'.
     """
@@ -54,7 +54,7 @@ def not_known_yet(topic: str, doing: str, cause: KafkaException) -> KafkaUnavail
 
 
 def may_pass(error: IgniteKafkaError) -> bool:
-    """Return whether an error is temporary: an unknown topic, or a changed leader or leader epoch."""
+    """Return whether an error is temporary: a topic unknown to a broker, or a changed leader or leader epoch."""
     cause = error.__cause__
     if not isinstance(error, KafkaUnavailable) or not isinstance(cause, KafkaException):
         return False

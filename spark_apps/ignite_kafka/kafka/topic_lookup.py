@@ -1,4 +1,4 @@
-"""Lookup of single topics that is correct while some brokers do not know a new topic yet."""
+"""Lookup of single topics that is correct even while some brokers do not know a new topic yet."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ class TopicLookup:
     """Descriptions and settings of topics. Threads may share it.
 
     A broker learns of a new topic within seconds, and knows few topics after its start. So a topic unknown to a broker
-    is looked up at the controller, which knows all: if it exists there, the lookup waits until the broker knows it.
+    is looked up at the controller, which knows all topics: if the topic exists there, the lookup waits until
+    the broker knows it.
 
-    :param sleep: waits that many seconds between two attempts.
+    :param sleep: waits between two attempts; called with the number of seconds.
     """
 
     def __init__(
@@ -60,7 +61,7 @@ class TopicLookup:
         return descriptions
 
     def _configs(self, names: list[str]) -> dict[str, dict[str, str]]:
-        """Return settings by topic, without topics deleted meanwhile; empty without permission to describe them."""
+        """Return settings by topic, without topics deleted meanwhile; {} without permission to describe topics."""
         if not names:
             return {}
         admin = self._admin
@@ -94,7 +95,7 @@ class TopicLookup:
         return by_name
 
     def _exists_at_controller(self, name: str) -> bool:
-        """Return whether a topic exists though a broker does not know it.
+        """Return whether a topic exists, although a broker does not know it.
 
         A create request that is only validated fails at the controller if the topic exists. Without permission to
         create topics, a topic counts as missing once it has been unknown for some seconds.
@@ -117,7 +118,7 @@ class TopicLookup:
         return False
 
     def _known_by_all(self, request: Callable[[], T]) -> T:
-        """Retry until the brokers know the topics and their leaders."""
+        """Repeat a request until the brokers know its topics and their leaders."""
         return retry(
             request, self._timeout_s, may_pass, failed=self._renew_client, sleep=self._sleep, clock=self._clock
         )

@@ -1,4 +1,4 @@
-"""Administration of topics: create, describe, read to the end."""
+"""Administration of topics: creation, description, offsets, and reading to the end."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ COMPACTED = {
     "min.cleanable.dirty.ratio": "0.1",
 }
 _POLICY = "cleanup.policy"
-_FIRST_TRY_S = 3.0  # each further one has twice the time
+_FIRST_TRY_S = 3.0  # the time-out doubles with each further try
 
 TopicPartition = tuple[str, int]
-"""Topic and partition."""
+"""Name of a topic, and number of a partition."""
 
 
 @dataclass(frozen=True)
@@ -64,17 +64,17 @@ class TopicState:
     may_write: bool = True
 
     def check_writable(self) -> None:
-        """Raise :class:`.TopicError` if the user may not write to the topic, before a transaction fails for it."""
+        """Raise :class:`.TopicError` if the user may not write to the topic, before a transaction would fail."""
         if not self.may_write:
             remedy = "Grant the user of the Kafka connection the permission WRITE on the topic."
             raise TopicError("the user of the Kafka connection may not write to the topic", remedy, topic=self.name)
 
 
 class Topics(TopicLookup):
-    """Topic administration of one connector."""
+    """Topic administration for one connector."""
 
     def existing(self) -> dict[str, int]:
-        """Return partition counts of all topics known to a broker; a new topic may be missing, see :meth:`counts`."""
+        """Return the partition counts of all topics known to a broker, maybe without new topics: see :meth:`counts`."""
         try:
             topics = self._admin.list_topics(timeout=self._timeout_s).topics
         except KafkaException as cause:
@@ -84,7 +84,7 @@ class Topics(TopicLookup):
         }
 
     def counts(self, names: Iterable[str]) -> dict[str, int]:
-        """Return the partition counts of topics; topics that do not exist are left out.
+        """Return the partition counts of the given topics, without topics that do not exist.
 
         :raises KafkaUnavailable: a topic exists, but the brokers do not know it yet.
         :raises TopicError: the user may not describe a topic.
@@ -92,7 +92,7 @@ class Topics(TopicLookup):
         return {name: len(topic.partitions) for name, topic in self._descriptions(list(names)).items()}
 
     def exists(self, name: str) -> bool:
-        """Return whether there is a topic of that name; raises as :meth:`counts`."""
+        """Return whether a topic exists; raise the errors of :meth:`counts`."""
         return bool(self.counts([name]))
 
     def cluster_id(self) -> str:
@@ -103,7 +103,7 @@ class Topics(TopicLookup):
             raise translate(cause.args[0], "reading the cluster's id", self._memory) from cause
 
     def ensure(self, specs: list[TopicSpec], have: Mapping[str, int] | None = None) -> dict[str, int]:
-        """Create missing topics and return the partition count of each topic.
+        """Create missing topics, and return the partition count of each topic.
 
         Nothing is created if a topic must exist and does not. Event 15121 names the topics that were created.
 
@@ -122,7 +122,7 @@ class Topics(TopicLookup):
             for spec in missing
             if spec.create
         ]
-        admin = self._admin  # it must live until its answers have arrived
+        admin = self._admin  # the client must live until its answers have arrived
         created: list[str] = []
         answers = admin.create_topics(new_topics, request_timeout=self._timeout_s) if new_topics else {}
         for name, future in answers.items():
@@ -154,7 +154,7 @@ class Topics(TopicLookup):
         return counts[topic]
 
     def describe(self, names: list[str]) -> dict[str, TopicState]:
-        """Describe topics; topics that do not exist are left out. Raises as :meth:`counts`."""
+        """Return the states of topics, without topics that do not exist; raise the errors of :meth:`counts`."""
         descriptions = self._descriptions(names, permissions=True)
         configs = self._known_by_all(lambda: self._configs(list(descriptions)))
         states = {}
@@ -169,14 +169,14 @@ class Topics(TopicLookup):
         return states
 
     def identities(self, names: Iterable[str]) -> dict[str, tuple[str, int]]:
-        """Return id and partition count of the existing topics among some; raises as :meth:`counts`."""
+        """Return id and partition count of each existing topic; raise the errors of :meth:`counts`."""
         return {
             name: (str(topic.topic_id), len(topic.partitions))
             for name, topic in self._descriptions(list(names)).items()
         }
 
     def unknown_topic(self, error: TopicError, names: Iterable[str]) -> IgniteKafkaError:
-        """Refine the error of a call refused for an unknown topic: it is final only if a topic does not exist.
+        """Return the error of a call refused for an unknown topic; it is final only if a topic does not exist.
 
         :param error: the call's error, from :func:`~ignite_kafka.kafka.clients.translate`.
         :param names: the topics of the call; the broker does not name the unknown one.
@@ -192,7 +192,7 @@ class Topics(TopicLookup):
         )
 
     def ends(self, topic: str, partitions: list[int]) -> dict[int, int]:
-        """End offsets by partition, open transactions included. Waits while a partition's leader changes.
+        """Return end offsets by partition, including open transactions; wait while a partition's leader changes.
 
         :raises OffsetsLost: the topic does not exist.
         """
@@ -212,8 +212,8 @@ class Topics(TopicLookup):
         """
         specs = {TopicPartitionOffset(*place): spec for place in places}
         isolation = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
-        # a request keeps to the leader that it began with, dead or not, for its whole time; the next one, by a new
-        # client, finds another
+        # a request keeps its first leader, dead or not, until its time-out; the next request, by a new client, finds
+        # another leader
         times = (min(_FIRST_TRY_S * 2**tried, self._timeout_s) for tried in count())
         return self._known_by_all(lambda: self._offsets(specs, isolation, next(times))) if specs else {}
 
@@ -243,10 +243,10 @@ class Topics(TopicLookup):
     def group_offsets(
         self, group: str, places: Iterable[TopicPartition], *, stable: bool = True
     ) -> dict[TopicPartition, tuple[int, str | None]]:
-        """Return committed offset and metadata of a consumer group, by partition, where there is one.
+        """Return a consumer group's committed offsets and metadata by partition, without partitions that have none.
 
-        :param stable: whether to wait until no transaction has offsets of these partitions that are not committed; that
-            of a producer which was killed ends when its transactional id is taken over, or times out.
+        :param stable: whether to wait until no open transaction has offsets of these partitions; a killed producer's
+            transaction ends when another producer takes its transactional id, or when it times out.
         """
         requested = [TopicPartitionOffset(*place) for place in places]
         if not requested:
@@ -271,10 +271,10 @@ class Topics(TopicLookup):
 
 
 def _offset_of(answer: ListOffsetsResultInfo) -> int:
-    """Return the offset of an answer; -1 if no record is as late as the requested time.
+    """Return the offset in an answer; -1 if no record is as late as the requested time.
 
-    :raises KafkaException: there is none, and no error: librdkafka 2.16 answers so when the partition's leader was away
-        for the request's time. Taken for an end, it would make a topic look empty.
+    :raises KafkaException: the answer has neither an offset nor an error, because the partition's leader was away for
+        the request's time (librdkafka 2.16). Such an offset, taken for an end, would make a topic look empty.
     """
     if answer.offset == OFFSET_INVALID:
         raise _no_offset_error()
@@ -286,7 +286,7 @@ def _no_offset_error() -> KafkaException:
 
 
 def _may_write(topic: TopicDescription) -> bool:
-    """Return whether the broker reports the permission WRITE, or reports none."""
+    """Return whether the broker reports the permission WRITE, or no permissions at all."""
     return not topic.authorized_operations or AclOperation.WRITE in topic.authorized_operations
 
 
@@ -295,7 +295,7 @@ def _to_int(settings: Mapping[str, str], name: str) -> int | None:
 
 
 def read_to_end(clients: KafkaClients, topics: Topics, topic: str, partitions: list[int]) -> Iterator[Message]:
-    """Read every committed record of the partitions, up to the READ_UNCOMMITTED end at the time of the call.
+    """Read the partitions' committed records, up to their READ_UNCOMMITTED ends at the time of the call.
 
     :raises KafkaUnavailable: see :func:`read_to`.
     """
@@ -310,7 +310,7 @@ def read_to(
     *,
     committed: bool = True,
 ) -> Iterator[Message]:
-    """Read every committed record of the partitions, from `starts`, else their beginning, to `ends`.
+    """Read the partitions' committed records from `starts`, or else from their beginnings, to `ends`.
 
     An end is reached once the committed position passes it, so the reader waits for a transaction that is being
     committed.
@@ -334,7 +334,7 @@ def read_to(
                 if error is not None and error.code() != KafkaError._PARTITION_EOF:
                     raise translate(error, "reading a topic", topic=topic, partition=partition)
                 if partition not in open_partitions or offset is None:
-                    continue  # read to its end already; later records
+                    continue  # a record behind the partition's end
                 deadline = time.monotonic() + clients.patience_s
                 if error is None and offset < ends[partition]:
                     yield message

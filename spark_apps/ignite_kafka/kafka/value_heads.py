@@ -1,4 +1,4 @@
-"""Cuts the common first bytes of values, their head, such as the schema that each record of JSON with schemas repeats.
+"""Removal of the head of values, their common first bytes, such as the schema repeated in JSON with schemas.
 
 A fetch is cut as soon as it is copied, so that the heads need no memory in a batch and are not copied again.
 """
@@ -13,13 +13,13 @@ import pyarrow.compute as pc
 from .records import MOST_BYTES, Consumed
 
 HeadOf = Callable[[str, bytes], bytes]
-"""Returns, for a topic and one of its values, the probable common first bytes of the topic's values; may be empty."""
+"""Function from a topic and one of its values to the probable head of all its values, which may be empty."""
 
 
 class ValueHeads:
-    """Cuts the heads of fetched values. Use it in one thread.
+    """Remover of the heads of fetched values. Use it in one thread.
 
-    :param head_of: finds the head of a value; called when a topic's values begin with other bytes than before.
+    :param head_of: function that finds a value's head; called if a topic's values begin with other bytes than before.
     """
 
     def __init__(self, head_of: HeadOf) -> None:
@@ -27,9 +27,9 @@ class ValueHeads:
         self._heads: dict[str, bytes] = {}
 
     def cut(self, part: Consumed) -> Consumed:
-        """Cut the common head off the values of records; unchanged if a value does not begin with it.
+        """Return the records without their values' common head; unchanged if a value begins otherwise.
 
-        Tombstones have no values: records that are all tombstones fit any head.
+        Tombstones have no values, so records without other values fit any head.
         """
         head = self._heads.get(part.topic, b"")
         first = next((value.as_py() for value in part.values if value.is_valid), None)

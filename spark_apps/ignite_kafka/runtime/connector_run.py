@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import threading
 from abc import ABC, abstractmethod
-from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -15,6 +14,7 @@ from zlib import crc32
 from pyspark.sql import SparkSession
 
 from .. import events
+from ..common.event_log import EventCounts, add_events
 from ..common.local_disk import disk_errors
 from ..common.redaction import in_message
 from ..common.retry import retry
@@ -31,11 +31,12 @@ from ..settings.secrets_file import SecretsSource
 from ..state import status
 from ..state.configs import ConnectorState, read_connector
 from ..state.configs_writer import ConfigsWriter
+from ..state.event_records import KIND, RunEvents, format_counts, queue_events
 from ..state.status import RunStatus, StatusWriter, read_runs
 from .clients import kafka_clients
 from .failure_events import report_end
 from .interrupts import interrupts_raised
-from .spark_job import Job, TaskErrors, Work
+from .spark_job import Job, TaskErrors, TaskEvents, Work
 
 log = logging.getLogger(__name__)
 
@@ -81,7 +82,8 @@ class ConnectorRun(ABC, Generic[S]):
         self._status = RunStatus(status.RUNNING, self._settings.name, request.run_id, started_ms=status.now_ms())
         self._writer: StatusWriter | None = None
         self._errors = TaskErrors(spark)
-        self._events_before = Counter(events.counts())
+        self._events = stack.enter_context(events.collect())
+        self._events_written: EventCounts = {}
 
     @abstractmethod
     def _run(self) -> None:
@@ -141,7 +143,9 @@ class ConnectorRun(ABC, Generic[S]):
         try:
             clients = replace(self._clients, patience_s=BRIEF_S)  # the run has ended; this may fail
             runs = read_runs(clients, self._settings.internal_topic_prefix, self._settings.name)
-            self._writer.forget(self._settings.name, list(runs)[: -self._settings.runs_kept])
+            old = list(runs)[: -self._settings.runs_kept]
+            self._writer.forget(self._settings.name, old)
+            self._writer.forget(self._settings.name, old, KIND)
         except IgniteKafkaError as error:
             log.warning("old runs could not be removed from the status topic; a later run removes them: %s", error)
 
@@ -205,6 +209,7 @@ class ConnectorRun(ABC, Generic[S]):
 
     def _start(self, work: Work, tasks: int, description: str) -> Job:
         """Start a job; see :class:`Job`."""
+        self._errors.forget(self._reported_events())
         return Job(
             self._spark,
             self._errors,
@@ -216,11 +221,18 @@ class ConnectorRun(ABC, Generic[S]):
 
     def _publish(self, wait_s: float = REQUEST_TIMEOUT_S) -> None:
         self._errors.emit_noted()
-        counts = Counter(events.counts()) - self._events_before + Counter(self._errors.events.value)
-        self._status = replace(self._status, events={str(event): count for event, count in sorted(counts.items())})
+        counts = add_events(self._events.counts(), self._errors.count_events(self._reported_events()))
+        self._status = replace(self._status, events={str(id): count.count for id, count in counts.items()})
         if self._writer is not None:
+            if counts != self._events_written:
+                queue_events(self._writer, RunEvents(self._settings.name, self._request.run_id, format_counts(counts)))
+                self._events_written = counts
             self._writer.run(self._status, wait_s)
         self._request.report(self._status)
+
+    def _reported_events(self) -> TaskEvents:
+        """Events that running tasks have reported, by first slot."""
+        return {}
 
     def _publish_progress(self) -> None:
         """Publish the status; a missing broker ends the run only through its tasks, after retry_timeout_ms."""

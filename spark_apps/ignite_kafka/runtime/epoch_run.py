@@ -18,6 +18,7 @@ from ..plan.source_plan import RunPlan
 from ..state import status
 from ..state import target_state as target
 from ..state.configs_writer import ConfigsWriter
+from ..state.event_records import parse_counts
 from ..state.internal_names import configs_topic
 from ..state.status import CacheStatus, TaskProgress
 from ..state.target_state import read_target, write_target
@@ -27,7 +28,7 @@ from .counts import Counts, SlotResult, add_counts, cap_units, counts_of
 from .epoch import STREAMING_S, Epoch, Running
 from .progress import RunFollower
 from .silence import SILENCE_CHECK_S, SilenceWatch, longest_silence_s
-from .spark_job import Job, Work
+from .spark_job import Job, TaskEvents, Work
 
 
 class EpochRun(ConnectorRun[S]):
@@ -40,6 +41,8 @@ class EpochRun(ConnectorRun[S]):
     """Counts of ended epochs."""
     _job: Job | None = None
     """Job of the current epoch."""
+    _epoch_number = 0
+    """Number of the current epoch, or of the last one."""
 
     @property
     @abstractmethod
@@ -141,6 +144,7 @@ class EpochRun(ConnectorRun[S]):
             self._wait()
             return ends
         self._job = job = self._start(work, len(tasks), f"epoch {epoch.number}")
+        self._epoch_number = epoch.number
         self._sent = dict(self._status.caches)
         try:
             self._follow(job, Running(epoch, cores, len(tasks)), ends=ends)
@@ -212,6 +216,10 @@ class EpochRun(ConnectorRun[S]):
                 return
             if self._target == target.RUNNING and self._idle_report.due():
                 self._publish_progress()
+
+    def _reported_events(self) -> TaskEvents:
+        tasks = self._follower.tasks.items()
+        return {slot: parse_counts(task.events) for slot, task in tasks if task.epoch == self._epoch_number}
 
     def _check_tasks(self) -> None:
         if self._job is not None:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import logging
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from functools import partial
@@ -26,6 +25,7 @@ from pyspark.sql import SparkSession
 
 from .. import events
 from ..common.deadline import Deadline
+from ..common.event_log import EventCounts, add_events
 from ..common.local_disk import SPARK_REMEDY, disk_errors
 from ..common.redaction import hidden_values, hide_values, set_log_values
 from ..errors import CallsStuck
@@ -51,9 +51,8 @@ RunSlots = Callable[..., Iterator[SlotResult]]
 Failed = tuple[SlotResult, ...]
 """Results of slots that ended with an error."""
 
-EventCounts = dict[int, int]
-"""Number of events by id."""
-
+TaskEvents = dict[int, EventCounts]
+"""Events of ended tasks, by the first slot of each."""
 
 Notes = frozenset[events.Note]
 """Events that tasks have noted for the driver."""
@@ -103,7 +102,7 @@ def _run_task(
 
 def _noting(
     failed: Accumulator[Failed],
-    emitted: Accumulator[EventCounts],
+    emitted: Accumulator[TaskEvents],
     noted: Accumulator[Notes],
     work: Work,
     numbers: Iterable[int],
@@ -113,15 +112,17 @@ def _noting(
     :raises CallsStuck: as the error of the whole task, it ends this Python worker, and Spark tries the task again in a
         new one.
     """
-    before = Counter(events.counts())
     events.take_notes()  # of a task before, which failed
-    for result in work(numbers):
-        if isinstance(result.error, CallsStuck):
-            raise result.error
-        if result.error is not None:
-            failed.add((result,))
-        yield result
-    emitted.add(dict(Counter(events.counts()) - before))
+    slots = []
+    with events.collect() as log:
+        for result in work(numbers):
+            slots.append(result.slot)
+            if isinstance(result.error, CallsStuck):
+                raise result.error
+            if result.error is not None:
+                failed.add((result,))
+            yield result
+        emitted.add({min(slots, default=0): log.counts()})
     noted.add(events.take_notes())
 
 
@@ -135,14 +136,17 @@ class _Concatenated(AccumulatorParam[Failed]):
         return value1 + value2
 
 
-class _Added(AccumulatorParam[EventCounts]):
-    """Adds the events of tasks up."""
+class _Added(AccumulatorParam[TaskEvents]):
+    """Adds the events of tasks up, by the first slot."""
 
-    def zero(self, value: EventCounts) -> EventCounts:
+    def zero(self, value: TaskEvents) -> TaskEvents:
         return {}
 
-    def addInPlace(self, value1: EventCounts, value2: EventCounts) -> EventCounts:
-        return dict(Counter(value1) + Counter(value2))
+    def addInPlace(self, value1: TaskEvents, value2: TaskEvents) -> TaskEvents:
+        return {
+            slot: add_events(value1.get(slot, {}), value2.get(slot, {}))
+            for slot in (*value1, *(value2.keys() - value1))
+        }
 
 
 class _United(AccumulatorParam[Notes]):
@@ -160,7 +164,8 @@ class TaskErrors:
 
     def __init__(self, spark: SparkSession) -> None:
         self.accumulator: Accumulator[Failed] = spark.sparkContext.accumulator((), _Concatenated())
-        self.events: Accumulator[EventCounts] = spark.sparkContext.accumulator({}, _Added())
+        self.events: Accumulator[TaskEvents] = spark.sparkContext.accumulator({}, _Added())
+        self._earlier: EventCounts = {}
         self.noted: Accumulator[Notes] = spark.sparkContext.accumulator(frozenset(), _United())
         self._emitted: Notes = frozenset()
 
@@ -170,8 +175,21 @@ class TaskErrors:
             events.emit(events.EVENTS[id], **dict(fields))
         self._emitted = self.noted.value
 
-    def forget(self) -> None:
-        """Remove the errors of the previous job; events of a run are kept."""
+    def count_events(self, reported: TaskEvents) -> EventCounts:
+        """Return the events of all tasks of the run.
+
+        :param reported: events that running tasks have reported, by first slot; those of an ended task are complete,
+            and are not counted again.
+        """
+        return add_events(self._earlier, *{**reported, **self.events.value}.values())
+
+    def forget(self, reported: TaskEvents) -> None:
+        """Remove the errors of the previous job; events of a run are kept.
+
+        :param reported: events that its tasks have reported, by first slot: tasks that died have handed over none.
+        """
+        self._earlier = self.count_events(reported)
+        self.events.value = {}
         self.accumulator.value = ()
 
 
@@ -187,7 +205,6 @@ class Job:
         self._context = spark.sparkContext
         self._group = group
         self._description = description
-        errors.forget()
         self._failed = errors.accumulator
         with disk_errors(local_folder(self._context), SPARK_REMEDY):  # Spark's Python side writes a file for each RDD
             numbers = self._context.parallelize(range(tasks), tasks)

@@ -6,16 +6,18 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar
 
 from .. import events
 from ..common.deadline import Clock, Interval
+from ..common.event_log import EventLog
 from ..common.retry import GROWING, RetryBudget, retry
 from ..errors import IgniteKafkaError, TransactionTimeout
 from ..kafka.clients import KafkaClients
 from ..plan.source_plan import RunPlan
+from ..state.event_records import format_counts
 from ..state.status import StatusWriter, TaskProgress
 from .counts import Counts, SlotResult, sum_counts
 from .epoch import Epoch, EpochEnd
@@ -60,6 +62,7 @@ class TaskLoop(ABC):
         self._budget = RetryBudget(plan.settings.retry_timeout_ms / 1000, services.clock)
         self._reports = Interval(plan.settings.progress_interval_ms / 1000)
         self._reported = TaskProgress(plan.generation, epoch.number, False, {})
+        self._events: EventLog | None = None
 
     @abstractmethod
     def _attempt(self, end: EpochEnd) -> None:
@@ -93,11 +96,13 @@ class TaskLoop(ABC):
             self._send_report()
 
     def _send_report(self) -> None:
-        self._services.status.progress(self._run_plan.connector, min(self._slots), self._reported)
+        emitted = {} if self._events is None else format_counts(self._events.counts())
+        progress = replace(self._reported, events=emitted)
+        self._services.status.progress(self._run_plan.connector, min(self._slots), progress)
 
     def run(self) -> list[SlotResult]:
         """One result a slot."""
-        with watched_task(self._run_plan.settings, self._still_alive):
+        with events.collect() as self._events, watched_task(self._run_plan.settings, self._still_alive):
             error = self._attempts()
         results = self._results()
         for result in results:

@@ -1,4 +1,4 @@
-"""Base class of settings: frozen, checked when they are built, read from texts or JSON values.
+"""Base class of settings: frozen, checked on creation, and read from texts or JSON values.
 
 Secrets are no settings: see `secrets.py`.
 """
@@ -22,7 +22,7 @@ from .suggestions import did_you_mean
 
 
 def setting(default: object, value_type: SettingType, help: str, **more: Any) -> Any:
-    """Define a dataclass field as a setting.
+    """Return a dataclass field that defines a setting.
 
     :param more: other fields of :class:`~ignite_kafka.settings.fields.Setting`.
     """
@@ -34,16 +34,16 @@ def setting(default: object, value_type: SettingType, help: str, **more: Any) ->
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """Base class: every field made by :func:`setting` is a setting.
+    """Base class of all settings; :func:`setting` defines each of its fields.
 
-    :param origin: where each setting was set (name -> "file, line 3", "command line"), for messages; not compared.
-    :raises SettingsError: a value is not allowed or contradicts another; the error names setting, value, what is
-        allowed and its origin.
+    :param origin: place of each setting (name -> "file, line 3", "command line"), for messages; not compared.
+    :raises SettingsError: a value is not allowed or contradicts another; the error has the setting, its value,
+        the allowed values and the origin.
     :raises NotAvailableYet: a value of a feature that this version does not have.
     """
 
     all_when_absent: ClassVar[tuple[str, ...]] = ()
-    """Lists that select everything when they are not given."""
+    """Names of list settings: without the setting, everything is selected."""
 
     origin: Mapping[str, str] = dataclasses.field(default_factory=dict, compare=False, repr=False)
 
@@ -69,7 +69,7 @@ class Settings:
         self.check_together(findings)
 
     def check_together(self, findings: Findings) -> None:
-        """Check settings that depend on one another."""
+        """Check settings that depend on one another; subclasses add these checks."""
 
     @classmethod
     def definitions(cls) -> Mapping[str, Setting]:
@@ -78,11 +78,11 @@ class Settings:
 
     @classmethod
     def defaults(cls) -> Mapping[str, Any]:
-        """Return the default of each setting; an empty text for a required one."""
+        """Return the default of each setting; an empty text for a required setting."""
         return _defaults_of(cls)  # type: ignore[arg-type]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return every setting in a form for JSON; :meth:`from_dict` reads it back."""
+        """Return every setting as a JSON value, to be read by :meth:`from_dict`."""
         return {
             name: list(value) if isinstance(value := getattr(self, name), tuple) else _copy(value)
             for name in self.definitions()
@@ -95,12 +95,12 @@ class Settings:
         origin: str | Mapping[str, str] = "settings",
         before: Iterable[IgniteKafkaError] = (),
     ) -> Self:
-        """Parse settings from JSON values or texts.
+        """Parse and check settings given as JSON values or texts.
 
-        :param origin: where they were set: one origin for all, or one by name.
-        :param before: errors found earlier in the same source; they are raised together with those found here.
-        :raises SettingsError: see the class; also an unknown name, with the closest known one, and a secret among the
-            settings.
+        :param origin: origin of all settings, or the origin of each by name.
+        :param before: errors found earlier in the same source, raised together with the errors of this call.
+        :raises SettingsError: see the class; also for an unknown name (the error suggests the closest name), and
+            for a secret among the settings.
         """
         origins = dict.fromkeys(values, origin) if isinstance(origin, str) else dict(origin)
         findings = Findings(before)
@@ -117,7 +117,7 @@ class Settings:
 
     @classmethod
     def parsed_values(cls, values: Mapping[str, Any], origins: Mapping[str, str], findings: Findings) -> dict[str, Any]:
-        """Parse each value alone and return the canonical values by name; errors go to ``findings``."""
+        """Parse each value alone, and return the canonical values by name; add errors to ``findings``."""
         parsed: dict[str, Any] = {}
         for name, value in values.items():
             with findings.check():
@@ -127,7 +127,7 @@ class Settings:
 
     @classmethod
     def unchecked(cls, values: Mapping[str, Any], origins: Mapping[str, str]) -> Self:
-        """Build settings without checks, to find further errors; a value that cannot be parsed becomes the default."""
+        """Build settings without checks, to find further errors; an unparsable value is replaced by the default."""
         return cls._unchecked(cls.parsed_values(values, origins, Findings()), origins)
 
     @classmethod
@@ -140,11 +140,11 @@ class Settings:
 
     @classmethod
     def refuse_empty(cls, values: Mapping[str, Any], origins: Mapping[str, str]) -> None:
-        """Refuse an empty list where leaving the list out would select everything.
+        """Refuse an empty list for a setting that selects everything when it is absent.
 
         An empty list often comes from a form, a template or another task, and its author did not mean "everything".
 
-        :raises SettingsError: such a list was given and is empty.
+        :raises SettingsError: such a setting is an empty list.
         """
         for name in cls.all_when_absent:
             value = values.get(name, ...)
@@ -162,9 +162,9 @@ class Settings:
 
     @classmethod
     def refuse_unknown(cls, name: str, origin: str | None) -> None:
-        """Refuse a name that no setting has.
+        """Refuse the name of a setting that does not exist.
 
-        :raises SettingsError: the name is unknown, with the closest known one, or that of a secret.
+        :raises SettingsError: the name is unknown (the error suggests the closest name), or it is a secret's.
         """
         cls.refuse_secret(name, origin)
         if name not in cls.definitions():
@@ -198,7 +198,7 @@ class Settings:
             raise cls._error(name, value, str(error), "", origins) from error
 
     def wrong(self, name: str, reason: str, remedy: str = "", **where: Any) -> SettingsError:
-        """Build the error of a setting whose value breaks a rule.
+        """Return the error of a setting whose value breaks a rule.
 
         :param where: further places; `allowed` is what the setting's type allows.
         """

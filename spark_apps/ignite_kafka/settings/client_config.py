@@ -1,7 +1,7 @@
-"""Kafka client settings: translation of Java's names, and checks of what settings may hold.
+"""Kafka client settings: translation of Java's names, and checks of their names and values.
 
-librdkafka's names and who may set each: :mod:`.client_properties`. Java's names: kafka.apache.org/documentation,
-producer and consumer configurations.
+librdkafka's names, and the permission to set each: :mod:`.client_properties`. Java's names:
+kafka.apache.org/documentation, producer and consumer configurations.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ _RENAMED = {
     "send.buffer.bytes": "socket.send.buffer.bytes",
     "receive.buffer.bytes": "socket.receive.buffer.bytes",
     "fetch.max.wait.ms": "fetch.wait.max.ms",
-    # two names of librdkafka for one setting, of which it takes the last. A given value under the other name would be
-    # overridden by a default of the project, or would override a fixed value. The name kept is the one that the project
+    # librdkafka has two names for one setting, and the last value counts. A given value under the other name would be
+    # overridden by a default of the project, or would override a fixed value. So it gets the name that the project
     # sets
     "delivery.timeout.ms": "message.timeout.ms",
     "queue.buffering.max.ms": "linger.ms",
@@ -89,10 +89,10 @@ _FIXED = {
 def librdkafka_settings(
     properties: Mapping[str, str], names: frozenset[str], *, override: bool = False
 ) -> dict[str, str]:
-    """Translate Kafka client settings to librdkafka's names; its own names stay unchanged.
+    """Translate the names of Kafka client settings to librdkafka's; librdkafka's own names stay unchanged.
 
     :param names: names of this type of client: COMMON, PRODUCER or CONSUMER.
-    :param override: whether they override the settings of all clients for one type of client.
+    :param override: whether the properties override, for one type of client, those of all clients.
     :raises ValueError: a name is unknown or belongs elsewhere, a name or value has a control character, or a value
         would break exactly-once delivery. No value is shown.
     """
@@ -133,9 +133,9 @@ def _add(result: dict[str, str], name: str, value: str, names: frozenset[str], *
 
 @dataclass(frozen=True)
 class ByClient:
-    """Settings of Kafka clients under librdkafka's names, by type of client.
+    """Settings of Kafka clients under librdkafka's names, for each type of client.
 
-    :param common: of every client; also unknown names, for a later check to refuse.
+    :param common: settings of every client; also unknown names, which a later check refuses.
     :param fixed: names that the connector sets itself, with the reason why a given value is ignored; empty if the
         values are equal.
     """
@@ -147,7 +147,7 @@ class ByClient:
 
 
 def by_client(properties: Mapping[str, str]) -> ByClient:
-    """Split the settings of a connection that several types of clients share.
+    """Split a connection's settings into those of each type of client.
 
     :param properties: settings under librdkafka's names.
     """
@@ -175,7 +175,7 @@ def one_name(name: str) -> str:
 
 
 def canonical(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a client's properties with one name each, as librdkafka reads them.
+    """Return a client's properties under their canonical names, with values as librdkafka reads them.
 
     Both the check of a connection's protection and every client use this, so the check judges exactly what a client
     gets.
@@ -195,7 +195,7 @@ def canonical(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def is_client_property(name: str, names: frozenset[str]) -> bool:
-    """Return whether a name is a property of Kafka's clients, by librdkafka's or Java's names."""
+    """Return whether a name, of librdkafka or of Java, is a property of Kafka's clients."""
     tables = (_RENAMED, _ALIASES, _INSTEAD, _OURS, _FIXED, CLIENT_CHANGED, CLIENT_IGNORED, CLIENT_REFUSED)
     return name in names or any(name in table for table in tables)
 

@@ -1,10 +1,10 @@
-"""Classification of librdkafka's properties: effects on a host or a secret, and permission to set each.
+"""Classification of librdkafka's properties: their effects on a host or a secret, and the permission to set each.
 
 Settings, data source options, Airflow connections and secrets files all use it. A test compares the names with those of
 the installed librdkafka, so that a property added by a new version fails until it is classified here.
 
-Names: CONFIGURATION.md of librdkafka 2.16; of Java's, those of key and trust stores, which :mod:`.client_stores`
-converts.
+The names are from CONFIGURATION.md of librdkafka 2.16. Of Java's properties there are only those of key and trust
+stores, which :mod:`.client_stores` converts.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ HOST_ACCESS: Mapping[str, str] = {
     "offset.store.method": "writes files on the host",
     "offset.store.path": "writes files on the host",
 }
-"""Properties that act on the host: never in settings.
+"""Properties that act on the host, and must never be settings.
 
-A connection or a secrets file may hold one only if an administrator allows the value.
+A connection or a secrets file may hold such a property only if an administrator allows the value.
 """
 
 CREDENTIAL_TARGETS: Mapping[str, str] = {
     "sasl.oauthbearer.token.endpoint.url": "names the address that client secrets are sent to",
     "sasl.oauthbearer.metadata.authentication.type": "takes the identity of the host from its cloud",
 }
-"""Properties that decide where a credential is sent: never in settings, but in the connection or the secrets file."""
+"""Properties that decide where a credential is sent: allowed in the connection or secrets file, never in settings."""
 
 OAUTH_CALLBACK = "oauth_cb"
 AWS_MSK_IAM = "aws_msk_iam"
 GCP = "gcp"
-"""confluent-kafka's property of a function that makes tokens, and the functions that need no permission.
+"""confluent-kafka's property for a function that returns tokens, and the functions allowed without permission.
 
 See :mod:`..kafka.oauth_tokens`.
 """
@@ -75,7 +75,7 @@ SECURITY = frozenset(
     ssl.truststore.location ssl.truststore.type
     """.split()  # noqa: SIM905
 )
-"""Authentication of client and broker. It is equal for all clients of a connector: overrides must not hold it."""
+"""Authentication of client and broker. It is equal for all clients of a connector, and overrides must not change it."""
 
 _OPEN = frozenset(
     """
@@ -121,7 +121,7 @@ UNSETTABLE = frozenset(
     socket_cb ssl_ca ssl_certificate ssl_engine_callback_data ssl_key ssl.certificate.verify_cb stats_cb throttle_cb
     """.split()  # noqa: SIM905
 )
-"""Callbacks and internals of the library, which no text can set."""
+"""Callbacks and internals of the library, which a text cannot set."""
 
 _CONSUMER_FILES = frozenset({"offset.store.method", "offset.store.path"})
 COMMON = _OPEN | SECURITY | SECRETS | frozenset(CREDENTIAL_TARGETS) | (frozenset(HOST_ACCESS) - _CONSUMER_FILES)
@@ -141,7 +141,7 @@ def is_security(name: str) -> bool:
 
 
 def host_access(name: str, value: str) -> str | None:
-    """Return a property's effect on the host, such as 'loads native code'; None if it has none."""
+    """Return a property's effect on the host, such as 'loads native code'; None without an effect."""
     if name in _SHELL and not _SHELL_PLAIN.fullmatch(value):
         return _SHELL_REASON
     if name == OAUTH_CALLBACK and not _TOKENS_OF_CLOUDS.fullmatch(value):
@@ -150,7 +150,7 @@ def host_access(name: str, value: str) -> str | None:
 
 
 def kept_from_settings(name: str, value: str) -> str | None:
-    """Return why settings and options must not hold a property; None if they may.
+    """Return why settings and options must not hold a property; None if they may hold the property.
 
     Secrets: see :func:`.secrets.is_secret`.
     """
@@ -160,7 +160,7 @@ def kept_from_settings(name: str, value: str) -> str | None:
 
 
 def refuse_control_characters(name: str, value: str) -> None:
-    """Refuse control characters: NUL ends a text for librdkafka, but not for the checks of this package.
+    """Refuse control characters; NUL, for example, ends a text for librdkafka, but not for this package's checks.
 
     :raises ValueError: the name or the value has a control character; PEM texts may have ends of lines. The value is
         not shown.
@@ -204,5 +204,5 @@ def check_trusted(config: Mapping[str, str], allowed: Collection[str], **where: 
 
 
 def security_names(names: Iterable[str]) -> list[str]:
-    """Return the names for which :func:`is_security` is true, sorted."""
+    """Return the names of security properties (:func:`is_security`), sorted."""
     return sorted(filter(is_security, names))

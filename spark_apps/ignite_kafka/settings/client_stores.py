@@ -1,4 +1,4 @@
-"""Java's key and trust stores among the properties of a Kafka client, as the PEM texts that librdkafka reads.
+"""Conversion of Java's key and trust stores in a Kafka client's properties to the PEM texts that librdkafka reads.
 
 Java's names are accepted beside librdkafka's: ``ssl.truststore.location``, ``ssl.truststore.password``,
 ``ssl.truststore.type``, ``ssl.keystore.location``, ``ssl.keystore.password``, ``ssl.keystore.type``,
@@ -29,11 +29,11 @@ CERTIFICATE_TEXT = "ssl.certificate.pem"
 KEY_FILE = "ssl.key.location"
 KEY_TEXT = "ssl.key.pem"
 JAVA_NAMES = frozenset({TRUST, TRUST_TYPE, KEYS_TYPE})
-"""Properties that librdkafka does not know, besides the secret of the trust store."""
+"""Java's properties that librdkafka does not have, without the trust store's secret."""
 
 
 def stores_as_text(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Replace stores and Java's names for them by PEM texts in a client's properties.
+    """Replace key and trust stores in a client's properties by PEM texts, and Java's names by librdkafka's.
 
     Properties without stores stay as they are.
 

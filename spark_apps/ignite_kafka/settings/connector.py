@@ -1,7 +1,7 @@
-"""Settings of both directions.
+"""Settings of both directions, source and sink.
 
-Names and defaults are the reference's, names in snake_case and with units. docs/settings.md is generated from the
-classes.
+Names and defaults are those of the GridGain connector; names are in snake_case and have units. docs/settings.md is
+generated from the classes.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class ConnectorSettings(NamedSettings):
     """Settings that both directions have; for the errors see :class:`~ignite_kafka.settings.base.Settings`."""
 
     reads_records: ClassVar[bool] = False
-    """True for a sink: its converters read records."""
+    """Whether the connector is a sink, which reads records."""
 
     name: str = dataclasses.field(
         metadata={"setting": Setting(NAME, "Name of the connector; its offsets are stored under this name")}
@@ -279,7 +279,7 @@ class ConnectorSettings(NamedSettings):
     )
 
     def check_together(self, findings: Findings) -> None:
-        """Check settings that depend on one another; a direction adds its own."""
+        """Check settings that depend on one another; a direction adds its own checks."""
         for side in ("key", "value", "header"):
             with findings.check(f"{side}_converter", f"{side}_converter_config"):
                 self.converter_properties(side)
@@ -316,7 +316,7 @@ class ConnectorSettings(NamedSettings):
             check_data_topic("dead_letter_topic", self.dead_letter_topic, self.internal_topic_prefix)
 
     def parsed_text(self, name: str, parse: Callable[[str], T]) -> T | None:
-        """Parse a Spark SQL setting; return None if it is empty.
+        """Parse a setting in Spark SQL; return None if the setting is empty.
 
         :raises SettingsError: the parser refuses the text.
         """
@@ -327,7 +327,7 @@ class ConnectorSettings(NamedSettings):
 
     @property
     def conversion_policy(self) -> str:
-        """Error policy for what converters, transforms and Kafka's clients refuse."""
+        """Error policy for refusals by converters, transforms and Kafka's clients."""
         return self.conversion_error_policy or self.error_handling_policy
 
     @property
@@ -337,12 +337,12 @@ class ConnectorSettings(NamedSettings):
 
     @property
     def streams(self) -> bool:
-        """Whether the run copies changes, so that SIGTERM ends it after the current batch."""
+        """Whether the run copies changes until it is stopped; SIGTERM then ends it after the current batch."""
         return self.run_mode == "continuous"
 
     @property
     def ignite_endpoint(self) -> IgniteEndpoint:
-        """Addresses, TLS and timeouts of the Ignite cluster; without credentials."""
+        """Addresses, TLS settings and timeouts of the Ignite cluster, without credentials."""
         tls = TlsSettings(
             enabled=self.ignite_tls_enabled,
             ca_file=self.ignite_tls_ca_file or None,
@@ -356,7 +356,7 @@ class ConnectorSettings(NamedSettings):
 
     @property
     def kafka_common(self) -> dict[str, str]:
-        """Properties of librdkafka for every client; without secrets."""
+        """Properties of librdkafka for every Kafka client, without secrets."""
         return {**self.kafka_config, "bootstrap.servers": self.bootstrap_servers}
 
     @property
@@ -373,7 +373,7 @@ class ConnectorSettings(NamedSettings):
         """Return every property of the converter of ``key``, ``value`` or ``header`` with its canonical value.
 
         :raises SettingsError: a property is unknown or has a wrong value.
-        :raises NotAvailableYet: a value asks for what this version does not do.
+        :raises NotAvailableYet: a value needs a feature that this version does not have.
         """
         setting = f"{side}_converter_config"
         name = getattr(self, f"{side}_converter")

@@ -1,4 +1,4 @@
-"""Refusal of control characters: a C library reads them differently than Python does, and ends a text at NUL."""
+"""Refusal of control characters, because C libraries read them otherwise than Python, and end a text at NUL."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ _BESIDES_BLANKS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
 def refuse_in_line(text: str) -> str:
-    """Return a text without control characters, such as a name, an address or a path.
+    """Return the text of a name, an address or a path; refuse control characters.
 
-    :raises ValueError: it has one; the message shows its code and not the text.
+    :raises ValueError: the text has one; the message shows the character's code, but not the text.
     """
     return _refuse(_ANY, text)
 
 
 def refuse_in_lines(text: str) -> str:
-    """Return a text whose only control characters are tabs and line ends, such as SQL, JSON or PEM.
+    """Return a text of several lines, such as SQL, JSON or PEM; refuse control characters except tabs and line ends.
 
     :raises ValueError: see :func:`refuse_in_line`.
     """
@@ -26,7 +26,7 @@ def refuse_in_lines(text: str) -> str:
 
 
 def refuse_nul(text: str) -> str:
-    """Return a text without NUL, such as a delimiter, for which other programs accept control characters.
+    """Return the text of, for example, a delimiter, which may have control characters; refuse NUL.
 
     :raises ValueError: see :func:`refuse_in_line`.
     """

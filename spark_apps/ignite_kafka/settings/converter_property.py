@@ -12,12 +12,11 @@ from .fields import SettingType
 class Property:
     """Definition of one property of a converter.
 
-    :param default: its value where it is not given, canonical.
-    :param ignored: why it has no effect; empty where it has one.
-    :param refused: values that are refused because nothing here does what they ask for; None: every value but the
-        default.
+    :param default: canonical value of an absent property.
+    :param ignored: reason why the property has no effect; empty if it has an effect.
+    :param refused: values that are refused because they need a missing feature; None: every value but the default.
     :param remedy: what to do instead of a refused value; empty: the allowed values are named.
-    :param of_sinks: values that a source refuses: they say how records are read.
+    :param of_sinks: values that a source refuses, because they describe how records are read.
     """
 
     type: SettingType

@@ -1,4 +1,4 @@
-"""Converters of keys and values by our names and by Kafka Connect's classes, with the properties of each.
+"""Converters of keys and values under our names and Kafka Connect's class names, with the properties of each.
 
 A property has its name in Kafka Connect, without the prefix ``key.converter.`` or ``value.converter.``: a file of
 Connect loads as it is.
@@ -28,11 +28,11 @@ BYTES = "bytes"
 PRIMITIVES = ("boolean", "short", "integer", "long", "float", "double")
 SIMPLE = "simple"
 HEADER_NAMES = (SIMPLE, JSON, STRING, BYTES)
-"""Converters of headers."""
+"""Names of the converters of headers."""
 SCALARS = (STRING, BYTES, *PRIMITIVES)
-"""Converters of values that are no objects."""
+"""Names of the converters whose values are no objects."""
 FIELDLESS = (IGNITE_BINARY, *SCALARS)
-"""Converters whose values have no fields that a key could be made of."""
+"""Names of the converters whose values have no fields for a key."""
 NAMES = (JSON, IGNITE_BINARY, AVRO, JSON_SCHEMA, STRING, BYTES, *PRIMITIVES)
 
 _KAFKA = "org.apache.kafka.connect"
@@ -54,7 +54,7 @@ CLASSES: Mapping[str, str] = MappingProxyType(
     | {f"{_KAFKA}.converters.{name.capitalize()}Converter": name for name in PRIMITIVES}
     | {f"{name.capitalize()}Converter": name for name in PRIMITIVES}
 )
-"""Class names of converters of keys and values."""
+"""Converter names by Kafka Connect's class names, for keys and values."""
 _NO_PROTOBUF = "Protobuf is not available in this version; avro and json-schema write schemas to the same registries"
 CONVERTER = choice(
     *NAMES,
@@ -63,18 +63,18 @@ CONVERTER = choice(
         ("protobuf", "ProtobufConverter", "io.confluent.connect.protobuf.ProtobufConverter"), _NO_PROTOBUF
     ),
 )
-"""Type of a setting that names a converter of keys or values."""
+"""Type of a setting whose value is a converter of keys or values."""
 HEADER_CLASSES: Mapping[str, str] = MappingProxyType(
     {f"{_KAFKA}.storage.SimpleHeaderConverter": SIMPLE, "SimpleHeaderConverter": SIMPLE}
     | {java_class: name for java_class, name in CLASSES.items() if name in HEADER_NAMES}
 )
-"""Class names of converters of headers."""
+"""Converter names by Kafka Connect's class names, for headers."""
 
 
 def missing_converters(keys: Mapping[str, Any]) -> list[str]:
     """Return the key and value converters missing from a connector's file and its worker's file.
 
-    Kafka Connect has no default for these two.
+    Kafka Connect has no default for these two converters.
     """
     return [
         f"{side}.converter" for side in ("key", "value") if not {f"{side}.converter", f"{side}_converter"} & keys.keys()
@@ -139,25 +139,25 @@ PROPERTIES: Mapping[str, Mapping[str, Property]] = MappingProxyType(
         **dict.fromkeys(PRIMITIVES, MappingProxyType(_SIDE)),
     }
 )
-"""Properties of each converter."""
+"""Properties of each converter, by the converter's name and their own."""
 
 
 def uses_registry(converter: str) -> bool:
-    """Return whether a converter has its schemas in a registry."""
+    """Return whether a converter stores its schemas in a schema registry."""
     return registry_properties.URL in PROPERTIES.get(converter, {})
 
 
 def parse_properties(
     setting: str, converter: str, properties: Mapping[str, str], set_in: str | None = None, *, sink: bool = True
 ) -> dict[str, Any]:
-    """Return every property of a converter with its canonical value.
+    """Return the canonical value of every property of a converter, by name.
 
-    :param setting: name of the setting that holds them, for messages.
+    :param setting: name of the setting that holds the properties, for messages.
     :param sink: the converter reads records; else it writes them.
     :raises SettingsError: a name is unknown or a secret, or a value is not allowed.
-    :raises NotAvailableYet: a value asks for what this version does not do.
+    :raises NotAvailableYet: a value needs a feature that this version does not have.
     """
-    definitions = PROPERTIES.get(converter, {})  # of an unknown converter its own setting is the error
+    definitions = PROPERTIES.get(converter, {})  # an unknown converter is an error of the setting that names it
     values = {name: definition.default for name, definition in definitions.items()}
     for written, text in properties.items():
         name = registry_properties.canonical(written)
@@ -187,7 +187,7 @@ def parse_properties(
 
 
 def parse_property(setting: str, definition: Property, text: str, set_in: str | None = None) -> Any:
-    """Canonical value of a property; the same errors as :func:`parse_properties`."""
+    """Return the canonical value of a property; raise the same errors as :func:`parse_properties`."""
     try:
         value = definition.type.parse(text)
     except ValueError as error:

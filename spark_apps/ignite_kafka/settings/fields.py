@@ -1,7 +1,7 @@
-"""Types of settings: one parser per type, for texts of a `.properties` file and for JSON values.
+"""Types of settings, each with a parser for texts of a `.properties` file and for JSON values.
 
-A parser returns the canonical value and is idempotent, so that it both reads a setting and checks one that is already
-built. It raises ValueError; the caller adds the setting's name, the allowed values and the origin.
+A parser returns the canonical value and is idempotent, so that it both reads a text and checks a value of built
+settings. It raises ValueError; the caller adds the setting's name, the allowed values and the origin.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ class SettingType:
     """Type of a setting.
 
     :param allowed: description of the allowed values, for messages and the settings page.
-    :param parse: returns the canonical form of a value; raises ValueError if it is not allowed.
+    :param parse: returns the canonical form of a value; raises ValueError if the value is not allowed.
     :param aliases: other spellings of values.
     :param shown: whether a message may show a refused value.
     :param ordered: whether the order of a mapping's items counts.
-    :param schema: what JSON Schema can say of a value besides the type: limits, a pattern, the values to choose from.
+    :param schema: keywords of JSON Schema besides the type: limits, a pattern, the values to choose from.
     """
 
     type_name: str
@@ -50,11 +50,11 @@ class Setting:
     :param help: effect and unit, for the settings page.
     :param reference: name in the GridGain connector; empty without one.
     :param unsupported: values that this version refuses; None: every value but the default.
-    :param instead: what to do instead of giving an unsupported value; empty: leave the setting at its default.
-    :param no_effect_because: why a value other than the default has no effect; empty where it has one.
-    :param fixed_in_snapshot: whether it decides which records are sent or what they contain: it cannot change under one
-        snapshot id.
-    :param overridable: whether it may differ between caches or topics, see setting `overrides`.
+    :param instead: remedy for an unsupported value; empty: leave the setting at its default.
+    :param no_effect_because: why a value other than the default has no effect; empty if it has an effect.
+    :param fixed_in_snapshot: whether the setting changes the selection or content of records, so that it must stay the
+        same under one snapshot id.
+    :param overridable: whether the setting may differ between caches or topics, see setting `overrides`.
     """
 
     type: SettingType
@@ -98,7 +98,7 @@ def _whole_number(value: object) -> int:
 
 
 def _parse_texts(value: object) -> tuple[str, ...]:
-    """Parse names or expressions; line ends around a comma count as blanks."""
+    """Parse a list of names or expressions; ignore white space and line ends around commas."""
     if isinstance(value, str):
         value = _COMMA.split(value.strip()) if value.strip() else ()
     if isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value):
@@ -115,7 +115,7 @@ def _plain(value: object) -> str:
 
 
 def _parse_brokers(value: object) -> str:
-    """Return addresses for librdkafka, without the blanks that Java's clients allow around a comma."""
+    """Return broker addresses for librdkafka, without the blanks around commas that Java's clients allow."""
     addresses = [refuse_in_line(address) for address in _COMMA.split(_parse_text(value).strip())]
     for address in addresses:
         match = _BROKER.fullmatch(address)
@@ -137,7 +137,7 @@ def _parse_mapping(value: object) -> dict[str, str]:
 
 
 def _property(name: str, value: str) -> str:
-    """Return a property's value, whose only control characters are tabs and line ends.
+    """Return a property's value; refuse control characters other than tabs and line ends.
 
     The delimiter of Flatten may be any character but NUL.
     """
@@ -145,7 +145,7 @@ def _property(name: str, value: str) -> str:
 
 
 def json_object(value: object) -> object:
-    """Parse the JSON object of a text, with its members in their order; return any other value unchanged."""
+    """Parse the JSON object of a text, keeping the order of its members; return any other value unchanged."""
     if not isinstance(value, str) or not value.strip():
         return {} if value == "" else value
 
@@ -174,7 +174,7 @@ def _time_zone(value: object) -> str:
     text = _parse_text(value).strip()
     try:
         ZoneInfo(text)
-    except (ValueError, OSError):  # ZoneInfoNotFoundError is a KeyError: below
+    except (ValueError, OSError):  # ZoneInfoNotFoundError is a KeyError, handled below
         raise ValueError("it is no time zone") from None
     except KeyError:
         raise ValueError("it is no time zone that this machine knows") from None
@@ -199,7 +199,7 @@ RULES = SettingType(
 
 
 def text_like(pattern: str, allowed: str) -> SettingType:
-    """Make the type of texts that match a pattern in full."""
+    """Return a type of texts that match a pattern in full."""
     compiled = re.compile(pattern)
 
     def parse(value: object) -> str:
@@ -213,7 +213,7 @@ def text_like(pattern: str, allowed: str) -> SettingType:
 def whole_number(
     low: int, high: int | None = None, *, besides: int | None = None, optional: bool = False
 ) -> SettingType:
-    """Make the type of whole numbers from ``low`` to ``high``; also ``besides``, and None if ``optional``."""
+    """Return a type of whole numbers from ``low`` to ``high``; also allow ``besides``, and None if ``optional``."""
     span = f"from {low}" + ("" if high is None else f" to {high}")
     allowed = (
         f"a whole number {span}" + ("" if besides is None else f", or {besides}") + (", or none" if optional else "")
@@ -243,9 +243,9 @@ def choice(
     any_case: bool = False,
     absent: Mapping[str, str] | None = None,
 ) -> SettingType:
-    """Make the type of one of several texts, or an alias of one.
+    """Return a type whose values are a fixed set of texts, with aliases.
 
-    :param any_case: the values are in upper case, and accepted in any case.
+    :param any_case: all values are in upper case, and texts are accepted in any case.
     :param absent: texts that users may expect, each with the reason why it is refused.
     """
     alias_table = dict(aliases or {})

@@ -1,4 +1,4 @@
-"""Collection of errors about settings and transforms: one check reports all of them.
+"""Collector of errors about settings and transforms, so that one check reports all of them.
 
 No error shows a value of a config provider.
 """
@@ -12,14 +12,14 @@ from ..common.redaction import hidden_values, without_hidden
 from ..errors import IgniteKafkaError, NotAvailableYet, SettingsError
 
 PROVIDED = ", by a config provider"
-"""End of the origin of a value that a config provider gave, which is never shown."""
+"""End of the origin of a value from a config provider; such a value is never shown."""
 
 
 def concealed(error: IgniteKafkaError) -> IgniteKafkaError:
-    """Return an error without the values of config providers.
+    """Return an error without the values from config providers.
 
-    One about such a value says only where the value is: its reason may show parts of the value. In another one known
-    values are hidden.
+    An error about such a value becomes one with only the place of the value, because its reason may show parts of the
+    value. In other errors known values are hidden.
     """
     if error.findings:
         return _joined([concealed(finding) for finding in error.findings])
@@ -37,9 +37,9 @@ def concealed(error: IgniteKafkaError) -> IgniteKafkaError:
 
 
 class Findings:
-    """Errors found so far.
+    """Collector of errors.
 
-    :param errors: errors found before, such as unknown names in a file.
+    :param errors: errors of earlier checks, such as unknown names in a file.
     """
 
     def __init__(self, errors: Iterable[IgniteKafkaError] = ()) -> None:
@@ -48,9 +48,9 @@ class Findings:
 
     @contextmanager
     def check(self, *names: str) -> Iterator[None]:
-        """Run one check and keep its error.
+        """Run one check, and collect its error.
 
-        :param names: settings that it compares. If one of them is wrong already, the error follows from that and is
+        :param names: settings compared by the check. If one of them is already wrong, the error is a consequence and is
             dropped.
         """
         try:
@@ -63,7 +63,7 @@ class Findings:
             self._wrong.add(str(error.where.get("setting")))
 
     def raise_all(self) -> None:
-        """Raise the errors found: a single one unchanged, several as one error that holds them."""
+        """Raise the collected errors: a single error unchanged, several as one error that contains them."""
         if len(self.errors) == 1:
             raise self.errors[0]
         if self.errors:

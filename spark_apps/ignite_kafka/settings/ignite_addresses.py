@@ -11,10 +11,10 @@ from .fields import TEXTS, SettingType
 
 
 def why_wrong(addresses: Sequence[str], node_file: str, *, are_set: bool) -> tuple[str, ...]:
-    """Return why addresses cannot be used, and a remedy if there is a special one; empty if they can.
+    """Return why addresses cannot be used, followed by a special remedy if there is one; empty for usable addresses.
 
     :param node_file: ``ignite_cfg``, the file of a node; its cluster is not that of the default address.
-    :param are_set: whether the settings give addresses, or these are the default.
+    :param are_set: whether the settings have addresses; otherwise these are the default.
     """
     if node_file and not are_set:
         remedy = "Set it, or give --ignite; `ignite-kafka migrate` takes the addresses of some such files"

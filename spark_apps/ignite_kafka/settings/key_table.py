@@ -1,6 +1,6 @@
-"""Tables of the keys of Kafka Connect's files that are ignored, changed or refused, each with its reason.
+"""Tables of keys in Kafka Connect's files that are ignored, changed or refused, each with the reason.
 
-A key that no table has is honoured: it is a setting (:mod:`.connect.names`) or a property of librdkafka
+A key in no table takes effect: it is a setting (:mod:`.connect.names`) or a property of librdkafka
 (:mod:`.client_properties`). Keys are refused only where both obeying and ignoring them would lose or damage data, or
 where no connection could be made. Sources: the definitions in Kafka 4.3; ``tests/migration/config_keys.txt`` lists
 them, and a test fails for a key without a verdict.
@@ -25,7 +25,7 @@ _TLS = "librdkafka and OpenSSL negotiate it"
 
 @dataclass(frozen=True)
 class Refusal:
-    """Reason for refusing a key, and the remedy."""
+    """A refusal of a key: reason and remedy."""
 
     reason: str
     remedy: str
@@ -33,10 +33,10 @@ class Refusal:
 
 @dataclass(frozen=True)
 class Change:
-    """Key whose value is changed unless it is an allowed one.
+    """A key whose value is changed unless the value is allowed.
 
-    :param allowed: the values that need no change, in lower case.
-    :param reason: what is done instead of another value, and why.
+    :param allowed: values that need no change, in lower case.
+    :param reason: new value for all other values, and why.
     """
 
     allowed: tuple[str, ...]
@@ -65,7 +65,7 @@ WORKER_IGNORED: Mapping[str, str] = {
     ),
     "metric.reporters": _JAVA,
 }  # fmt: skip
-"""Keys of a worker's file, by name."""
+"""Ignored keys of a worker's file."""
 
 WORKER_IGNORED_BEGINNINGS: Mapping[str, str] = {
     **dict.fromkeys(
@@ -79,16 +79,16 @@ WORKER_IGNORED_BEGINNINGS: Mapping[str, str] = {
     "metrics.": _METRICS,
     "confluent.": "it configures an extension of Confluent Platform",
 }  # fmt: skip
-"""Beginnings of keys of a worker's file."""
+"""Beginnings of ignored keys of a worker's file."""
 
 IGNORED_ENDINGS: Mapping[str, str] = {".plugin.version": "only the installed version is available"}
-"""Endings of keys of both files."""
+"""Endings of ignored keys of a worker's or connector's file."""
 
 CONNECTOR_IGNORED_BEGINNINGS: Mapping[str, str] = {
     "confluent.": "it configures an extension of Confluent Platform",
     "reporter.": "it configures Confluent's reporter; see dead_letter_topic",
 }
-"""Beginnings of keys of a connector's file, besides those of :mod:`.connect.names`."""
+"""Beginnings of ignored keys of a connector's file, besides those of :mod:`.connect.names`."""
 
 GROUP_MEMBERS = frozenset(
     """
@@ -96,7 +96,7 @@ GROUP_MEMBERS = frozenset(
     partition.assignment.strategy session.timeout.ms
     """.split()  # noqa: SIM905
 )
-"""Properties of consumers that only members of a consumer group use. No client of a connector is one."""
+"""Consumer properties for members of a consumer group; no client of a connector is a member."""
 
 CLIENT_IGNORED: Mapping[str, str] = {
     **dict.fromkeys(
@@ -154,13 +154,13 @@ CLIENT_IGNORED: Mapping[str, str] = {
         _BROKER,
     ),
 }  # fmt: skip
-"""Properties of Kafka's clients by their names in Java, after ``producer.``, ``consumer.override.`` and so on."""
+"""Ignored properties of Kafka's clients by their names in Java, without prefixes such as ``producer.``."""
 
 CONSUMER_IGNORED: Mapping[str, str] = {
     "request.timeout.ms": "librdkafka bounds a consumer's requests by socket.timeout.ms",
     **dict.fromkeys(GROUP_MEMBERS, "the connector assigns partitions to its tasks: no client joins a consumer group"),
 }
-"""Properties that only a consumer does not have here."""
+"""Properties that are ignored for consumers only."""
 
 CLIENT_IGNORED_BEGINNINGS: Mapping[str, str] = {"confluent.": "it configures an extension of Confluent Platform"}
 
@@ -198,10 +198,10 @@ ISOLATION = Refusal(
     "records of open and aborted transactions would be stored",
     "Leave it out: read_committed reads all records of producers without transactions, too",
 )
-"""Of isolation.level, with the value read_uncommitted."""
+"""Refusal of isolation.level with the value read_uncommitted."""
 
 DEFAULT_PARTITIONERS = ("", "org.apache.kafka.clients.producer.internals.DefaultPartitioner")
-"""Values of partitioner.class that choose Java's default."""
+"""Values of partitioner.class that mean Java's default partitioner."""
 
 CLIENT_CONVERTED = frozenset(
     """
@@ -210,4 +210,4 @@ CLIENT_CONVERTED = frozenset(
     ssl.key.password
     """.split()  # noqa: SIM905
 )
-"""Properties of security under names that only Java has; ``ignite-kafka migrate`` converts them to librdkafka's."""
+"""Security properties under Java's names; ``ignite-kafka migrate`` converts them to librdkafka's properties."""

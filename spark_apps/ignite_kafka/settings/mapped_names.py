@@ -25,7 +25,7 @@ MAPPINGS: Mapping[str, str] = {
     "consumer_override.": "consumer_override",
     "topic_config.": "topic_config",
 }
-"""Setting by the beginning of the name; the rest is the item's."""
+"""Our setting for each beginning of a name; the rest of the name is the item in the mapping."""
 
 CONNECT_NAMES: Mapping[str, str] = {
     "name": "name",
@@ -50,13 +50,13 @@ CONNECT_NAMES_OF_SINK: Mapping[str, str] = {
     "consumer.override.auto.offset.reset": "auto_offset_reset",
     "consumer.auto.offset.reset": "auto_offset_reset",
 }
-TOLERANCE = "errors.tolerance"  # its values are others
+TOLERANCE = "errors.tolerance"  # its values differ from those of our setting
 TOLERATED = "conversion_error_policy"
 _OURS = {**CONNECT_NAMES, **CONNECT_NAMES_OF_SOURCE, **CONNECT_NAMES_OF_SINK, TOLERANCE: TOLERATED}
 
 
 def spelling(name: str, settings: Container[str]) -> str:
-    """Return how to write a name of Kafka Connect where only our names are accepted, as in a Dag; empty if it is none.
+    """Return our spelling of Kafka Connect's name, for places that accept only ours, as a Dag; empty for other names.
 
     :param settings: the settings of the direction.
     """

@@ -21,14 +21,14 @@ _DIGITS = "0123456789"
 
 @dataclass(frozen=True)
 class NamedBy:
-    """Name, and the rule behind it as messages show it."""
+    """A name, and the rule that produced it, as shown in messages."""
 
     name: str
     rule: str
 
 
 def new_name(name: str, setting: str, rules: Mapping[str, str]) -> NamedBy | None:
-    """Return the new name by the first rule that matches the whole name; None if none matches.
+    """Return the new name by the first rule whose expression matches the whole name; None if no expression matches.
 
     :param setting: the setting that holds the rules.
     :raises ValueError: an expression cannot be used with a name of that length.
@@ -48,7 +48,7 @@ def new_name(name: str, setting: str, rules: Mapping[str, str]) -> NamedBy | Non
 def replacement_parts(pattern: str, replacement: str) -> tuple[str | int, ...]:
     """Split a replacement into texts and numbers of groups.
 
-    :raises ValueError: the expression cannot be used, or the replacement refers to a group that it does not have.
+    :raises ValueError: the expression cannot be used, or has no group that the replacement refers to.
     """
     expression = compiled(pattern)
     parts: list[str | int] = []
@@ -79,7 +79,7 @@ def _parse_group(replacement: str, at: int, numbers: Mapping[str, int], count: i
     """Return the number of the referenced group, and the position behind the reference.
 
     :param at: position behind the ``$``.
-    :raises ValueError: it is no reference, or there is no such group.
+    :raises ValueError: the text is no reference, or the group does not exist.
     """
     named = _GROUP_NAME.match(replacement, at)
     if named:

@@ -1,6 +1,6 @@
 """Overrides: settings of single caches of a source, or topics of a sink, by regular expressions of their whole names.
 
-The first expression that matches counts. :meth:`NamedSettings.of` gives the settings of one cache or topic.
+The first matching expression counts. :meth:`NamedSettings.of` returns the settings of one cache or topic.
 """
 
 from __future__ import annotations
@@ -47,15 +47,15 @@ OVERRIDES = SettingType(
 
 
 class NamedSettings(Settings):
-    """Settings with rules for names of topics or caches, and with overrides for single ones."""
+    """Settings with rules for names of topics or caches, and with overrides for single topics or caches."""
 
     overrides: Mapping[str, Mapping[str, Any]]
 
     own_name: ClassVar[str] = ""
-    """Name under which an override names the other side of a cache or topic."""
+    """Setting in an override with the name of the other side: the topic of a cache, or the cache of a topic."""
 
     def override_of(self, name: str) -> str | None:
-        """Return the expression of `overrides` that applies to a cache (source) or topic (sink); None if none does.
+        """Return the expression of `overrides` that applies to a cache (source) or topic (sink); None without a match.
 
         :raises SettingsError: an expression cannot be used with this name.
         """
@@ -65,7 +65,7 @@ class NamedSettings(Settings):
             raise self.wrong("overrides", f"{error}") from error
 
     def of(self, name: str) -> Self:
-        """Return the settings of a cache (source) or topic (sink), overrides included.
+        """Return the settings of a cache (source) or topic (sink), with its overrides.
 
         Equal overrides give the same object.
 
@@ -76,7 +76,7 @@ class NamedSettings(Settings):
 
     @property
     def variants(self) -> tuple[Self, ...]:
-        """These settings, and those with each override."""
+        """These settings, followed by a variant for each override."""
         return (self, *self._overridden.values())
 
     @cached_property
@@ -92,24 +92,24 @@ class NamedSettings(Settings):
         settings = super()._unchecked(parsed, origins)
         variants: dict[str, Self] = {}
         for pattern in settings.overrides:
-            with suppress(SettingsError):  # check_overrides() finds it
+            with suppress(SettingsError):  # check_overrides() reports the error
                 changed, origin = _with_override(settings, pattern)
                 variants[pattern] = super()._unchecked({**parsed, **changed}, origin)
-        settings.__dict__["_overridden"] = variants  # in the place of the cached property
+        settings.__dict__["_overridden"] = variants  # instead of the cached property's value
         return settings
 
     def also_overridden(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return settings that change together with overridden ones."""
+        """Return further settings that change together with overridden settings."""
         return {}
 
     def check_own_name(self, name: object, set_in: str) -> None:
         """Check the name of the other side in an override.
 
-        :raises SettingsError: it cannot be a name.
+        :raises SettingsError: the value cannot be a name.
         """
 
     def _own_name(self, of: str) -> NamedBy | None:
-        """Return the name that an override gives."""
+        """Return the name of the other side in an override; None if the override has no name."""
         pattern = self.override_of(of)
         name = self.overrides[pattern].get(self.own_name) if pattern is not None else None
         return None if name is None else NamedBy(name, f"overrides {pattern!r}")
@@ -122,7 +122,7 @@ class NamedSettings(Settings):
     def check_pattern(self, name: str, pattern: str) -> None:
         """Check one regular expression of a setting.
 
-        :raises SettingsError: it is no regular expression.
+        :raises SettingsError: the text is no regular expression.
         """
         try:
             java_patterns.check_pattern(pattern)
@@ -132,10 +132,10 @@ class NamedSettings(Settings):
             ) from error
 
     def check_names(self, findings: Findings, name: str, form: str, allowed: str) -> None:
-        """Check the rules of a setting that names topics or caches.
+        """Check the rules of a setting for names of topics or caches.
 
-        :param form: regular expression of what a replacement may hold besides references to groups.
-        :param allowed: the same in words.
+        :param form: regular expression for a replacement's text, without its references to groups.
+        :param allowed: description of `form` in words.
         """
         for pattern, replacement in getattr(self, name).items():
             with findings.check():
@@ -167,7 +167,7 @@ class NamedSettings(Settings):
 
 
 def first_match(overrides: Mapping[str, Any], name: str) -> str | None:
-    """Return the first expression that matches a whole name.
+    """Return the first expression that matches a whole name; None without a match.
 
     :raises ValueError: an expression cannot be used with a name of that length.
     """
@@ -175,7 +175,7 @@ def first_match(overrides: Mapping[str, Any], name: str) -> str | None:
 
 
 def values_of(settings: NamedSettings, pattern: str) -> dict[str, Any]:
-    """Return the canonical values that an expression overrides, without the name of the topic or cache.
+    """Return the canonical values of an expression's overrides, without the name of the topic or cache.
 
     :raises SettingsError: a name is unknown, or cannot be overridden, or a value is not allowed.
     """
@@ -199,14 +199,14 @@ def values_of(settings: NamedSettings, pattern: str) -> dict[str, Any]:
             )
             raise SettingsError(what, hint, setting=name, set_in=place)
         values[name] = settings.parsed(name, value, {name: place})
-    for side in ("key", "value"):  # properties belong to their converter
+    for side in ("key", "value"):  # an overridden converter does not keep the properties
         if f"{side}_converter" in values:
             values.setdefault(f"{side}_converter_config", {})
     return values
 
 
 def overridden(settings: S, pattern: str) -> S:
-    """Return the settings of the caches or topics that an expression matches first.
+    """Return the settings of caches or topics whose first matching expression is the given one.
 
     :raises SettingsError: see :func:`values_of`; or an overridden value contradicts another setting.
     :raises NotAvailableYet: a value of a feature that this version does not have.
@@ -221,7 +221,7 @@ def overridden(settings: S, pattern: str) -> S:
 
 
 def _with_override(settings: NamedSettings, pattern: str) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return the settings that differ with the override of an expression, and the origin of all settings.
+    """Return the settings changed by an expression's override, and the origin of all settings.
 
     :raises SettingsError: see :func:`values_of`.
     """
@@ -231,9 +231,9 @@ def _with_override(settings: NamedSettings, pattern: str) -> tuple[dict[str, Any
 
 
 def check_overrides(settings: NamedSettings, findings: Findings) -> None:
-    """Check names and values of each expression.
+    """Check names and values of each expression's overrides.
 
-    Then check each together with the other settings, unless these have errors.
+    Then check each override together with the other settings, unless these have errors.
     """
     before = len(findings.errors)
     for pattern in settings.overrides:
@@ -250,7 +250,7 @@ def check_overrides(settings: NamedSettings, findings: Findings) -> None:
 def without_effect(settings: NamedSettings, names: Iterable[str]) -> dict[str, str]:
     """Return the expressions that apply to no chosen cache or topic, each with a hint.
 
-    :param names: of the chosen caches or topics.
+    :param names: names of the chosen caches or topics.
     """
     chosen = list(names)
     used = {settings.override_of(name) for name in chosen}

@@ -1,6 +1,6 @@
-"""Permissions from an Airflow administrator, or from the user of a command.
+"""Permissions granted by an Airflow administrator or by the user of a command.
 
-They allow more than connections, secrets files and settings may do by themselves.
+They allow actions that connections, secrets files and settings alone may not do.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Permissions:
-    """Permissions of a process. No setting grants one.
+    """Permissions of a process; settings cannot grant them.
 
     :param kafka_options: allowed Kafka properties that act on the host, each ``name=value``; see
         :mod:`.client_properties`.

@@ -25,7 +25,7 @@ _LOGINS = frozenset(names.SECRETS) - {names.TRUST_PASSWORD}
 
 
 def has_login(properties: Mapping[str, Any]) -> bool:
-    """Return whether a client sends a login or a certificate with these properties, or inherits Kafka's login.
+    """Return whether a registry client with these properties sends a login or certificate, or inherits Kafka's login.
 
     :param properties: properties by canonical names, as texts; other values than texts have no login.
     """
@@ -40,7 +40,7 @@ def has_login(properties: Mapping[str, Any]) -> bool:
 
 
 def check_registry(settings: ConnectorSettings, secrets: Secrets) -> None:
-    """Check each converter of a connector and of its overrides, see :func:`refuse_addresses`."""
+    """Check the converters of a connector and of its overrides with :func:`refuse_addresses`."""
     for variant in settings.variants:
         for side in ("key", "value"):
             if uses_registry(getattr(variant, f"{side}_converter")):
@@ -53,7 +53,7 @@ def check_registry(settings: ConnectorSettings, secrets: Secrets) -> None:
 def refuse_addresses(
     properties: Mapping[str, Any], secrets: Mapping[str, str], setting: str, set_in: str | None = None
 ) -> None:
-    """Refuse settings that choose a login or its destination.
+    """Refuse settings that choose a registry login or its destination.
 
     :param properties: canonical values of every property of the converter, from settings or from options of a data
         source.

@@ -1,4 +1,4 @@
-"""Secrets: separate from settings and plans, read from a file with rights for its owner alone.
+"""Secrets, separate from settings and plans, read from a file that only its owner may access.
 
 The file is JSON: ``{"ignite": {"username", "password", "key_password", …}, "kafka": {"sasl.password": …}, "registry":
 {"basic.auth.user.info": …}}``; each part is optional. ``backlog_secret`` protects the capture of a data source;
@@ -47,12 +47,12 @@ _FORM = (
 
 @dataclass(frozen=True, repr=False)
 class Secrets:
-    """Credentials; no plan, log or command line may hold them.
+    """Credentials, which no plan, log or command line may hold.
 
-    :param kafka: by librdkafka's names, such as ``sasl.password``.
-    :param registry: properties of the schema registry by Confluent's names, also such as settings may hold; for one
-        side with the prefix ``key.converter.`` or ``value.converter.``.
-    :param insecure: whether they may be sent over connections that are not protected, see
+    :param kafka: properties by librdkafka's names, such as ``sasl.password``.
+    :param registry: properties of the schema registry by Confluent's names, not only secrets; for one side with the
+        prefix ``key.converter.`` or ``value.converter.``.
+    :param insecure: whether credentials may be sent over connections that are not protected, see
         :class:`.permissions.Permissions`.
     """
 
@@ -69,7 +69,7 @@ class Secrets:
     def registry_of(self, side: str) -> dict[str, str]:
         """Return the registry's properties for keys or values, by canonical names.
 
-        A property with a side's prefix wins.
+        A property with a side's prefix takes precedence.
         """
         prefix = f"{side}.converter."
         canonical = registry_properties.canonical
@@ -112,7 +112,7 @@ def load(path: str | Path, permissions: Permissions = NONE) -> Secrets:
 
 
 def from_json(content: bytes | str, origin: str | Path = "secrets", permissions: Permissions = NONE) -> Secrets:
-    """Read secrets from JSON text; the same errors as :func:`load`."""
+    """Read secrets from JSON text; raise the same errors as :func:`load`."""
     try:
         data = json.loads(content)
     except ValueError:
@@ -138,12 +138,12 @@ def from_json(content: bytes | str, origin: str | Path = "secrets", permissions:
 
 
 def to_dict(secrets: Secrets) -> dict[str, Any]:
-    """Return the content of the file in a form for JSON."""
+    """Return the content of the secrets file as a dict of JSON values."""
     return {"ignite": asdict(secrets.ignite), "kafka": dict(secrets.kafka), "registry": dict(secrets.registry)}
 
 
 def dump(secrets: Secrets, path: str | Path) -> None:
-    """Write a new file with rights for its owner alone.
+    """Write the secrets to a new file that only its owner may access.
 
     :raises FileExistsError: the path exists; it is never overwritten, and a link is not followed.
     """
@@ -153,14 +153,14 @@ def dump(secrets: Secrets, path: str | Path) -> None:
 
 
 def restrict(path: str | Path) -> None:
-    """Make a file readable by its owner only, such as a copy that Spark made with the mode of its umask."""
+    """Make a file readable by its owner only, such as a copy made by Spark with the mode of its umask."""
     os.chmod(path, 0o600)
 
 
 def _check_access(path: Path, status: os.stat_result) -> None:
     """Check owner and mode of a file.
 
-    A mounted file may have another owner and be readable by its group, but no file by all users.
+    A mounted file may have another owner and be readable by its group. No file may be readable by all users.
     """
     mode = stat.S_IMODE(status.st_mode)
     mounted = _is_mounted(path)
@@ -182,7 +182,7 @@ def _check_access(path: Path, status: os.stat_result) -> None:
 
 
 def _trusted_owners() -> set[int]:
-    """Return the trusted owners of files: the user of this process, and root."""
+    """Return the user ids trusted as owners of files: the user of this process, and root."""
     return {0, os.geteuid()}
 
 
@@ -193,9 +193,9 @@ def _is_mounted(path: Path) -> bool:
 
 
 def _mount_points(table: Path = Path("/proc/self/mountinfo")) -> frozenset[str]:
-    """Return the mount points of this process.
+    """Return the mount points of this process; an empty set on systems without the table.
 
-    They are empty on systems without the table (proc_pid_mountinfo(5), octal escapes for blanks).
+    The table is that of proc_pid_mountinfo(5), with octal escapes for blanks.
     """
     if not table.exists():
         return frozenset()

@@ -1,4 +1,4 @@
-"""Sources of the secrets for a process of a run: a file at the same path everywhere, or the task itself."""
+"""Sources of the secrets for a process of a run: a file at the same path on each host, or the Spark task itself."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from .secrets import Secrets
 
 @dataclass(frozen=True)
 class SecretsFile:
-    """A file on the driver and on every executor. This object holds no secret.
+    """A secrets file on the driver and on every executor; this object holds only its path.
 
-    :param permissions: what the content may do beyond its names.
+    :param permissions: permissions that the secrets get.
     """
 
     path: str
@@ -34,7 +34,7 @@ class ShippedSecrets:
     secrets: Secrets
 
     def load(self) -> Secrets:
-        """Return the secrets."""
+        """Return the secrets, without reading anything."""
         return self.secrets
 
 

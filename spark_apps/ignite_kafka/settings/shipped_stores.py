@@ -1,9 +1,9 @@
-"""Key and trust stores as texts, made before a run is handed to Spark.
+"""Conversion of key and trust stores to texts before a run is handed to Spark.
 
 Executors then need neither the files nor their passwords nor ``cryptography``.
 
-Certificates travel with the settings, private keys with the secrets. Where a mounted secrets file holds the passwords
-nothing is converted here: each process reads the stores when it connects.
+Certificates travel with the settings, private keys with the secrets. If a mounted secrets file holds the passwords,
+nothing is converted here, and each process reads the stores when it connects.
 """
 
 from __future__ import annotations
@@ -26,13 +26,12 @@ _KEYS = f"{names.PREFIX}ssl.keystore."
 
 
 def stores_as_text(settings: S, secrets: Secrets, of_connection: Collection[str] = ()) -> tuple[S, Secrets]:
-    """Replace the paths of stores by their content in settings and secrets of a run; PEM files stay files.
+    """Replace paths of stores in a run's settings and secrets by the stores' content; PEM files stay files.
 
-    A trust store of Ignite stays a file if there is no secret, because its text would be the only one that Spark has to
-    protect.
+    A trust store of Ignite stays a file if there are no secrets: Spark would have to protect its text like a secret.
 
-    :param of_connection: names of the Kafka properties that the connection has. A store that ``kafka_config`` of the
-        settings names is not read: whoever writes settings must not have the worker send its files to Spark.
+    :param of_connection: names of the connection's Kafka properties. A store named by ``kafka_config`` of the settings
+        is not read: the author of settings must not have the worker send its files to Spark.
     :raises SettingsError: a store cannot be used.
     """
     settings, secrets = _convert_ignite_stores(settings, secrets)
@@ -57,9 +56,9 @@ def _convert_ignite_stores(settings: S, secrets: Secrets) -> tuple[S, Secrets]:
 
 
 def _convert_registry_stores(registry: Mapping[str, str]) -> dict[str, str]:
-    """Replace the registry's stores by texts.
+    """Replace the paths of the registry's stores by texts.
 
-    Properties stay as they are if one belongs to a single side, because the two overlap.
+    All properties stay as they are if one belongs to a single side, because it could override a common property.
     """
     properties = {names.canonical(name): value for name, value in registry.items()}
     trust = properties.get(f"{_TRUST}location", "")

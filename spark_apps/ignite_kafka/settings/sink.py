@@ -32,7 +32,7 @@ _OF_ENTRIES = {
     "_partition",
     "_offset",
     "_timestamp",
-}  # columns of where that are not fields
+}  # columns that are no fields, in the setting where
 OWN_NAME = "{name}"  # in cache_template
 NONE = "none"
 EARLIEST = "earliest"
@@ -48,7 +48,7 @@ def _one_or_none(*values: str) -> SettingType:
 def group_of(connector: str, settings: Mapping[str, Any] = MappingProxyType({})) -> str:
     """Return the name of a sink's consumer group.
 
-    :param settings: settings of its last run, as they are stored.
+    :param settings: stored settings of the connector's last run.
     """
     group = settings.get("consumer_group")
     return group if group and isinstance(group, str) else f"connect-{connector}"
@@ -56,7 +56,7 @@ def group_of(connector: str, settings: Mapping[str, Any] = MappingProxyType({}))
 
 @dataclass(frozen=True, kw_only=True)
 class SinkSettings(ConnectorSettings):
-    """All settings of one sink connector."""
+    """All settings of a sink connector."""
 
     own_name: ClassVar[str] = "cache"
     reads_records: ClassVar[bool] = True
@@ -176,14 +176,14 @@ class SinkSettings(ConnectorSettings):
         return group_of(self.name, {"consumer_group": self.consumer_group})
 
     def check_own_name(self, name: object, set_in: str) -> None:
-        """Check the cache in an override; raises SettingsError."""
+        """Check the cache name in an override; raises SettingsError."""
         if not isinstance(name, str) or not name:
             raise SettingsError(
                 "cache is no cache name", "Allowed: one character or more", setting="cache", set_in=set_in
             )
 
     def cache_of(self, topic: str) -> NamedBy:
-        """Return the name of a topic's cache, not checked.
+        """Return the name of a topic's cache; the name is not checked.
 
         :raises SettingsError: an expression cannot be used with this name.
         """
@@ -191,7 +191,7 @@ class SinkSettings(ConnectorSettings):
         return named or NamedBy(self.cache_prefix + topic.removeprefix(self.topic_prefix), "topic_prefix")
 
     def check_together(self, findings: Findings) -> None:
-        """Check topics, keys and caches too."""
+        """Check settings that depend on one another, among them topics, keys and caches."""
         super().check_together(findings)
         with findings.check("select", "where", "key_policy", "key_fields", "value_converter"):
             self._check_select()
@@ -219,7 +219,7 @@ class SinkSettings(ConnectorSettings):
                 raise self.wrong("cache_fields", "the columns belong to a type without a name", "Set cache_value_type")
 
     def _check_select(self) -> None:
-        """Check the settings that can use only the selected fields."""
+        """Check the settings that can use selected fields only."""
         fields = self.parsed_text("select", parse_columns)
         condition = self.parsed_text("where", parse_condition)
         if fields is None:
@@ -261,7 +261,7 @@ class SinkSettings(ConnectorSettings):
             )
 
     def warnings(self) -> list[tuple[Event, dict[str, Any]]]:
-        """Return the events of both directions, and of updates and records that are not stored."""
+        """Return the events of both directions, and those of updates or records without effect on the cache."""
         events = super().warnings()
         if not self.process_updates:
             events.append((UPDATES_NOT_APPLIED, {"reason": "process_updates is false", "setting": "process_updates"}))

@@ -23,12 +23,12 @@ from .transforms import chain_of, touches
 LAZY = "LAZY"
 EAGER = "EAGER"
 PROVENANCE = ("connector", "run", "cluster", "cache", "partition", "update_counter", "time")
-"""Headers that setting provenance_headers may name, in their order."""
+"""Headers allowed in setting provenance_headers, in their order."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SourceSettings(ConnectorSettings):
-    """All settings of one source connector."""
+    """All settings of a source connector."""
 
     all_when_absent: ClassVar[tuple[str, ...]] = ("cache_whitelist",)
     own_name: ClassVar[str] = "topic"
@@ -230,11 +230,11 @@ class SourceSettings(ConnectorSettings):
 
     @property
     def streams(self) -> bool:
-        """Whether the run sends changes, not a snapshot alone."""
+        """Whether the run sends changes, with or without a snapshot."""
         return super().streams or self.failover_policy == "BACKLOG"
 
     def fixed_in_snapshot(self) -> dict[str, Any]:
-        """Return the settings that decide the selection and content of records, in a form for JSON."""
+        """Return the settings that decide the selection and content of records, as JSON values."""
         definitions = self.definitions()
         fixed = {
             name: [list(item) for item in value.items()] if definitions[name].type.ordered else value
@@ -261,14 +261,14 @@ class SourceSettings(ConnectorSettings):
         )
 
     def check_own_name(self, name: object, set_in: str) -> None:
-        """Check the topic in an override; raises SettingsError."""
+        """Check the topic name in an override; raises SettingsError."""
         if not isinstance(name, str) or not topic_names.is_topic_name(name):
             raise SettingsError(
                 "topic is no topic name", f"Allowed: {topic_names.ALLOWED}", setting="topic", set_in=set_in
             )
 
     def new_topic(self, topic: str) -> NewTopicSettings:
-        """Return how a data topic is created if it is missing.
+        """Return the settings for creating a missing data topic.
 
         :raises SettingsError: an expression cannot be used with this name.
         """
@@ -279,7 +279,7 @@ class SourceSettings(ConnectorSettings):
             raise self.wrong("topic_creation_groups", f"{error}") from error
 
     def topic_of(self, cache: str) -> NamedBy:
-        """Return the name of a cache's topic, not checked.
+        """Return the name of a cache's topic; the name is not checked.
 
         :raises SettingsError: an expression cannot be used with this name.
         """
@@ -290,7 +290,7 @@ class SourceSettings(ConnectorSettings):
         )
 
     def check_together(self, findings: Findings) -> None:
-        """Check patterns and transaction limits too."""
+        """Check settings that depend on one another, among them patterns and transaction limits."""
         super().check_together(findings)
         for name in ("cache_whitelist", "cache_blacklist"):
             for pattern in getattr(self, name):
@@ -358,7 +358,7 @@ class SourceSettings(ConnectorSettings):
             raise self.wrong("transaction_max_ms", "every transaction would time out", remedy)
 
     def warnings(self) -> list[tuple[Event, dict[str, Any]]]:
-        """Return the events of both directions, and of changes that are not sent."""
+        """Return the events of both directions, and those for changes not captured and topic groups without topics."""
         events = super().warnings()
         for name, group in self.topic_creation_groups.items():
             if not group.get(INCLUDE):

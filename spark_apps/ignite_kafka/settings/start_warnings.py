@@ -1,4 +1,4 @@
-"""Warnings about a connector's settings, logged at its start."""
+"""Warnings about a connector's settings, logged when a run starts."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from .transforms import WithTransforms, without_effect
 
 STREAM = "it is used only when run_mode is continuous or failover_policy is BACKLOG"
 CONTINUOUS = "it is used only when run_mode is continuous"
-"""Why a setting of streams has no effect on a run that ends by itself."""
+"""Reasons why a setting for streams has no effect on a run that ends by itself."""
 
 
 class StartedSettings(WithTransforms, Protocol):
-    """Settings of a connector as these warnings need them."""
+    """Interface to a connector's settings, for these warnings."""
 
     @property
     def origin(self) -> Mapping[str, str]:
-        """Where each setting was set."""
+        """Place where each setting was set."""
 
     @property
     def streams(self) -> bool:
@@ -43,7 +43,7 @@ class StartedSettings(WithTransforms, Protocol):
 
 
 def warnings_of(settings: StartedSettings) -> list[tuple[Event, dict[str, Any]]]:
-    """Return the events to log at a start: settings without effect, and choices that can lose data."""
+    """Return the events to log when a run starts: settings without effect, and choices that can lose data."""
     defaults = settings.defaults()
     events: list[tuple[Event, dict[str, Any]]] = [
         (

@@ -1,9 +1,9 @@
 """Groups of new topics, as Kafka Connect's ``topic.creation.groups``: the first matching group configures a topic.
 
 A group includes and excludes topics by lists of regular expressions of whole names; ``exclude`` takes precedence, and a
-group without ``include`` matches no topic. A group has the partitions and replication factor of the default group
-unless it has its own, but no topic configuration of the default group. Sources: KIP-158; ``TopicCreationGroup`` of
-Kafka 4.3.
+group without ``include`` matches no topic. A group without partitions or replication
+factor has those of the default group, but never the default group's topic configuration. Sources: KIP-158;
+``TopicCreationGroup`` of Kafka 4.3.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class NewTopicSettings:
 
 
 def new_topic(topic: str, groups: Mapping[str, Mapping[str, Any]], default: NewTopicSettings) -> NewTopicSettings:
-    """Return how a topic is created: by the first group that matches it, else by the default.
+    """Return the settings for creating a topic: those of the first matching group, or else the default.
 
     :raises ValueError: an expression cannot be used with a name of that length.
     """
@@ -119,7 +119,7 @@ def from_connect(
     groups: dict[str, dict[str, Any]] = {name: {} for name in names if name != DEFAULT}
     translated: dict[str, str] = {}
     for name, value in values.items():
-        # a group's name may begin with that of another and a dot: the longest counts
+        # a group's name may begin with another group's name and a dot: the longest matching name counts
         group = max(
             (candidate for candidate in groups if name.startswith(f"{CONNECT_PREFIX}{candidate}.")),
             key=len,

@@ -1,4 +1,4 @@
-"""Names of Kafka topics: valid names, and names of internal topics."""
+"""Rules for names of Kafka topics, and the names of internal topics."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def types_topic(internal_topic_prefix: str) -> str:
 
 
 def reserve(prefixes: Iterable[str]) -> None:
-    """Let this process treat topics with these prefixes as internal ones, whatever prefix a connector has.
+    """Let this process treat topics with these prefixes as internal topics, in addition to a connector's own prefix.
 
-    An administrator lists them, and no setting. The list replaces an earlier one.
+    An administrator lists the prefixes; no setting does. The list replaces an earlier list.
     """
     global _reserved
     _reserved = tuple(prefixes)
@@ -55,7 +55,7 @@ def reserved() -> tuple[str, ...]:
 
 
 def is_internal_topic(topic: str, internal_topic_prefix: str) -> bool:
-    """Return whether a topic is an internal one of brokers or connectors.
+    """Return whether a topic is an internal topic of brokers or connectors.
 
     Connectors' internal topics have this prefix, the default one, or a reserved one.
     """
@@ -65,10 +65,10 @@ def is_internal_topic(topic: str, internal_topic_prefix: str) -> bool:
 
 
 def check_data_topic(setting: str, topic: str, internal_topic_prefix: str = DEFAULT_PREFIX) -> None:
-    """Refuse internal topics: their records control connectors, and some hold secrets of backlogs.
+    """Refuse internal topics, because their records control connectors, and some hold secrets of backlogs.
 
     :param setting: the setting or option that names the topic.
-    :raises SettingsError: it is internal.
+    :raises SettingsError: the topic is internal.
     """
     if is_internal_topic(topic, internal_topic_prefix):
         what = f"{setting} names an internal topic of {'brokers' if topic in _BROKER_TOPICS else 'connectors'}"

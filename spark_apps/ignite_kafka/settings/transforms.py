@@ -19,7 +19,7 @@ from .suggestions import did_you_mean
 TRANSFORMS = "transforms"
 PREDICATES = "predicates"
 CONFIGS = {TRANSFORMS: "transform_config", PREDICATES: "predicate_config"}
-"""Setting of the properties, by the setting of the aliases; the latter's name is also Kafka Connect's prefix."""
+"""Setting of properties for each setting of aliases; the latter's name is also Kafka Connect's prefix."""
 REGEX_ROUTER = "RegexRouter"
 TIMESTAMP_ROUTER = "TimestampRouter"
 _PACKAGE = "org.apache.kafka.connect.transforms."
@@ -32,7 +32,7 @@ _OF_ALL = (_TYPE, _PREDICATE, _NEGATE, _VERSION)
 
 
 class WithTransforms(Protocol):
-    """Settings of a connector, cache or topic as transforms need them."""
+    """Interface to the settings of a connector, cache or topic, for transforms."""
 
     @property
     def transforms(self) -> tuple[str, ...]:
@@ -52,14 +52,14 @@ class WithTransforms(Protocol):
 
     @property
     def origin(self) -> Mapping[str, str]:
-        """Where each setting was set."""
+        """Place where each setting was set."""
 
     @property
     def variants(self) -> tuple[WithTransforms, ...]:
-        """These settings, and those with each override."""
+        """These settings, followed by a variant for each override."""
 
     def wrong(self, name: str, reason: str, remedy: str = "") -> SettingsError:
-        """Build the error of one setting."""
+        """Return the error of one setting."""
 
 
 @dataclass(frozen=True)
@@ -73,12 +73,12 @@ class PredicateSettings:
 
 @dataclass(frozen=True)
 class TransformSettings:
-    """Settings of one transform of a chain.
+    """Settings of one transform in a chain.
 
     :param type: Java class, or ``package.module:function`` of an own transform.
-    :param properties: those of the class.
-    :param predicate: decides which records are transformed; None: all are.
-    :param negate: the records that do not satisfy the predicate are transformed.
+    :param properties: properties of the class or function.
+    :param predicate: selects the records to transform; None: all records.
+    :param negate: transform the records that do not satisfy the predicate.
     """
 
     alias: str
@@ -89,12 +89,12 @@ class TransformSettings:
 
     @property
     def is_own(self) -> bool:
-        """Whether it is a function: no Java class has a colon in its name."""
+        """Whether the transform is a user's function, with a colon in its name, and not a Java class."""
         return ":" in self.type
 
     @property
     def short_name(self) -> str:
-        """The class without Kafka's package."""
+        """Class name without Kafka's package."""
         return self.type.removeprefix(_PACKAGE)
 
 
@@ -128,12 +128,12 @@ PROPERTIES_BY_ALIAS = SettingType(
 
 
 def predicates_of(settings: WithTransforms) -> tuple[PredicateSettings, ...]:
-    """Return the predicates of a connector, or of a cache or topic."""
+    """Return the settings of the predicates of a connector, cache or topic."""
     return tuple(_predicate(settings, alias) for alias in settings.predicates)
 
 
 def chain_of(settings: WithTransforms) -> tuple[TransformSettings, ...]:
-    """Return the transforms of a connector, or of a cache or topic, in their order."""
+    """Return the settings of the transforms of a connector, cache or topic, in order of application."""
     chain = []
     for alias in settings.transforms:
         values = settings.transform_config.get(alias, {})
@@ -161,7 +161,7 @@ def _predicate(settings: WithTransforms, alias: str) -> PredicateSettings:
 
 
 def check_transforms(settings: WithTransforms, findings: Findings) -> None:
-    """Check aliases, types and predicates; the constructor of a transform checks what its class requires."""
+    """Check aliases, types and predicates; a transform's constructor later checks the properties of its class."""
     for kind, config in CONFIGS.items():
         aliases: tuple[str, ...] = getattr(settings, kind)
         with findings.check(kind):
@@ -186,7 +186,7 @@ def check_transforms(settings: WithTransforms, findings: Findings) -> None:
 
 
 def set_in(settings: WithTransforms, kind: str, alias: str, name: str = _TYPE) -> str | None:
-    """Return where a property of a transform or predicate was set."""
+    """Return the place where a property of a transform or predicate was set."""
     origin = settings.origin
     return origin.get(f"{kind}.{alias}.{name}") or origin.get(kind) or origin.get(CONFIGS[kind])
 
@@ -230,7 +230,7 @@ def _check_predicate(settings: WithTransforms, alias: str) -> None:
 
 
 def without_effect(settings: WithTransforms) -> Iterator[tuple[str, str, str | None]]:
-    """Yield aliases that nothing uses: the setting of each, the reason, and where it was set."""
+    """Yield each unused alias's setting, the reason why the alias has no effect, and the place where it was set."""
     variants = settings.variants
     listed = {alias for variant in variants for alias in variant.transforms}
     used = {
@@ -258,10 +258,10 @@ def without_effect(settings: WithTransforms) -> Iterator[tuple[str, str, str | N
                 )
 
 
-def from_connect(values: Mapping[str, Any], kind: str, aliases: Iterable[str]) -> dict[str, tuple[str, str]]:
+def split_aliased_keys(values: Mapping[str, Any], kind: str, aliases: Iterable[str]) -> dict[str, tuple[str, str]]:
     """Return alias and property of each key that begins with ``transforms.`` or ``predicates.``.
 
-    :param aliases: the listed ones. An alias may begin with another one and a dot: the longest counts.
+    :param aliases: the listed aliases. An alias may begin with another alias and a dot: the longest match counts.
     """
     longest_first = sorted(aliases, key=len, reverse=True)
     properties = {}

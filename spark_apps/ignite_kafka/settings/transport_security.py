@@ -33,9 +33,9 @@ _SAFE_MECHANISMS = {"GSSAPI"}  # Kerberos sends no reusable credential
 
 @dataclass(frozen=True)
 class Weakness:
-    """Weakness of a connection.
+    """A weakness of a connection.
 
-    :param setting: the setting that causes it.
+    :param setting: setting that causes the weakness.
     :param credentials: whether a credential is sent over the connection.
     """
 
@@ -45,7 +45,7 @@ class Weakness:
 
 
 def kafka_weaknesses(config: Mapping[str, Any]) -> Iterator[Weakness]:
-    """Yield weaknesses of Kafka clients with these properties, secrets included.
+    """Yield the weaknesses of Kafka clients with the given properties, which include secrets.
 
     The properties are in the order in which librdkafka would set them.
     """
@@ -72,7 +72,7 @@ def kafka_weaknesses(config: Mapping[str, Any]) -> Iterator[Weakness]:
 
 
 def ignite_weaknesses(endpoint: IgniteEndpoint, credentials: IgniteCredentials) -> Iterator[Weakness]:
-    """Yield weaknesses of connections to Ignite nodes."""
+    """Yield the weaknesses of connections to Ignite nodes."""
     remote = _remote([*endpoint.addresses, *AddressMap.of(endpoint.address_map).targets])
     tls = endpoint.tls
     if not remote:
@@ -88,10 +88,10 @@ def ignite_weaknesses(endpoint: IgniteEndpoint, credentials: IgniteCredentials) 
 
 
 def registry_weaknesses(properties: Mapping[str, Any], credentials: bool) -> Iterator[Weakness]:
-    """Yield weaknesses of the client of a schema registry.
+    """Yield the weaknesses of a schema registry's client.
 
     :param properties: canonical values, see :mod:`.registry_properties`.
-    :param credentials: whether it sends user and password or a token.
+    :param credentials: whether the client sends user and password or a token.
     """
     urls = [urlsplit(url) for url in properties[registry_properties.URL]]
     plain = [url.netloc for url in urls if url.scheme == "http"]
@@ -105,7 +105,7 @@ def registry_weaknesses(properties: Mapping[str, Any], credentials: bool) -> Ite
 
 
 def check_kafka(settings: ConnectorSettings, secrets: Secrets) -> None:
-    """Check a connector's Kafka clients, see :func:`check`."""
+    """Check the protection of a connector's Kafka clients, see :func:`check`."""
     check(
         kafka_weaknesses({**settings.kafka_common, **secrets.kafka}),
         settings.allow_insecure_connections,
@@ -114,7 +114,7 @@ def check_kafka(settings: ConnectorSettings, secrets: Secrets) -> None:
 
 
 def check_ignite(settings: ConnectorSettings, secrets: Secrets) -> None:
-    """Check a connector's connections to Ignite, see :func:`check`."""
+    """Check the protection of a connector's connections to Ignite, see :func:`check`."""
     check(
         ignite_weaknesses(settings.ignite_endpoint, secrets.ignite),
         settings.allow_insecure_connections,
@@ -123,13 +123,13 @@ def check_ignite(settings: ConnectorSettings, secrets: Secrets) -> None:
 
 
 def check(weaknesses: Iterable[Weakness], by_settings: bool, permitted: bool) -> None:
-    """Refuse weaknesses, or report each by event 15185, once per process, if they are accepted.
+    """Refuse weaknesses; if they are accepted, report each once per process with event 15185.
 
-    :param by_settings: whether settings accept them. That does not count where a credential is sent: credentials are
-        not the settings'.
-    :param permitted: whether an administrator of Airflow, whoever runs the command, or the author of the program
-        accepts them.
-    :raises SettingsError: there is a weakness, and it is not accepted.
+    :param by_settings: whether settings accept weaknesses. This never applies to a connection that sends a credential,
+        because credentials are not part of the settings.
+    :param permitted: whether weaknesses are accepted by an Airflow administrator, the user of the command, or the
+        author of the program.
+    :raises SettingsError: a weakness is not accepted.
     """
     for weakness in weaknesses:
         if not (permitted or (by_settings and not weakness.credentials)):
@@ -145,7 +145,7 @@ def _report(weakness: Weakness) -> None:
 
 
 def _remote(addresses: Iterable[str]) -> str:
-    """Return the first address of another host; empty without one."""
+    """Return the first address of another host; an empty text if all are of this host."""
     return next((address.strip() for address in addresses if address.strip() and not _is_loopback(address.strip())), "")
 
 

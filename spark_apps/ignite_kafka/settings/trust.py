@@ -3,7 +3,7 @@
 docs/security.md has who may set each class.
 
 A test walks all settings, the options of data sources, and the properties of Kafka clients and of schema registries. It
-fails for a new one without a class, and for a way to set one that its class forbids.
+fails for a new setting or property without a class, and for a way to set it that its class forbids.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ NAME = "name"
 ADDRESS = "address"
 SECRET = "secret"
 CODE = "code"
-"""Trust classes.
+"""Trust classes: data, name, address, secret and code.
 
 DATA: selection, form and rate of the copy. NAME: topic, cache, group or schema. ADDRESS: destination of a connection,
 verification of the other side, and its login. SECRET: a credential. CODE: code that runs, or a file of the host that is
@@ -149,7 +149,7 @@ SETTINGS: Mapping[str, str] = {
     ),
     **dict.fromkeys(("filter", "cache_filter", "transform_config"), CODE),
 }
-"""Settings of both directions.
+"""Trust class of each setting of both directions.
 
 A setting of properties has the class of its other content; the properties themselves are in a table below.
 """
@@ -213,7 +213,7 @@ OPTIONS: Mapping[str, str] = {
         ADDRESS,
     ),
 }
-"""Options of Spark data sources. Addresses, ``secrets_file`` among them, belong to the author of the program."""
+"""Trust class of each option of the Spark data sources; the program's author sets addresses and ``secrets_file``."""
 
 _REGISTRY_NAMES = frozenset(
     """
@@ -241,7 +241,7 @@ _KAFKA_NAMES = frozenset(
 
 
 def of_registry_property(name: str) -> str:
-    """Return the class of a schema registry's property, by its canonical name.
+    """Return the trust class of a schema registry's property, by the property's canonical name.
 
     :raises KeyError: no property has this name.
     """
@@ -259,7 +259,7 @@ def of_registry_property(name: str) -> str:
 
 
 def of_kafka_property(name: str) -> str:
-    """Return the class of a property of librdkafka; its secrets are those of :func:`.secrets.is_secret`.
+    """Return the trust class of a librdkafka property; :func:`.secrets.is_secret` decides which properties are secrets.
 
     :raises KeyError: no client has this property, or no text can set it.
     """

@@ -1,9 +1,7 @@
-"""YAML documents with the line of each key.
+"""YAML documents with the line number of each key.
 
-Texts stay as they are written: only `true`, `false` and nulls are no texts.
-
-So a name such as ``2024`` or ``no`` is a text, as it is for JSON Schema's users who quote it; the types of settings
-parse numbers.
+All values but `true`, `false` and nulls are texts as written. So ``2024`` or ``no`` is a text even without quotes;
+the types of settings parse numbers.
 """
 
 from __future__ import annotations
@@ -27,9 +25,9 @@ _BEGIN = re.compile(r"---(\s|$)")
 
 @dataclass(frozen=True)
 class Document:
-    """Document of a YAML file, with the lines of its keys.
+    """A document of a YAML file, with the line numbers of its keys.
 
-    :param line: its first line, from 1.
+    :param line: number of the document's first line, from 1.
     :param lines: the line of each key and item by its path, such as ``("config", "topic_prefix")``.
     """
 
@@ -40,9 +38,9 @@ class Document:
 
 @dataclass(frozen=True)
 class BadDocument:
-    """Document that cannot be read; later ones of its file can.
+    """A document that cannot be read; later documents of its file can still be read.
 
-    :param error: names the line.
+    :param error: error with the line number.
     """
 
     line: int
@@ -50,9 +48,9 @@ class BadDocument:
 
 
 def documents(content: bytes, file: str) -> Iterator[Document | BadDocument]:
-    """Yield the documents of a YAML file; empty ones are left out.
+    """Yield the documents of a YAML file, without empty documents.
 
-    A document is bad that is no YAML, or holds a key twice, a tag, too many nodes, or an alias of a node in itself.
+    A document is bad if it is no YAML, or has a key twice, a tag, too many nodes, or an alias within its own node.
 
     :raises SettingsError: the file is no text of YAML, or nested too deeply.
     """
@@ -74,9 +72,9 @@ def documents(content: bytes, file: str) -> Iterator[Document | BadDocument]:
 
 
 def _compose_each(text: str, after: int, file: str) -> Iterator[Document | BadDocument]:
-    """Compose each document of a faulty file by itself: PyYAML reads nothing after an error.
+    """Compose each document of a faulty file by itself, because PyYAML reads nothing after an error.
 
-    :param after: line, from 0, at which the last document began that is read already; -1: none.
+    :param after: first line, counted from 0, of the last document that was already read; -1: none was.
     """
     lines = text.splitlines(keepends=True)
     begins = [number for number, line in enumerate(lines) if number == 0 or _BEGIN.match(line)]
@@ -95,9 +93,9 @@ def _compose_each(text: str, after: int, file: str) -> Iterator[Document | BadDo
 
 
 def _read_document(node: Any, begin: int, file: str) -> Iterator[Document | BadDocument]:
-    """Yield a document's value, unless it is empty.
+    """Yield a document with its value, unless the document is empty.
 
-    :param begin: lines before the text that the node is of.
+    :param begin: number of lines before the node's text.
     """
     reader = _ValueReader(file, begin)
     line = begin + node.start_mark.line + 1
@@ -111,9 +109,9 @@ def _read_document(node: Any, begin: int, file: str) -> Iterator[Document | BadD
 
 
 class _ValueReader:
-    """Reader of nodes' values; it keeps the line of each.
+    """Reader of YAML nodes' values, with the line number of each.
 
-    :param begin: see :func:`_document`.
+    :param begin: see :func:`_read_document`.
     """
 
     def __init__(self, file: str, begin: int) -> None:

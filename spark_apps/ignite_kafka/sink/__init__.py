@@ -1,4 +1,4 @@
-"""Kafka to Ignite: topics into caches, in order for each key, and nothing is lost.
+"""Kafka to Ignite: stores topics in caches without loss, and in order for each key.
 
 Imports runtime and convert.to_ignite.
 """

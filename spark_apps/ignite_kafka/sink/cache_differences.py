@@ -1,4 +1,4 @@
-"""What of two caches' configurations decides about entries or SQL, and differs."""
+"""Differences between two caches' configurations that affect entries or SQL."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _PROPERTIES = ("mode", "atomicity", "expiry_policy")
 
 
 def differences(source: CacheConfiguration, held: CacheConfiguration) -> list[str]:
-    """Differences of a cache from the source's, as texts.
+    """Return the differences of a cache's configuration from that of the source's cache, as texts.
 
-    Backups, memory, rebalancing and names of SQL schemas are the cluster's own.
+    Backups, memory, rebalancing and names of SQL schemas may differ: each cluster has its own.
     """
     return [*_properties(source, held), *_entities(source, held)]
 

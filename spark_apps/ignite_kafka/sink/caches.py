@@ -1,4 +1,4 @@
-"""Creates the missing caches of a sink; existing caches are never altered."""
+"""Creation of a sink's missing caches; existing caches are never altered."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from .cache_differences import differences
 _OBJECT = "java.lang.Object"
 _ON_ALL = "FULL_SYNC"
 Carried = Callable[[str], CacheConfiguration | None]
-"""Configuration of the source's cache of a data topic; None: it is not known."""
+"""Lookup of the source's cache configuration for a data topic; None: unknown."""
 
 
 def ensure_caches(plan: SinkPlan, cluster: Cluster, carried: Carried) -> list[str]:
     """Create the missing caches of a plan.
 
-    Report existing ones that differ from the source's in what decides about entries or SQL.
+    Report existing caches with differences from the source's caches that affect entries or SQL.
 
-    Caches that acknowledge entries before their backups have them are reported, too.
+    Also report caches that acknowledge entries before their backups have them.
 
     :returns: names of the created caches.
     :raises CacheNotFound: cache_template is no cache of the cluster.
@@ -52,9 +52,9 @@ def ensure_caches(plan: SinkPlan, cluster: Cluster, carried: Carried) -> list[st
 
 
 def routed_cache(cluster: Cluster, name: str, settings: SinkSettings) -> CacheInfo:
-    """The cache of a topic that transforms make, created if it is missing.
+    """Return the cache of a topic set by transforms; create a missing cache.
 
-    :param settings: of the topic that is read.
+    :param settings: settings of the topic that is read.
     :raises CacheNotFound: cache_template is no cache of the cluster.
     :raises WriteFailed: the cluster did not create the cache.
     """
@@ -68,7 +68,7 @@ def routed_cache(cluster: Cluster, name: str, settings: SinkSettings) -> CacheIn
 def missing_caches(
     topics: Mapping[str, str], existing: Container[str], settings: SinkSettings, cluster: Cluster
 ) -> dict[str, CacheInfo | None]:
-    """Missing caches and the template of each; None: no template.
+    """Return the missing caches with the template of each; None: no template.
 
     :param topics: the topic of each cache of the plan.
     :raises CacheNotFound: cache_template is no cache of the cluster.
@@ -108,9 +108,9 @@ def _template(cache: str, settings: SinkSettings, cluster: Cluster) -> CacheInfo
 def new_cache(
     name: str, settings: SinkSettings, template: CacheInfo | None, carried: CacheConfiguration | None = None
 ) -> CacheConfiguration:
-    """The configuration of a new cache.
+    """Return the configuration of a new cache.
 
-    From the settings, else from the template, else the source's, else the cluster's defaults.
+    Each value is from the settings, else the template, else the source's cache, else the cluster's defaults.
     """
     if template is not None:
         like = CacheConfiguration(
@@ -130,10 +130,10 @@ def new_cache(
 
 
 def query_entities(settings: SinkSettings) -> tuple[QueryEntity, ...]:
-    """The query entity that the settings describe; empty if they describe none.
+    """Return the query entity described by the settings; empty without a described entity.
 
-    With key_policy key or value, several key_fields are columns of a key that is an object; a single one is the whole
-    key.
+    With key_policy key or value, several key_fields are columns of a key that is an object; a single field is the
+    whole key.
     """
     if not (settings.cache_key_type or settings.cache_value_type):
         return ()

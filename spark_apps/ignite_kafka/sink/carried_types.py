@@ -11,16 +11,16 @@ from ..state.types import TypesTopic
 
 
 class TypesGrown(Exception):
-    """The source's types topic describes what a conversion was about to learn from records: convert them again."""
+    """Signal to repeat a conversion, because the source's types topic describes a type not read before."""
 
 
 class CarriedTypes:
-    """The cluster's binary types.
+    """Binary types of the cluster, completed from the source's types topic.
 
-    A type that it lacks, or lacks in the form of a record, is registered from the topic first.
+    A type or form of a type that the cluster lacks is registered from the topic first.
 
-    The topic and the cluster's types are read again at most once a batch: types are in the topic before the records
-    that need them. For one thread.
+    The topic and the cluster's types are read again at most once a batch, because the types of records are in the
+    topic before the records are. For one thread.
     """
 
     def __init__(self, types: ClusterTypes, topic: TypesTopic) -> None:
@@ -30,20 +30,20 @@ class CarriedTypes:
         self.new_batch()
 
     def new_batch(self) -> None:
-        """Allow one more read of the topic and of the cluster's types."""
+        """Allow one more read of the types topic and of the cluster's types."""
         self._read = self._stale = False
 
     def forget_types(self) -> None:
-        """Drop the cached types of the cluster: a record has a form of its type that is not among them."""
+        """Drop the cached cluster types, because a record has an unknown form of its type."""
         if not self._stale:
             self._stale = True
             self._types.forget_types()
 
     def binary_type(self, type_id: int) -> BinaryType:
-        """Metadata of a binary type.
+        """Return the metadata of a binary type.
 
-        :raises UnknownBinaryType: neither the cluster nor the topic holds it.
-        :raises TypeClash: the cluster holds it in a form that does not fit the topic's.
+        :raises UnknownBinaryType: neither the cluster nor the topic has the type.
+        :raises TypeClash: the cluster has the type in a form that contradicts the topic's.
         """
         if self._stale:
             self._register(type_id)
@@ -61,7 +61,7 @@ class CarriedTypes:
             raise UnknownBinaryType(what, remedy, type_id=type_id, types_topic=name) from unknown
 
     def register(self, kind: BinaryType, *, unless_known: bool = False) -> BinaryType:
-        """Add to the cluster the fields and schemas it lacks of a type.
+        """Add a type's missing fields and schemas to the cluster.
 
         :raises TypesGrown: the types topic has the type in a form that was not read before.
         :raises TypeClash, WriteFailed: as :meth:`ClusterTypes.register`.
@@ -73,9 +73,9 @@ class CarriedTypes:
         return self._types.register(kind, unless_known=unless_known)
 
     def register_used(self, topic: str) -> frozenset[TypeUse]:
-        """Register every type that the source has seen in the records of a data topic; the classes and types seen.
+        """Register every type seen by the source in the records of a data topic; return the classes and types.
 
-        :raises TypeClash: the cluster holds one in a form that does not fit the topic's.
+        :raises TypeClash: the cluster has a type in a form that contradicts the topic's.
         """
         self._read_once()
         uses = self._topic.uses(topic)
@@ -110,7 +110,7 @@ class CarriedTypes:
 
 
 def described(kind: BinaryType) -> str:
-    """A type as text: its name with its fields, or constants, and its affinity key field."""
+    """Return a type as text: its name, its fields or constants, and its affinity key field."""
     if kind.is_enum:
         constants = ", ".join(f"{name} = {ordinal}" for ordinal, name in sorted(kind.enum_values.items()))
         return f"{kind.name} as an enum ({constants})"

@@ -1,4 +1,4 @@
-"""Conversion of one topic's records: rules, transforms and heads, according to its settings."""
+"""Conversion of one topic's records by its settings: rules, transforms and common value heads."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def inbound_rules(settings: SinkSettings) -> ConversionRules:
-    """The conversion rules of the settings."""
+    """Return the conversion rules in the settings."""
     key, value = (
         SideRules(getattr(settings, f"{side}_converter"), settings.converter_properties(side))
         for side in ("key", "value")
@@ -26,7 +26,7 @@ def inbound_rules(settings: SinkSettings) -> ConversionRules:
 
 
 def transforming(settings: SinkSettings) -> TransformingReader | None:
-    """Reader that applies a topic's transforms and `select`; None if it has neither."""
+    """Return the reader that applies a topic's transforms and `select`; None if the topic has neither."""
     if not (settings.transforms or settings.select):
         return None
     from ..convert.to_ignite.transforming_reader import TransformingReader  # not loaded by a run without transforms
@@ -37,7 +37,7 @@ def transforming(settings: SinkSettings) -> TransformingReader | None:
 
 
 def reads_headers(settings: SinkSettings) -> bool:
-    """Whether the transforms of a topic need the headers of records."""
+    """Return whether a topic's transforms need the records' headers."""
     if not settings.transforms:
         return False
     from ..convert.transforms import steps
@@ -46,9 +46,9 @@ def reads_headers(settings: SinkSettings) -> bool:
 
 
 def value_head_of(settings: SinkSettings) -> Callable[[bytes], bytes] | None:
-    """Function that finds the heads of a topic's values.
+    """Return the function that finds the heads of a topic's values.
 
-    None without heads, or if transforms, `select` or keys need whole values.
+    Return None for values without heads, or if transforms, `select` or keys need whole values.
     """
     if settings.transforms or settings.select or settings.key_policy == VALUE:
         return None

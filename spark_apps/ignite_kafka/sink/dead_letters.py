@@ -28,9 +28,9 @@ _SHOWN = 80  # bytes of a key
 
 
 def error_of(consumed: Consumed, bad: BadRecord) -> RecordRefused:
-    """The error of a bad record, with its topic, partition and offset.
+    """Return the error of a bad record, with the record's topic, partition and offset.
 
-    Where its cache refuses the entry, with the record's key too.
+    If the cache refuses the entry, the error also has the record's key.
     """
     key = consumed.keys[bad.row].as_py() if bad.stage == Stage.PUT else None
     return RecordRefused(
@@ -54,7 +54,7 @@ def reported(consumed: Consumed, bad: BadRecord) -> RecordRefused:
 
 
 def record_headers(connector: str, task: int, error: RecordRefused) -> list[Header]:
-    """The headers of a dead letter: the error, and the record's topic, partition and offset."""
+    """Return the added headers of a dead letter: the error, and the record's topic, partition and offset."""
     place = {name: error.where[name] for name in ("topic", "partition", "offset")}
     component = (
         EntryFilter
@@ -67,12 +67,12 @@ def record_headers(connector: str, task: int, error: RecordRefused) -> list[Head
 def dead_letters(
     clients: KafkaClients, topic: str, connector: str, task: int, consumed: Consumed, bad: Sequence[BadRecord]
 ) -> list[DeadLetter]:
-    """The dead letters of a batch's bad records, which are read again: batches have no headers.
+    """Return the dead letters of a batch's bad records, read from the topic again because batches have no headers.
 
     :param topic: the dead-letter topic.
-    :param task: number of the task in the headers.
+    :param task: number of the task, for the headers.
     :raises RecordsOvertaken: retention or compaction has removed such a record. The next attempt reads from the
-        committed offset on and does not meet it.
+        committed offset on, and does not get this record.
     """
     record_of = {int(consumed.offsets[record.row]): record for record in bad}
     letters = []
@@ -88,7 +88,7 @@ def dead_letters(
 
 
 def _messages(clients: KafkaClients, topic: str, partition: int, offsets: Sequence[int]) -> list[tuple[int, Message]]:
-    """Records of these offsets, by one pass from the first to the last of them."""
+    """Read the records at the given offsets in one pass from the first to the last offset."""
     missing = set(offsets)
     messages = {}
     position = offsets[0]

@@ -1,4 +1,4 @@
-"""Leaves out the entries of a batch of records that a filter does not keep; removals pass."""
+"""Filter of the entries made of a batch of records; removals always pass."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from ..kafka.records import Consumed
 def kept_entries(
     entries: Entries, consumed: Consumed, entry_filter: EntryFilter, cache: CacheInfo, types: TypeSource
 ) -> Entries:
-    """Keep the entries chosen by the filter, and removals; a record is bad if the filter fails for it.
+    """Return the entries chosen by the filter, and all removals; a record is bad if the filter fails for it.
 
     :param consumed: the records that the entries were made of.
-    :param types: the types of the values.
+    :param types: source of the values' binary types.
     """
     put = np.asarray(entries.values.is_valid())
     is_put = pa.array(put)
@@ -49,7 +49,7 @@ def kept_entries(
 
 
 def _columns(consumed: Consumed, rows: np.ndarray) -> OfRecords:
-    """The columns of records at some rows."""
+    """Return columns of record metadata for some rows: topic, partition, offset and, if read, timestamp."""
     columns: dict[str, pa.Array] = {
         "_topic": pa.repeat(pa.scalar(consumed.topic), rows.size),
         "_partition": pa.repeat(pa.scalar(consumed.partition, pa.int32()), rows.size),

@@ -1,4 +1,4 @@
-"""Converts records to entries, applies the filters, and routes the entries to their caches."""
+"""Router of records: converts them to entries, applies the filters, and assigns the entries to caches."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
     from ..convert.to_ignite.transforming_reader import TransformingReader
 
 SourceKey = str | tuple[str, str]
-"""The source of a cache's records: a topic or, with transforms or select, a pair of original and new topic."""
+"""Source of a cache's records: a topic or, with transforms or select, a pair of original and new topic."""
 CachePart = tuple[str, Entries]
-"""The name of a cache and entries for it."""
+"""Name of a cache, and entries for this cache."""
 
 
 @dataclass(frozen=True)
 class RoutedEntries:
-    """The entries of one partition's records.
+    """Entries made of one partition's records.
 
     :param parts: entries of each cache, in the order of their records, without bad records.
     :param bad: bad records, by row.
@@ -50,7 +50,7 @@ class RoutedEntries:
 
 
 class EntryRouter:
-    """Converts the records of one task. For one thread."""
+    """Converter and router of one task's records. For one thread."""
 
     def __init__(self, plan: SinkPlan, cluster: Cluster, clients: KafkaClients) -> None:
         self._settings = plan.settings
@@ -67,7 +67,7 @@ class EntryRouter:
         self._carried.new_batch()
 
     def route(self, consumed: Consumed, leave_out: Collection[str] = ()) -> RoutedEntries:
-        """Convert records of one partition. Nothing is stored.
+        """Convert the records of one partition to entries of caches, without storing anything.
 
         1. Read the records, with the topics that transforms give them.
         2. Convert those of each topic to entries of its cache.
@@ -105,7 +105,7 @@ class EntryRouter:
         return Counter({self._name_cache(part.topic): len(part.rows) for part in routed})
 
     def cache(self, name: str) -> CacheInfo:
-        """Return a cache for which :meth:`route` gave entries."""
+        """Return a cache that :meth:`route` returned entries for."""
         return self._caches[name]
 
     @property
@@ -123,9 +123,9 @@ class EntryRouter:
 
     @property
     def head_of(self) -> HeadOf | None:
-        """Function that finds the heads of values convertible without them.
+        """Function to find the head of a value that can be converted without it.
 
-        None if no topic has such values.
+        It is None if no topic has such values.
         """
         finders = {topic: value_head_of(self._settings.of(topic)) for topic in self._plans}
         finder_of = {topic: finder for topic, finder in finders.items() if finder is not None}
@@ -138,7 +138,7 @@ class EntryRouter:
     def _convert(
         self, consumed: Consumed, leave_out: Collection[str], bad: list[BadRecord]
     ) -> Iterator[tuple[SourceKey, Entries]]:
-        """Yield the entries of each topic with rows of `consumed`, without bad records; these are added to `bad`."""
+        """Yield the entries of each topic with rows of `consumed`; add bad records to `bad` instead."""
         reader = self._reader(consumed.topic)
         if reader is None:
             entries = self._make_entries(consumed.topic, consumed, {})
@@ -156,13 +156,13 @@ class EntryRouter:
             yield key, replace(entries, rows=part.rows[entries.rows], bad=())
 
     def _reader(self, topic: str) -> TransformingReader | None:
-        """Reader that applies a topic's transforms and `select`; None if it has neither."""
+        """Return the reader that applies a topic's transforms and `select`; None if the topic has neither."""
         if topic not in self._transforms:
             self._transforms[topic] = transforming(self._settings.of(topic))
         return self._transforms[topic]
 
     def _make_entries(self, key: SourceKey, consumed: Consumed, read: Mapping[str, ReadSide]) -> Entries:
-        """Convert records to entries, by types that the source has described meanwhile if records have new ones."""
+        """Convert records to entries; repeat the conversion if the source has described new types of the records."""
         while True:
             converter = self._converter(key)
             try:
@@ -175,21 +175,21 @@ class EntryRouter:
             cache = self._get_cache(key)
             self._caches[cache.name] = cache
             self._converters[key] = self._make_converter(key, cache)
-        elif self._settings.streams:  # else the source has seen everything that is read before the first record was
+        elif self._settings.streams:  # in other runs, the source described all types before the first record was read
             converter = self._converters[key]
             if converter.uses is not None and self._carried.register_used(_read_topic(key)) != converter.uses:
                 self._converters[key] = self._make_converter(key, converter.cache)
         return self._converters[key]
 
     def _get_cache(self, key: SourceKey) -> CacheInfo:
-        """Return the cache of a topic's records; create it for a topic made by transforms."""
+        """Return the cache of a topic's records; for a topic set by transforms, create a missing cache."""
         plan = self._plans[_read_topic(key)]
         if isinstance(key, str):
             return self._cluster.cache(plan.cache)
         return routed_cache(self._cluster, self._name_cache(key[1]), self._settings.of(plan.name))
 
     def _name_cache(self, topic: str) -> str:
-        """Name the cache for a topic that transforms set."""
+        """Return the name of the cache for a topic set by transforms."""
         named = self._settings.cache_of(topic)
         if not named.name:
             remedy = "Choose another topic_prefix, or a cache_prefix"
@@ -214,5 +214,5 @@ class EntryRouter:
 
 
 def _read_topic(key: SourceKey) -> str:
-    """The topic that records were read from."""
+    """Return the topic that records were read from."""
     return key if isinstance(key, str) else key[0]

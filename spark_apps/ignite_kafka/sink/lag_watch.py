@@ -1,4 +1,4 @@
-"""Partitions whose records wait although the run goes on."""
+"""Detection of partitions whose records wait although the run continues."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from ..kafka.partition_lag import PartitionLag
 from ..kafka.topics import TopicPartition
 
 CHECK_S = 30.0
-"""Seconds between two reads of the positions."""
+"""Time between two reads of the positions, in seconds."""
 
 STANDS_S = 120.0
-"""How long a position may stand while records wait, in seconds."""
+"""Time without progress after which a partition with waiting records is reported, in seconds."""
 
 
 @dataclass
@@ -25,9 +25,9 @@ class _Position:
 
 
 class LagWatch:
-    """Compares the positions of a sink with those of before.
+    """Detector of partitions whose position does not move.
 
-    :param stands_s: how long a position may stand while records wait, in seconds.
+    :param stands_s: time without progress before a partition with waiting records is returned, in seconds.
     """
 
     def __init__(self, stands_s: float, clock: Clock = time.monotonic) -> None:

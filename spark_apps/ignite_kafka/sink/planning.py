@@ -1,4 +1,4 @@
-"""Plans of a sink, from the settings and the topics. Nothing is written."""
+"""Plans of a sink's run, made of settings and topics without writing anything."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def make_plan(settings: SinkSettings, topics: Topics, slots: int) -> SinkPlan:
     caches = cache_names(names, settings)
     filters = Filters(settings)
     for name in names:
-        filters.of(name)  # a function that cannot be imported fails here, and not in each task
+        filters.of(name)  # an unimportable function fails here, not in each task
     states = topics.describe(names)
     plans = tuple(
         TopicPlan(name, states[name].topic_id, caches[name], states[name].partitions, routed=_is_routed(settings, name))
@@ -56,13 +56,13 @@ def make_plan(settings: SinkSettings, topics: Topics, slots: int) -> SinkPlan:
 
 
 def known_topics(settings: SinkSettings, topics: Topics) -> Iterable[str]:
-    """Return names of all listed topics, and of topics in the settings not listed yet."""
+    """Return the names of all listed topics, and of existing topics in the settings that are not listed yet."""
     names = topics.existing().keys()
     return names | topics.counts(set(settings.topics) - names).keys()
 
 
 def chosen_topics(settings: SinkSettings, existing: Iterable[str]) -> list[str]:
-    """Names of the topics to read, sorted. An expression chooses no internal topic and not the dead-letter topic.
+    """Return the sorted names of the topics to read; an expression never chooses internal or dead-letter topics.
 
     A continuous run reads listed topics as soon as they exist, as Kafka Connect does.
 
@@ -95,7 +95,7 @@ def chosen_topics(settings: SinkSettings, existing: Iterable[str]) -> list[str]:
 
 
 def cache_names(topics: Iterable[str], settings: SinkSettings) -> dict[str, str]:
-    """The cache of each topic.
+    """Return the cache of each topic.
 
     :raises SettingsError: two topics go to one cache, or the name of a cache is empty.
     """
@@ -123,7 +123,7 @@ def cache_names(topics: Iterable[str], settings: SinkSettings) -> dict[str, str]
 
 
 def cache_of(topic: str, settings: SinkSettings) -> NamedBy:
-    """Return the cache for a topic, after its RegexRouters are applied."""
+    """Return the cache for a topic's name after the topic's RegexRouters."""
     own = settings.of(topic)
     if not own.transforms:
         return settings.cache_of(topic)
@@ -142,14 +142,14 @@ def _is_routed(settings: SinkSettings, topic: str) -> bool:
 
 
 def partitions_of(plans: Iterable[TopicPlan]) -> list[TopicPartition]:
-    """The partitions of planned topics."""
+    """Return the partitions of planned topics."""
     return [(topic.name, partition) for topic in plans for partition in range(topic.partitions)]
 
 
-def with_begins(plan: SinkPlan, topics: Topics, clients: KafkaClients) -> SinkPlan:
-    """Set the topics' ends as begins at a connector's first start with ``auto_offset_reset`` latest.
+def with_first_offsets(plan: SinkPlan, topics: Topics, clients: KafkaClients) -> SinkPlan:
+    """Set the topics' ends as begins, for a connector's first start with ``auto_offset_reset`` latest.
 
-    If the connector has any offset, partitions without one are new, and read from their first record.
+    If the connector has any offset, partitions without an offset are new, and are read from their first record.
     """
     if plan.settings.auto_offset_reset != LATEST or _has_offsets(plan, topics, clients):
         return plan
@@ -161,7 +161,7 @@ def with_begins(plan: SinkPlan, topics: Topics, clients: KafkaClients) -> SinkPl
 
 
 def _has_offsets(plan: SinkPlan, topics: Topics, clients: KafkaClients) -> bool:
-    """Whether the group, or the offsets topic, has an offset of the connector."""
+    """Return whether the group, or the offsets topic, has an offset of the connector."""
     if topics.group_offsets(plan.settings.group_id, partitions_of(plan.topics)):
         return True
     name = offsets_topic(plan.settings.internal_topic_prefix, plan.connector)
@@ -170,7 +170,7 @@ def _has_offsets(plan: SinkPlan, topics: Topics, clients: KafkaClients) -> bool:
 
 
 def with_batch_bytes(plan: SinkPlan, states: Mapping[str, TopicState]) -> SinkPlan:
-    """The plan with the batch limit that the dead-letter topic accepts, if it is known."""
+    """Return the plan with the maximum batch size of the dead-letter topic, if this size is known."""
     limits = [state.max_message_bytes for state in states.values() if state.max_message_bytes is not None]
     return replace(plan, max_batch_bytes=min(limits, default=plan.max_batch_bytes))
 
@@ -183,5 +183,5 @@ def _with_ends(plans: tuple[TopicPlan, ...], topics: Topics) -> tuple[TopicPlan,
 
 
 def _ends(plans: Iterable[TopicPlan], topics: Topics) -> Mapping[TopicPartition, int]:
-    """The end of each partition's committed records."""
+    """Return the end of each partition's committed records."""
     return topics.offsets(partitions_of(plans), OffsetSpec.latest(), committed=True)

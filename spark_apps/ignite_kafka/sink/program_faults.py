@@ -1,4 +1,4 @@
-"""Faults of the program in the conversion of records, told from errors of records."""
+"""Faults of this program during the conversion of records, as opposed to bad records."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ T = TypeVar("T")
 
 
 def guarded(consumed: Consumed, convert: Callable[[], T]) -> T:
-    """Call what converts records.
+    """Call a conversion of records, and turn unexpected exceptions into :class:`.ProgramFault`.
 
-    An exception that is no error of this package is a fault of the program. It must not make a bad record; raised as it
-    is, it would not name the records, and Spark would retry the task in vain.
+    An exception that is no error of this package is a fault of the program, and must not make a record bad. Raised
+    unchanged, it would not name the records, and Spark would retry the task in vain.
 
     :raises ProgramFault: the program failed.
     """
@@ -34,9 +34,9 @@ def guarded(consumed: Consumed, convert: Callable[[], T]) -> T:
 
 
 def _fault(consumed: Consumed, error: Exception) -> ProgramFault:
-    """The error that the driver and the user see.
+    """Return the error that reports the fault to the driver and the user.
 
-    Errors travel as JSON without their cause, so its text names the cause.
+    Errors travel as JSON without their cause, so the text includes the cause.
     """
     at = traceback.extract_tb(error.__traceback__)[-1]
     first, last = (int(consumed.offsets[0]), int(consumed.offsets[-1])) if len(consumed) else (None, None)

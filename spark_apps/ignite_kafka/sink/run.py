@@ -1,4 +1,4 @@
-"""The run of a sink: stores topics in caches, up to their ends when the run began, or until it is stopped."""
+"""Run of a sink: stores topics in caches, up to the ends of topics at its start, or until it is stopped."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from ..state.types import TypesTopic
 from .caches import ensure_caches
 from .carried_types import CarriedTypes
 from .lag_watch import CHECK_S, STANDS_S, LagWatch
-from .planning import make_plan, partitions_of, with_batch_bytes, with_begins
+from .planning import make_plan, partitions_of, with_batch_bytes, with_first_offsets
 from .start_offsets import own_group_offsets
 from .task import sink_slots
 
@@ -46,7 +46,7 @@ def run_sink(spark: SparkSession, request: RunRequest[SinkSettings]) -> RunStatu
     """Store topics in caches.
 
     :returns: the run's record: COMPLETED when the ends are reached, STOPPED when stopped.
-    :raises IgniteKafkaError: what ended the run; the next run continues from what was committed.
+    :raises IgniteKafkaError: the error that ended the run; the next run continues at the committed offsets.
     """
     with ExitStack() as stack:
         return SinkRun(spark, request, stack).run()
@@ -69,7 +69,7 @@ class SinkRun(EpochRun[SinkSettings]):
         slots = parallelism.slots(settings, state, parallelism.cores(self._spark))
         chosen = self._retry(lambda: make_plan(settings, self._topics, slots))
         places = partitions_of(chosen.topics)
-        # before anything is claimed, so that a killed run's transaction may be open still
+        # before anything is claimed: a killed run's transaction may still be open
         committed = self._retry(lambda: own_group_offsets(places, settings, self._topics, stable=False))
         self._carried = TypesTopic(self._clients, settings.carried_types_topic)
         created = self._ensure_caches(chosen)
@@ -77,7 +77,7 @@ class SinkRun(EpochRun[SinkSettings]):
         plan = self._retry(lambda: self._with_dead_letter_topic(chosen))
         self._control = self._configs_writer()
         self._claim(self._control, slots, state)
-        plan_now = self._retry(lambda: with_begins(plan, self._topics, self._clients))
+        plan_now = self._retry(lambda: with_first_offsets(plan, self._topics, self._clients))
         self._plan = replace(plan_now, generation=self._control.record.generation)
         self._retry(self._control.begin)
         self._follower = self._retry(lambda: RunFollower(self._clients, self._topics, self._plan))
@@ -106,17 +106,17 @@ class SinkRun(EpochRun[SinkSettings]):
             events.emit(events.RECORDS_OPEN, connector=self._settings.name, topics=waiting)
 
     def _lags(self, topics: Topics) -> list[PartitionLag]:
-        # not stable: the transaction of a task that stands has offsets too
+        # not stable, because the transaction of a stuck task has offsets, too
         names = [topic.name for topic in self._plan.topics]
         return partition_lags(topics, self._settings.group_id, names, stable=False)
 
     def _watch_lag(self) -> None:
-        """Report partitions whose records wait although nothing ends the run."""
+        """Report partitions whose records wait although the run continues."""
         if not self._lag_checks.due():
             return
         try:
             standing = self._lag_watch.standing(self._lags(Topics(replace(self._clients, patience_s=BRIEF_S))))
-        except IgniteKafkaError as error:  # the tasks find out what matters of it
+        except IgniteKafkaError as error:  # if the error matters, the tasks raise it, too
             log.warning("the lag cannot be read: %s", error)
             return
         if standing:
@@ -135,9 +135,9 @@ class SinkRun(EpochRun[SinkSettings]):
         return created
 
     def _with_dead_letter_topic(self, plan: SinkPlan) -> SinkPlan:
-        """The plan with the batch limit of the dead-letter topic, which is created if missing.
+        """Create a missing dead-letter topic, and return the plan with the topic's maximum batch size.
 
-        :raises TopicError: the user may not create it or write to it.
+        :raises TopicError: the user may not create the topic or write to it.
         """
         name = self._settings.dead_letter_topic
         if not name:
@@ -162,7 +162,7 @@ class SinkRun(EpochRun[SinkSettings]):
     def _work(self, epoch: Epoch, tasks: Sequence[Sequence[int]]) -> Work | None:
         if not self._plan.topics:
             return None
-        # a new one: in a pause, positions stand
+        # a new watch, because positions do not move in a pause
         self._lag_checks = Interval(CHECK_S)
         self._lag_watch = LagWatch(max(STANDS_S, 2 * self._settings.push_interval_ms / 1000))
         return slot_work(sink_slots, self._plan, tasks, self._request.secrets_file, epoch)
@@ -179,7 +179,7 @@ class SinkRun(EpochRun[SinkSettings]):
     # new topics and partitions
 
     def _plan_now(self) -> SinkPlan:
-        """The plan by the topics that exist now; the plan of before while the brokers do not answer."""
+        """Return the plan for the topics that exist now, or the previous plan while the brokers do not answer."""
         try:
             now = make_plan(self._settings, self._topics, self._plan.slots)
         except IgniteKafkaError as error:
@@ -196,7 +196,7 @@ class SinkRun(EpochRun[SinkSettings]):
         return self._plan_now() != self._plan
 
     def _report_awaited(self) -> None:
-        """Report listed topics that do not exist; called when the plan changed."""
+        """Report listed topics that do not exist; called when the plan has changed."""
         missing = sorted(set(self._settings.topics) - {topic.name for topic in self._plan.topics})
         if missing:
             events.emit(events.TOPICS_AWAITED, connector=self._settings.name, topics=", ".join(missing))
@@ -221,15 +221,15 @@ class SinkRun(EpochRun[SinkSettings]):
 
 
 def planned(plan: SinkPlan) -> dict[str, CacheStatus]:
-    """The status of each planned cache before anything is stored."""
+    """Return the status of each planned cache before anything is stored."""
     return {topic.cache: CacheStatus(topic.name, units=topic.partitions) for topic in plan.topics}
 
 
 def _report_lacking(plan: SinkPlan, created: Collection[str], read: Collection[str]) -> None:
-    """Report new caches without what an earlier run stored: their topics are read on from the group's offsets.
+    """Report new caches without earlier records: reading continues at the group's offsets.
 
     :param created: names of the created caches.
-    :param read: topics of which the group has read something.
+    :param read: topics with records that the group has read.
     """
     for topic in plan.topics:
         if topic.cache in created and topic.name in read:
@@ -237,7 +237,7 @@ def _report_lacking(plan: SinkPlan, created: Collection[str], read: Collection[s
 
 
 def _check_direction(settings: SinkSettings, state: ConnectorState) -> None:
-    """Refuse the name of a source connector: its offset records have another form."""
+    """Refuse the name of a source connector, because the offset records of a source have another form."""
     if state.connector is not None and state.connector.is_source:
         raise SettingsError(
             "a source connector has this name", "Give the sink another one.", setting="name", value=settings.name

@@ -1,6 +1,6 @@
-"""The open slots of a sink's task.
+"""Open slots of a sink's task.
 
-The start offsets of their partitions, and the transactions that commit offsets and dead letters.
+They have the start offsets of their partitions, and the transactions that commit offsets and dead letters.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .start_offsets import Starts, resolve_starts
 
 
 class SinkSlots:
-    """The open slots of one task; after any error they are closed and never used again.
+    """The open slots of one task; after an error they are only closed.
 
     :ivar slot_of: topic partition to the number of its slot.
     """
@@ -58,7 +58,7 @@ class SinkSlots:
         self._writers = OpenSlots(opener, sorted(set(self.slot_of.values())))
 
     def starts(self) -> Starts:
-        """The offset at which each partition is continued.
+        """Return the start offset of each partition.
 
         :raises TopicError, RecordsLost: see :func:`~ignite_kafka.sink.start_offsets.resolve_starts`.
         """
@@ -72,7 +72,7 @@ class SinkSlots:
         return starts
 
     def check_topics(self) -> None:
-        """Check that no planned topic was deleted or made again.
+        """Check that no planned topic was deleted, or deleted and created again.
 
         :raises TopicError: a topic was deleted, or deleted and made again.
         """
@@ -91,7 +91,7 @@ class SinkSlots:
         dead_letters: Mapping[TopicPartition, Sequence[DeadLetter]],
         group_metadata: Any,
     ) -> None:
-        """Commit next offsets and dead letters, one transaction a slot; return when all are committed."""
+        """Commit next offsets and dead letters in one transaction for each slot, and wait for all commits."""
         by_slot: dict[int, dict[TopicPartition, PartitionOffset]] = defaultdict(dict)
         for place, offset in offsets.items():
             topic_id = self._plans[place].topic_id
@@ -107,5 +107,5 @@ class SinkSlots:
         self._writers.each(commit_slot, by_slot)
 
     def close(self) -> None:
-        """Close every slot; open transactions are aborted."""
+        """Close all slots and abort open transactions."""
         self._writers.close()

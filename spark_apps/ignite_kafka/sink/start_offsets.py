@@ -16,10 +16,10 @@ from ..state.internal_names import offsets_topic
 
 @dataclass(frozen=True)
 class Starts:
-    """The start offset of each partition.
+    """Start offset of each partition.
 
-    :param unrecorded: partitions whose group has another offset, or none.
-    :param reset: partitions whose next record is gone, by ``auto_offset_reset``.
+    :param unrecorded: partitions for which the group has another offset, or none.
+    :param reset: partitions whose next record is gone, with their start by ``auto_offset_reset``.
     """
 
     offsets: dict[TopicPartition, int] = field(default_factory=dict)
@@ -30,7 +30,7 @@ class Starts:
 def own_group_offsets(
     places: Iterable[TopicPartition], settings: SinkSettings, topics: Topics, *, stable: bool = True
 ) -> dict[TopicPartition, tuple[int, str | None]]:
-    """Committed offset and metadata of the connector's group, by partition; partitions without an offset are left out.
+    """Return committed offset and metadata of the connector's group, by partition, without partitions that have none.
 
     :param stable: see :meth:`.Topics.group_offsets`.
     :raises SettingsError: another connector commits the group's offsets.
@@ -46,7 +46,7 @@ def resolve_starts(
     topics: Topics,
     copies: Mapping[TopicPartition, PartitionOffset],
 ) -> Starts:
-    """Find the start offset of each partition.
+    """Return the start offset of each partition.
 
     :param copies: the offsets topic's copies of the group's offsets.
     :raises SettingsError: another connector commits the group's offsets.

@@ -1,4 +1,4 @@
-"""Stores batches of entries in caches: one operation a key, sent together, awaited at the next batch."""
+"""Store for batches of entries: sends one operation a key, and waits for a batch before the next is sent."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from .entry_router import CachePart, EntryRouter
 
 @dataclass
 class Stored:
-    """The result of a batch.
+    """Result of a batch.
 
     :param entries: number of entries to put or remove, by partition.
-    :param filtered: number of entries that the filter left out, by partition; none where there is no filter.
-    :param skipped: bad records, with the records that they are of.
-    :param stopped: the first bad record of a partition where the error policy is to stop.
-    :param stopping: the records of ``stopped``, in the form of ``skipped``.
+    :param filtered: number of entries that the filter left out, by partition; no number without a filter.
+    :param skipped: bad records, each with its batch of records.
+    :param stopped: error of the first bad record of a partition, if the error policy is to stop.
+    :param stopping: the bad records of ``stopped``, in the form of ``skipped``.
     """
 
     entries: dict[TopicPartition, int] = field(default_factory=dict)
@@ -41,7 +41,7 @@ class Stored:
 
 
 class Store:
-    """Stores records in the caches of one task. For one thread; after an error it is only closed.
+    """Store for the records of one task in its caches. For one thread; after an error it is only closed.
 
     :param in_order: whether records of a partition are put in parts, one after the other. This finds the records that a
         cache refuses, which become bad records; else they end :meth:`store` or :meth:`flush`.
@@ -58,15 +58,15 @@ class Store:
         self._writers: dict[str, CacheWriter] = {}
 
     def store(self, batch: Sequence[Consumed]) -> Stored:
-        """Convert the batch while the nodes store the one before, wait for that, and send this one.
+        """Convert a batch while the nodes store the previous one; wait for the previous one, then send this batch.
 
-        :meth:`flush` waits for it.
+        :meth:`flush` waits for this batch.
 
         Records of one key are of one partition, or have no order. So one operation a key and cache is kept: the last
-        one, or the first where entries are not overwritten.
+        one, or the first if entries are not overwritten.
 
         :param batch: records of several partitions.
-        :raises EntriesRefused: a cache refuses an entry of this batch, or of the one before.
+        :raises EntriesRefused: a cache refuses an entry of this batch, or of the previous batch.
         :raises ProgramFault: the conversion failed by a fault of this program.
         """
         stored = Stored()
@@ -106,9 +106,9 @@ class Store:
     def _put_in_order(
         self, parts: Sequence[CachePart], bad: Sequence[BadRecord]
     ) -> tuple[list[CachePart], list[BadRecord]]:
-        """Put the entries of each cache in order.
+        """Put the entries of each cache in order, to find refused entries.
 
-        Returns them without the refused ones, and the bad records with these.
+        Return the accepted entries, and all bad records, which now include the refused entries' records.
         """
         records = list(bad)
         done = []
@@ -119,7 +119,7 @@ class Store:
         return done, records
 
     def _put_part(self, writer: CacheWriter, entries: Entries, before: Sequence[BadRecord]) -> list[BadRecord]:
-        """Put entries in parts, and halve a part that the cache refuses, down to single records.
+        """Put entries in parts; halve a part refused by the cache, down to single records.
 
         :param before: bad records, by row.
         :returns: the refused records; at most one if the error policy for them is to stop. No entry behind a bad record
@@ -146,7 +146,7 @@ class Store:
     def _apply_error_policy(
         self, consumed: Consumed, parts: list[CachePart], bad: Sequence[BadRecord], stored: Stored
     ) -> list[CachePart]:
-        """The entries to store; bad records are noted in `stored`."""
+        """Return the entries to store, and note the bad records in `stored` as the error policy says."""
         stopping = self._stopping(bad)
         skipped = bad if stopping is None else [record for record in bad if record.row < stopping.row]
         if skipped:
@@ -160,11 +160,11 @@ class Store:
         return [(cache, entries.part(0, int(np.searchsorted(entries.rows, stopping.row)))) for cache, entries in parts]
 
     def _stopping(self, bad: Sequence[BadRecord]) -> BadRecord | None:
-        """The first bad record for which the error policy is to stop."""
+        """Return the first bad record for which the error policy is to stop; None without such a record."""
         return next((record for record in bad if policy_of(self._settings, record.stage, record.where) == STOP), None)
 
     def close(self) -> None:
-        """Wait until no request is in flight: an older entry must not arrive after a newer one.
+        """Wait until no request is in flight, because an older entry must not arrive after a newer one.
 
         :raises OutcomeUnknown: a request got no reply.
         """
@@ -183,7 +183,7 @@ def _write(writer: CacheWriter, entries: Entries) -> None:
 
 
 def _refusal(writer: CacheWriter, entries: Entries) -> EntriesRefused | None:
-    """The error with which a cache refuses some of these entries; None: all are stored.
+    """Return the error with which a cache refuses some of the entries; None if all are stored.
 
     No request is in flight afterwards.
     """

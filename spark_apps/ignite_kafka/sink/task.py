@@ -1,4 +1,4 @@
-"""The Spark task of a sink: stores batch after batch of its partitions, until their ends or until its epoch ends.
+"""Spark task of a sink: stores batch after batch of its partitions, until their ends or until its epoch ends.
 
 A batch is read and converted while the nodes store the one before. Every push_interval_ms, and when a batch has bad
 records, the task waits until the nodes have acknowledged all entries; then it commits the group's offsets, their copies
@@ -41,18 +41,18 @@ from .slots import SinkSlots
 from .store import Store, Stored
 
 log = logging.getLogger(__name__)
-# until a deleted topic is noticed; if it is made again, its offsets would be committed for the one before
+# interval of checks for deleted topics: offsets of a topic made again must not be committed for the deleted topic
 _CHECK_S = 5.0
-_GATHER_S = 0.2  # how long a batch that is not full waits for more records, in a run that ends at the topics' ends
+_GATHER_S = 0.2  # maximum wait for more records of a batch, in a run that ends at the topics' ends
 
 
 def sink_slots(
     plan: SinkPlan, secrets: Secrets, slots: Sequence[int], attempt: int, epoch: Epoch
 ) -> Iterator[SlotResult]:
-    """Store the records of slots until their ends, or until the epoch ends.
+    """Store the records of slots until their partitions' ends, or until the epoch ends.
 
     :param slots: numbers of the slots of this task.
-    :param attempt: number of the task's attempt: a later one takes the slots over.
+    :param attempt: number of the task's attempt; a later attempt takes the slots over.
     :returns: one result a slot, with the counts of this epoch.
     """
     tune_allocation()
@@ -60,7 +60,7 @@ def sink_slots(
 
 
 class SinkTask(TaskLoop):
-    """The slots of one task during an epoch, over as many attempts as the retry budget allows."""
+    """Task that stores the records of its slots during an epoch, in as many attempts as the retry budget allows."""
 
     RETRIED = events.WRITE_FAILED
 
@@ -97,7 +97,7 @@ class SinkTask(TaskLoop):
             raise self._overtaken(lost) from lost
 
     def _overtaken(self, lost: RecordsLost) -> IgniteKafkaError:
-        """The error of lost records: with ``auto_offset_reset`` none it is final, else the next attempt skips them."""
+        """Return the error for lost records, final only if ``auto_offset_reset`` is none."""
         if self._settings.auto_offset_reset == NONE:
             return RecordsLost(lost.what, SKIP_REMEDY, **lost.where)
         return RecordsOvertaken(lost.what, lost.remedy, **lost.where)
@@ -105,11 +105,11 @@ class SinkTask(TaskLoop):
     def _copy_all(self, end: EpochEnd) -> None:
         with ignite_cluster(
             self._settings, self._secrets
-        ) as cluster:  # one for both: it knows which classes nodes cannot load
+        ) as cluster:  # one cluster for both: it remembers classes that nodes cannot load
             try:
                 self._copy(cluster, end)
             except EntriesRefused as refused:
-                # the refusal does not name the record: entries are put in order from the last commit on
+                # the refusal does not name the record, so entries are put in order from the last commit on
                 log.warning("a cache refused entries; they are put in order, to find the refused ones: %s", refused)
                 self._in_order = True
                 self._copy(cluster, end)
@@ -169,7 +169,7 @@ class SinkTask(TaskLoop):
             self._counts[slot][self._caches[place[0]]].units += 1
 
     def _dead_letters(self, stored: Stored, slots: SinkSlots) -> dict[TopicPartition, list[DeadLetter]]:
-        """Make dead letters of skipped records and of the one that stops the run, as Kafka Connect does."""
+        """Return dead letters of skipped records and, as Kafka Connect does, of the record that stops the run."""
         if not self._settings.dead_letter_topic:
             return {}
         letters_of: dict[TopicPartition, list[DeadLetter]] = defaultdict(list)
@@ -182,12 +182,12 @@ class SinkTask(TaskLoop):
         for consumed, bad in (*letters, *stored.stopping):
             if bad:
                 place = consumed.topic, consumed.partition
-                number = slots.slot_of[place]  # as the number of the task: Spark's differ from run to run
+                number = slots.slot_of[place]  # used as the task's number, because Spark's numbers differ between runs
                 letters_of[place] += dead_letters(self._clients, topic, self._plan.connector, number, consumed, bad)
         return letters_of
 
     def _count(self, done: Sequence[tuple[TopicPartition, CacheCount]], slots: SinkSlots) -> None:
-        """Add the counts of committed batches."""
+        """Add the counts of committed batches to those of their slots."""
         for place, count_of_place in done:
             count = self._counts[slots.slot_of[place]][self._caches[place[0]]]
             count_of_place.ended = time.time()
@@ -195,7 +195,7 @@ class SinkTask(TaskLoop):
 
 
 def _counted(batch: Sequence[Consumed], stored: Stored, started: float) -> Iterator[tuple[TopicPartition, CacheCount]]:
-    """The counts of a batch, by partition."""
+    """Yield the counts of a batch, by partition."""
     skipped = {(consumed.topic, consumed.partition): len(records) for consumed, records in stored.skipped}
     for consumed in batch:
         place = consumed.topic, consumed.partition

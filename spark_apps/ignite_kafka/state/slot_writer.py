@@ -198,7 +198,7 @@ class SlotWriter:
         """
         return self._producer.size_limit.exceeded(records, topic, topic_bytes)
 
-    def send_control(self, topic: str, key: bytes, value: bytes) -> None:
+    def send_type_record(self, topic: str, key: bytes, value: bytes) -> None:
         """Queue one record of an internal topic with one partition, in the same transaction."""
         self._guarded(self._produce, topic, key, value, 0)
 

@@ -1,4 +1,4 @@
-"""The status topic: one record per run, per task of a stream and per comparison.
+"""The status topic: one record per run, with one of its events, per task of a stream and per comparison.
 
 Compacted, one partition, written without transactions.
 
@@ -8,6 +8,7 @@ key (JSON)                                    value (JSON)
 ``["run","<connector>","<run id>"]``          :class:`RunStatus`
 ``["progress","<connector>",<slot>]``         :class:`TaskProgress` of the task with this first slot
 ``["verify","<connector>","<run id>"]``       :class:`.comparisons.ComparisonStatus`
+``["events","<connector>","<run id>"]``       :class:`.event_records.RunEvents`
 ============================================= ======================================================
 """
 
@@ -21,6 +22,7 @@ from typing import Annotated, Any, TypeVar
 
 from confluent_kafka import KafkaError, Message
 
+from ..common.event_log import EventCount
 from ..common.typed_json import Milliseconds, Range, dumps, read_as
 from ..errors import IgniteKafkaError, KafkaUnavailable
 from ..kafka.clients import REQUEST_TIMEOUT_S, KafkaClients
@@ -157,12 +159,14 @@ class TaskProgress:
 
     :param loaded: whether the initial data is sent.
     :param caches: counts by cache.
+    :param events: events of the task so far, by id.
     """
 
     generation: int
     epoch: int
     loaded: bool
     caches: Mapping[str, CacheCount]
+    events: Mapping[str, EventCount] = field(default_factory=dict)
 
     def to_json(self) -> bytes:
         """Value of the record."""
@@ -202,6 +206,10 @@ class StatusWriter:
         """Write a task's progress without waiting: a later record replaces it."""
         self._queue(["progress", connector, slot], progress.to_json())
         self._producer.poll(0)
+
+    def queue(self, key: list[Any], value: bytes) -> None:
+        """Write a record without waiting; the next :meth:`send` waits for the broker's confirmation of it, too."""
+        self._queue(key, value)
 
     def forget(self, connector: str, run_ids: Sequence[str], kind: str = "run") -> None:
         """Remove the records of runs, or of comparisons."""

@@ -35,7 +35,7 @@ class ControlWriter(Protocol):
     types_sent: dict[int, BinaryType]
     uses_sent: dict[str, set[TypeUse]]
 
-    def send_control(self, topic: str, key: bytes, value: bytes) -> None:
+    def send_type_record(self, topic: str, key: bytes, value: bytes) -> None:
         """Queue a record."""
 
 
@@ -44,7 +44,7 @@ def write_types(writer: ControlWriter, topic: str, type_ids: Set[int], types: Ty
     for type_id in sorted(type_ids):
         kind = types.binary_type(type_id)
         if writer.types_sent.get(type_id) != kind:
-            writer.send_control(topic, type_key(kind), type_to_json(kind))
+            writer.send_type_record(topic, type_key(kind), type_to_json(kind))
             writer.types_sent[type_id] = kind
 
 
@@ -59,7 +59,7 @@ def write_uses(writer: ControlWriter, types_topic: str, topic: str, records: Rec
         uses - writer.uses_sent.setdefault(topic, set()),
         key=lambda type_use: (type_use.side, type_use.path, type_use.name),
     ):
-        writer.send_control(types_topic, use_key(topic, use), use_to_json(use))
+        writer.send_type_record(types_topic, use_key(topic, use), use_to_json(use))
         writer.uses_sent[topic].add(use)
 
 

@@ -1,4 +1,4 @@
-"""Result of a comparison with all entries of a cache."""
+"""Result of comparing a topic with all entries of its cache."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 EXAMPLES = 5
-"""Maximum number of differences described one by one; the others are only counted."""
+"""Maximum number of described differences; further differences are only counted."""
 _EXAMPLE_CHARACTERS = 600
 
 Kind = Literal["missing", "different", "unexpected", "skipped"]
@@ -14,9 +14,9 @@ Kind = Literal["missing", "different", "unexpected", "skipped"]
 
 @dataclass(frozen=True)
 class Difference:
-    """A difference with its description.
+    """A key that differs, with a description of the difference.
 
-    :param key: of the record or entry; its bytes give the order of differences. Empty for a difference without key.
+    :param key: key of the record or entry; its bytes give the order of differences. Empty for a difference without key.
     """
 
     kind: Kind
@@ -26,7 +26,7 @@ class Difference:
 
 @dataclass(kw_only=True)
 class Comparison:
-    """Counts of entries, and of keys by kind of difference.
+    """Number of entries, and of keys for each kind of difference.
 
     :param skipped: entries or records that cannot be converted, if the error policy skips them or sends them as dead
         letters; for a sink also keys of records that the cache refused, by the dead letters. They are no differences.
@@ -45,22 +45,22 @@ class Comparison:
 
     @property
     def equal(self) -> bool:
-        """True if every entry has its record, and nothing else was read."""
+        """Whether every entry has its record, and the topic or cache has nothing else."""
         return not (self.missing or self.different or self.unexpected)
 
     @property
     def examples(self) -> list[str]:
-        """The first differences by key, described."""
+        """Descriptions of the first differences, in the order of their keys."""
         return [difference.text for difference in _select_first(self.noted, self.limit)]
 
     @property
     def differences(self) -> str:
-        """The counts and the examples, in a line."""
+        """The counts and the examples, as one line of text."""
         counts = ("missing", "different", "unexpected", *(["skipped"] if self.skipped else []))
         return "; ".join([", ".join(f"{name} {getattr(self, name)}" for name in counts), *self.examples])
 
     def note(self, kind: Kind, key: bytes, text: str) -> None:
-        """Count a difference or a skipped key, and keep its shortened text if it is among the first by key."""
+        """Count a difference or a skipped key, and keep its text if its key is among the first keys."""
         setattr(self, kind, getattr(self, kind) + 1)
         if self.keys is not None:
             self.keys.setdefault(kind, set()).add(key)
@@ -69,7 +69,7 @@ class Comparison:
             self.noted = _select_first(self.noted, self.limit)
 
     def add(self, other: Comparison) -> None:
-        """Add the differences of other keys."""
+        """Add another comparison's differences, which have other keys."""
         for name in ("missing", "different", "unexpected", "skipped"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.noted = _select_first([*self.noted, *other.noted], self.limit)

@@ -1,4 +1,4 @@
-"""The comparison of a connector by its settings: plan, Spark job, and the check that a repair is alone."""
+"""Comparison of a connector's topics with its caches: plan, Spark job, and check for active runs before a repair."""
 
 from __future__ import annotations
 
@@ -69,18 +69,18 @@ class VerifyOptions:
 
 @dataclass(frozen=True)
 class VerifyResult:
-    """Results of all caches, in the order of the plan."""
+    """Results of all caches, in the order of the plan, and the share of compared keys."""
 
     caches: Sequence[Judged]
     sample: float
 
     @property
     def equal(self) -> bool:
-        """True if nothing differs, or every difference was repaired."""
+        """Whether nothing differs, or every difference was repaired."""
         return all(judged.equal for judged in self.caches)
 
     def to_dict(self) -> dict[str, object]:
-        """Return the result as JSON-ready values."""
+        """Return the result as a dict of JSON values."""
         return {
             "equal": self.equal,
             "sample_percent": self.sample,
@@ -144,7 +144,7 @@ def verify_connector(
 
 
 def check_connector(settings: ConnectorSettings, secrets: Secrets, options: VerifyOptions) -> None:
-    """Check before Spark starts: both clusters answer, caches and topics exist, and no run is active during a repair.
+    """Check clusters, caches and topics before Spark starts; for a repair, check also that no run is active.
 
     :raises IgniteKafkaError: as :func:`verify_connector`.
     """
@@ -162,7 +162,7 @@ def check_connector(settings: ConnectorSettings, secrets: Secrets, options: Veri
 
 @dataclass(frozen=True)
 class _Context:
-    """Clients and options of a comparison."""
+    """Session, clients and options of a comparison."""
 
     spark: SparkSession
     clients: KafkaClients
@@ -180,7 +180,7 @@ class _Context:
 def _make_source_plan(
     settings: SourceSettings, clients: KafkaClients, cluster: Cluster
 ) -> tuple[TransferPlan, Mapping[str, int]]:
-    """Make the plan, and count the partitions of its existing topics.
+    """Make the source's plan, and count the partitions of its existing topics.
 
     :raises SettingsError: transforms give each record of a cache a topic.
     :raises TopicError: no topic exists, so nothing was copied yet.
@@ -232,7 +232,7 @@ def _verify_source(settings: ConnectorSettings, context: _Context) -> list[Judge
 
 
 def _judge_absent_topic(cache: CachePlan, entries: int) -> Judged:
-    """Return the result of a cache without a topic: all entries are missing."""
+    """Return the result for a cache whose topic does not exist: all entries are missing."""
     result = Verified(cache.name, cache.topic, entries=entries)
     if entries:
         result.note(
@@ -254,7 +254,7 @@ def _make_source_direction(
 def _make_sink_plan(
     settings: SinkSettings, clients: KafkaClients, cluster: Cluster, options: VerifyOptions
 ) -> SinkPlan:
-    """Make the plan, and mark topics as routed if their transforms may choose the cache of each record.
+    """Make the sink's plan, and mark topics as routed if their transforms may choose the cache of each record.
 
     :raises CacheNotFound: caches do not exist, and the options request no repair, which would create them.
     """
@@ -278,7 +278,7 @@ def _make_sink_plan(
 
 
 def _has_custom_function(settings: SinkSettings, topic: str) -> bool:
-    """Return whether a transform is a custom function, which may set topics."""
+    """Return whether a topic's transforms include a user's function, which may change the topics of records."""
     return any(transform.is_own for transform in chain_of(settings.of(topic)))
 
 
@@ -323,7 +323,7 @@ def _verify_sink(settings: SinkSettings, context: _Context) -> list[Judged]:
 
 
 def _judge_absent_cache(cache: str, count: int, pairs: Sequence[ComparedPair], routes: Routes) -> Judged:
-    """Return the result of a cache that does not exist: all its records are missing."""
+    """Return the result for a cache that does not exist: all its records are missing."""
     topics = ", ".join(pairs[number].topic for number, counts in sorted(routes.items()) if cache in counts)
     result = Verified(cache, topics, records=count)
     result.note(
@@ -336,7 +336,7 @@ def _judge_absent_cache(cache: str, count: int, pairs: Sequence[ComparedPair], r
 
 
 def _create_caches(plan: SinkPlan, clients: KafkaClients, cluster: Cluster) -> None:
-    """Create the missing caches, as a run does."""
+    """Create the missing caches in the same way as a run."""
     carried = TypesTopic(clients, plan.settings.carried_types_topic)
     carried.read()
     ensure_caches(plan, cluster, carried.cache)
@@ -357,7 +357,7 @@ def _make_sink_direction(
 
 
 def _read_stored_ends(plan: SinkPlan, clients: KafkaClients, topics: Topics) -> dict[TopicPartition, int]:
-    """Read the next offset of each partition; the records before it are stored."""
+    """Read the next offset of each topic partition; the sink has stored all records before this offset."""
     settings = plan.settings
     copies = dict[TopicPartition, PartitionOffset]()
     control = read_connector(clients, topics, settings.internal_topic_prefix, settings.name)
@@ -371,7 +371,7 @@ def _read_stored_ends(plan: SinkPlan, clients: KafkaClients, topics: Topics) -> 
 
 
 def _shorten(names: Sequence[str]) -> str:
-    """Join the first names, and the number of the others."""
+    """Join the first names to a text that ends with the number of further names."""
     more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
     return ", ".join(names[:_NAMES]) + more
 

@@ -1,4 +1,4 @@
-"""A direction of a comparison: reads records and entries in one form, and judges differences."""
+"""The interface of the two directions: read records and entries in the same form, and judge their differences."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Columns = tuple[pa.BinaryArray, pa.BinaryArray]
 
 @dataclass(frozen=True)
 class ComparedPair:
-    """A cache and its topic: the unit of the report.
+    """A cache and its topic, reported together.
 
     :param ends: first offset and end offset of each partition of the topic; empty if the cache gets only records of
         other pairs' topics.
@@ -47,13 +47,13 @@ class ComparedPair:
 
     @property
     def span(self) -> int:
-        """Number of offsets of the topic: at least the number of records."""
+        """Number of offsets of the topic, which is at least the number of its records."""
         return sum(end - first for first, end in self.ends)
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Records or entries of a pair.
+    """A batch of a pair's records or entries.
 
     :param rows: N fingerprints.
     :param take: takes some of the N rows of both columns that :meth:`Direction.judge` needs.
@@ -70,32 +70,32 @@ class Batch:
 
 
 def make_taker(first: pa.BinaryArray, second: pa.BinaryArray) -> Callable[[RowIndex], Columns]:
-    """Return a function that takes rows of two columns."""
+    """Return a function that takes the given rows of both columns."""
     return lambda at: (first.take(pa.array(at)), second.take(pa.array(at)))
 
 
 @dataclass
 class SuspectRows:
-    """Records or entries of suspects with all their bytes, in two columns."""
+    """All bytes of the records or entries of suspect keys, in two columns."""
 
     rows: list[Rows] = field(default_factory=list)
     first: list[pa.BinaryArray] = field(default_factory=list)
     second: list[pa.BinaryArray] = field(default_factory=list)
 
     def add(self, rows: Rows, columns: Columns) -> None:
-        """Add a block."""
+        """Add rows and their columns."""
         self.rows.append(rows)
         self.first.append(columns[0])
         self.second.append(columns[1])
 
     def last(self) -> list[tuple[bytes, bytes | None]]:
-        """Return both columns of the last row of each key, by the order of rows."""
+        """Return both columns of each key's last row, by ``order`` of the rows."""
         return [(key, values[-1]) for key, values in self.last_by_partition().items()]
 
     def last_by_partition(self, *, first: bool = False) -> dict[bytes, list[bytes | None]]:
-        """Return by key the second column of its last row in each partition.
+        """Return, for each key, the second column of the key's last row in each partition.
 
-        :param first: return instead the first row with a value of each partition. The value that counts is then the
+        :param first: use the first row of each partition that has a value. The value that counts is then the
             first of the list, otherwise the last.
         """
         values_of: dict[bytes, dict[int, bytes | None]] = {}
@@ -111,14 +111,14 @@ class SuspectRows:
         return {key: list(values.values()) for key, values in values_of.items()}
 
     def zip_columns(self) -> list[tuple[bytes, bytes | None]]:
-        """Return both columns, row by row."""
+        """Return the values of both columns as pairs, one pair for each row."""
         columns = ([item for part in parts for item in part.to_pylist()] for parts in (self.first, self.second))
         return list(zip(*columns, strict=True))
 
 
 @dataclass
 class Judged:
-    """Result of a compared pair, or its part of one bucket of suspects.
+    """Result of a compared pair, or of the pair's suspects in one bucket.
 
     :param repaired: number of keys that were sent, put or removed.
     :param unknown: number of keys by their fields (:func:`.entry_comparison.normalize_fields`), for at most
@@ -131,31 +131,31 @@ class Judged:
 
     @property
     def empty(self) -> bool:
-        """True if nothing was compared or skipped."""
+        """Whether nothing was compared or skipped."""
         return not (self.result.entries or self.result.records or self.result.skipped)
 
     @property
     def equal(self) -> bool:
-        """True if nothing differs, or every difference was repaired."""
+        """Whether nothing differs, or every difference was repaired."""
         return (
             self.result.equal or self.repaired == self.result.missing + self.result.different + self.result.unexpected
         )
 
 
 class Direction(Protocol):
-    """Reads and judges on an executor; a context manager that holds the connections."""
+    """A reader and judge on an executor; a context manager that holds the connections."""
 
     def __enter__(self) -> Self:
-        """Begin to use it."""
+        """Return this direction; connections open at their first use."""
 
     def __exit__(self, *_: object) -> None:
-        """Close its connections."""
+        """Close the direction's connections."""
 
     def read_records(self, pair: ComparedPair, partitions: Sequence[int]) -> Iterator[Batch]:
-        """Read records of the topic's partitions, in the order of each."""
+        """Read records of the given partitions of the topic, each partition in its order."""
 
     def read_entries(self, pair: ComparedPair, partitions: Sequence[int], *, again: bool) -> Iterator[Batch]:
-        """Read entries of the cache's partitions.
+        """Read entries of the given partitions of the cache.
 
         :param again: read the suspects; :attr:`Batch.take` can then be called.
         """
@@ -163,18 +163,18 @@ class Direction(Protocol):
     def judge(
         self, pair: ComparedPair, topic: SuspectRows, cache: SuspectRows, *, repair: bool, complete: bool
     ) -> Judged:
-        """Compare the suspects in full, by their meaning.
+        """Compare the complete records and entries of suspect keys by their meaning.
 
         :param complete: whether every entry was converted; otherwise a key without an entry may belong to an
-            unconverted one.
+            unconverted entry.
         """
 
     def count_caches(self, pair: ComparedPair, partitions: Sequence[int]) -> Iterator[Counter[str]]:
-        """Count the records for each cache."""
+        """Count the topic's records for each cache."""
 
 
 class DirectionClients:
-    """Clients of a direction, made at their first use on an executor.
+    """Clients of a direction, created at their first use on an executor.
 
     A subclass has the plan and the secrets.
     """
@@ -191,10 +191,10 @@ class DirectionClients:
 
     @cached_property
     def cluster(self) -> Cluster:
-        """The connected cluster."""
+        """Connection to the Ignite cluster."""
         return ignite_cluster(self.plan.settings, self.secrets)
 
     @cached_property
     def clients(self) -> KafkaClients:
-        """Clients of Kafka, and of the schema registries."""
+        """Clients of Kafka and of the schema registries."""
         return kafka_clients(self.plan.settings, self.secrets)

@@ -1,4 +1,4 @@
-"""Comparison of the last records of keys with the entries of a cache, by their meaning.
+"""Comparison of each key's last record with the cache's entry, by meaning.
 
 Keys and values are compared byte by byte with those that the converter makes of the entries now. Values in JSON are
 compared with rows instead: the row decoder shares no code with the converter, so the comparison also finds errors of
@@ -33,7 +33,7 @@ from .entry_reader import EntryReader
 
 @dataclass
 class Verified(Comparison):
-    """Result of comparing a topic's last records with its cache.
+    """Result of comparing each key's last record with the cache's entry.
 
     Keys are compared by their bytes, as in Kafka's compaction.
 
@@ -58,7 +58,7 @@ def compare_last(
     pages: Iterable[Page],
     decode: Callable[..., Iterable[tuple[Any, Any]]] = decode_rows,
 ) -> None:
-    """Compare the last records of keys with the entries to send; add differences to ``result``.
+    """Compare each key's last record with the record expected for its entry; add differences to ``result``.
 
     :param last: value of the last record of each key; keys with an entry are removed from it.
     """
@@ -84,7 +84,7 @@ def _compare(
     seen: set[bytes],
     reader: EntryReader,
 ) -> None:
-    """Compare entries with the last records of their keys, and remove these records from `last`."""
+    """Compare entries with the last records of their keys, and remove these keys from `last`."""
     in_both: list[tuple[bytes, Any, bytes | None]] = []
     for key, expected in entries:
         if key not in last:
@@ -107,7 +107,7 @@ def _compare(
 
 
 def _note_unexpected(result: Verified, left: Sequence[bytes], seen: set[bytes], reader: EntryReader) -> None:
-    """Count the topic's keys without an entry, and those among them with the fields of an entry's key."""
+    """Count topic keys without an entry; separately count those with the fields of an entry's key but other bytes."""
     key_of = {
         fields: key for key in seen if left and reader.json_keys and (fields := normalize_fields(key)) is not None
     }
@@ -127,7 +127,7 @@ def format_key(key: bytes) -> str:
 
 
 def normalize_fields(key: bytes) -> str | None:
-    """Return a text that is equal for JSON objects with equal fields, ignoring order and nulls; None for other keys."""
+    """Return an equal text for JSON objects with equal fields, in any order and ignoring nulls; None for other keys."""
     if not key.startswith(b"{"):
         return None
     try:
@@ -143,9 +143,9 @@ def normalize_fields(key: bytes) -> str | None:
 
 @dataclass(frozen=True)
 class _Unread:
-    """An entry that cannot be compared.
+    """An entry that cannot be compared, with the error.
 
-    The copy skips it, or only the row decoder cannot read it; the latter is a difference.
+    Either the copy skips the entry, or only the row decoder cannot read it, which is a difference.
     """
 
     error: IgniteKafkaError
@@ -159,7 +159,7 @@ class _Unread:
 def _read_batches(
     reader: EntryReader, sent: Iterable[Selection], settings: SourceSettings
 ) -> Iterator[list[tuple[bytes, Any]] | _Unread]:
-    """Read keys and values of the entries to send, or the error of an unreadable entry.
+    """Read keys and expected values of the entries to send, or the error of an entry that cannot be read.
 
     An error is raised if the error policy is to stop.
     """

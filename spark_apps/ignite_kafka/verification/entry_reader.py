@@ -1,4 +1,4 @@
-"""Expected records of a cache's entries: bytes, or for JSON the values of a second decoder."""
+"""Expected records of a cache's entries: the converter's bytes or, for JSON, values read by a second decoder."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from .value_reader import ValueReader, drop_missing_fields, drop_newer_fields
 
 
 class Form(Enum):
-    """The expected form of one side of records."""
+    """Form of the expected keys or values."""
 
     BYTES = "bytes of the converter"
     JSON = "rows as JSON"
@@ -38,7 +38,7 @@ class Form(Enum):
 
 
 class EntryReader:
-    """Keys and expected values of the entries of one cache.
+    """Reader of the record keys and expected values of one cache's entries.
 
     :param settings: the connector's settings.
     :param decode: decodes keys and values of pages row by row.
@@ -75,16 +75,16 @@ class EntryReader:
 
     @property
     def by_rows(self) -> bool:
-        """True if keys or values are compared with rows, which share no code with the converter."""
+        """Whether rows, which share no code with the converter, give the expected keys or values."""
         return self._key_form is not Form.BYTES or self._value_form is not Form.BYTES
 
     @property
     def json_keys(self) -> bool:
-        """True if keys are JSON texts without schemas."""
+        """Whether keys are JSON texts without schemas."""
         return self._key_form is Form.JSON
 
     def entries(self, page: Page) -> list[tuple[bytes, Any]]:
-        """Return the record's key and expected value of each entry of a page, for :meth:`compare_values`.
+        """Return the record key and the expected value of each entry of a page, for :meth:`compare_values`.
 
         Entries that transforms drop are left out.
 
@@ -113,7 +113,7 @@ class EntryReader:
         return list(zip(keys, values, strict=True))
 
     def can_convert(self, page: Page) -> bool:
-        """Return whether the converter can make records of entries, even if the row decoder cannot read them."""
+        """Return whether the converter can convert all entries of a page, even if the row decoder cannot read them."""
         try:
             return not self._converter.convert(
                 [page], self._info, self._cluster, topic=self._topic, in_order=True
@@ -122,7 +122,7 @@ class EntryReader:
             return False
 
     def compare_values(self, expected: Sequence[Any], records: Sequence[bytes | None]) -> list[bool]:
-        """Return for each of N records whether it has the expected value.
+        """Return whether each of N records has its expected value.
 
         Fields added to the class after the record was written may be null.
 
@@ -144,7 +144,7 @@ class EntryReader:
         return equal
 
     def describe_differences(self, expected: Any, written: bytes | None) -> list[str]:
-        """Return a text for each differing field of an object; empty if the entry or the record is no object.
+        """Return a text for each differing field; an empty list if the entry or the record is no object.
 
         :param expected: a value of :meth:`entries`.
         """
@@ -188,7 +188,7 @@ class EntryReader:
 
 
 def _keep_fields(value: Document, selected: Sequence[SelectedField]) -> Document:
-    """Return an object with only the selected fields; names are compared without case."""
+    """Return an object with only the selected fields; upper and lower case of names are equal."""
     by_name = {name.lower(): (name, item) for name, item in value.fields.items()}
     present = [(field, *by_name[field.name.lower()]) for field in selected if field.name.lower() in by_name]
     fields = {field.renamed(name): item for field, name, item in present}
@@ -208,7 +208,7 @@ def _choose_form(settings: SourceSettings, side: str) -> Form:
 
 
 def _null_values(page: Page, cache: str) -> Page:
-    """Replace the values of entries by null."""
+    """Return a page with the same keys, and null as every value."""
     cuts = entry_cuts(page, cache)
     null = bytes([codes.NULL])
     data = b"".join(bytes(page.data[start:end]) + null for start, end in zip(cuts[:-1:2], cuts[1::2], strict=True))
@@ -222,9 +222,10 @@ def _keep_value(expected: Any, _record: Any) -> Any:
 def _is_equal(
     expected: Any, record: bytes | None, form: Form, restrict: Callable[[Any, Any], Any] = _keep_value
 ) -> bool:
-    """Return whether a record's bytes have the expected value.
+    """Return whether a record's JSON text has the expected value.
 
-    :param restrict: removes from the expected value, given it and the record's value, fields that may be absent.
+    :param restrict: called with the expected value and the record's; returns the expected value without fields that
+        the record need not have.
     """
     if record is None:
         return expected is None

@@ -1,4 +1,4 @@
-"""A Spark job in two stages.
+"""A Spark job in two stages: read shares into blocks, then reduce the blocks of each bucket.
 
 1. Tasks read shares of topics and caches, and yield blocks.
 2. Spark brings the blocks of a bucket together, and tasks reduce each bucket.
@@ -28,9 +28,9 @@ from ..runtime.task_failure import local_folder, task_failed
 S = TypeVar("S")
 R = TypeVar("R")
 Block = tuple[int, Any]
-"""Number of a bucket, and a part of its contents."""
+"""Number of a bucket, and a part of the bucket's contents."""
 OnTasks = Callable[[int, int], None]
-"""Called with the numbers of ended tasks and of all tasks."""
+"""Callback with the number of ended tasks and the number of all tasks."""
 _POLL_S = 0.2
 _AGAIN = "Compare again: a comparison changes nothing, and a repair sends only what differs still."
 
@@ -40,32 +40,32 @@ _GROUP = "ignite-kafka verify"
 
 @dataclass(frozen=True)
 class _Failed:
-    """An error of a share, in place of its results: Spark would report an exception as text."""
+    """A failed share's error, returned as its result because Spark reports a raised exception only as text."""
 
     error: IgniteKafkaError
 
 
 class Buckets(Protocol):
-    """Results of the buckets of an exchange."""
+    """The buckets' results after an exchange."""
 
     def collect(self, summary: Callable[[Any], Any]) -> list[Any]:
         """Return a summary of each bucket's result."""
 
     def fetch(self, buckets: Sequence[int]) -> list[Any]:
-        """Return the results of some buckets, after :meth:`collect`."""
+        """Return the complete results of the given buckets; call :meth:`collect` first."""
 
     def close(self) -> None:
-        """Free the results."""
+        """Free the storage of the results."""
 
 
 MakeExchange = Callable[
     [Sequence[Any], Callable[[Any], Iterator[Block]], Callable[[Iterator[Any]], Any], int, OnTasks], Buckets
 ]
-"""Factory of an exchange, by shares, reader, reducer, number of buckets and progress: see :class:`Exchange`."""
+"""Factory of an exchange from shares, reader, reducer, number of buckets and callback: see :class:`Exchange`."""
 
 
 class Exchange(Generic[S, R]):
-    """Results of buckets, kept on the disks of the executors until :meth:`close`.
+    """The buckets' results, kept on the executors' disks until :meth:`close`.
 
     :param read: yields the blocks of a share; runs on an executor.
     :param reduce: returns the result of a bucket from its blocks in any order; runs on an executor.
@@ -102,7 +102,7 @@ class Exchange(Generic[S, R]):
         self._results: RDD[Any] = shuffled.mapPartitions(reduce_blocks).persist(StorageLevel.DISK_ONLY)
 
     def collect(self, summary: Callable[[R], Any]) -> list[Any]:
-        """Return a summary of each bucket's result, made on the executors.
+        """Return a summary of each bucket's result; the executors make the summaries.
 
         :raises IgniteKafkaError: the error of a share or of a bucket; final errors come first.
         :raises TaskFailed, LocalDiskFull: a task ended without results.
@@ -118,17 +118,17 @@ class Exchange(Generic[S, R]):
         return results
 
     def fetch(self, buckets: Sequence[int]) -> list[R]:
-        """Return the results of some buckets, after :meth:`collect`; raises the same errors."""
+        """Return the complete results of the given buckets; call :meth:`collect` first. Raises the same errors."""
         with self._translate_failures():
             results: list[R] = list(self._context.runJob(self._results, list, list(buckets)))
         return results
 
     def close(self) -> None:
-        """Free the disks."""
+        """Free the disk space of the results."""
         self._results.unpersist()
 
     def _run_followed(self, job: Callable[[], list[Any]]) -> list[Any]:
-        """Run a job in another thread, count its ended tasks in this one, and return its result."""
+        """Run a Spark job in another thread, report its number of ended tasks meanwhile, and return its result."""
 
         def run() -> list[Any]:
             self._context.setJobGroup(_GROUP, "compare topics with caches", interruptOnCancel=True)
@@ -139,7 +139,7 @@ class Exchange(Generic[S, R]):
             try:
                 while not wait([running], _POLL_S).done:
                     self._on_tasks(self._count_ended_tasks(), self._all)
-            except BaseException:  # Ctrl-C: the tasks end, too
+            except BaseException:  # after Ctrl-C, too, the tasks must end
                 self._context.cancelJobGroup(_GROUP)
                 raise
             return running.result()
@@ -160,7 +160,7 @@ class Exchange(Generic[S, R]):
 
 
 def _reduce_bucket(parts: Iterator[Any], reduce: Callable[[Iterator[Any]], R]) -> R | _Failed:
-    """Return the result of a bucket, or an error of a share; final errors come first."""
+    """Return the result of a bucket; after an error, return the error instead, preferably a final error."""
     failed: list[_Failed] = []
 
     def take_parts() -> Iterator[Any]:
@@ -173,7 +173,7 @@ def _reduce_bucket(parts: Iterator[Any], reduce: Callable[[Iterator[Any]], R]) -
     try:
         result = reduce(take_parts())
     except CallsStuck:
-        raise  # ends this Python worker, as above
+        raise  # ends this Python worker, as in read_blocks
     except IgniteKafkaError as error:
         return _Failed(error)
     return max(failed, key=lambda failure: failure.error.final) if failed else result

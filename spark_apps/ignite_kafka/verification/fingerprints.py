@@ -1,4 +1,4 @@
-"""Fingerprints of keys and values, and the join of a topic's with a cache's.
+"""Fingerprints of keys and values, and the join of a topic's fingerprints with its cache's.
 
 A fingerprint takes 32 bytes for a record of any size, so that Spark moves and sorts little. A key has a hash of 128
 bits: among a thousand million keys, two have the same hash with a probability of 10⁻²¹. A value has 64 bits, because
@@ -19,7 +19,7 @@ from ..convert.rules.polars import pl
 from ..errors import IgniteKafkaError
 
 ROW = np.dtype([("high", np.uint64), ("low", np.uint64), ("value", np.uint64), ("order", np.int64)])
-"""``high`` and ``low``: hash of the key; ``value``: hash of the value; ``order``: rises with the records of a key.
+"""``high``, ``low``: hash of the key; ``value``: hash of the value; ``order``: rises from record to record of a key.
 
 ``order`` of an entry is 0, or -1 for the second row of an entry that must be judged even if its bytes are equal.
 """
@@ -37,7 +37,7 @@ _PROBE = (b"", b"ignite-kafka", bytes(range(256)))
 
 
 def fingerprint(keys: pa.BinaryArray, values: pa.BinaryArray, order: Int64Array | None = None) -> Rows:
-    """Return fingerprints of N keys and values; a null key counts as empty.
+    """Return the fingerprints of N keys and values; a null key counts as empty.
 
     :param order: N numbers that rise with the records of a key; None: all 0.
     """
@@ -54,7 +54,7 @@ def fingerprint(keys: pa.BinaryArray, values: pa.BinaryArray, order: Int64Array 
 
 
 def record_order(partition: int, offsets: Int64Array) -> Int64Array:
-    """Return the order of N records of a topic's partition.
+    """Return ``order`` of N records of a topic partition.
 
     If a key has records in several partitions, the record of the last partition counts.
     """
@@ -62,15 +62,15 @@ def record_order(partition: int, offsets: Int64Array) -> Int64Array:
 
 
 def probe() -> tuple[int, ...]:
-    """Hash sample values, to check that two machines hash alike."""
+    """Return hashes of fixed values, to check that two machines have the same hash function."""
     series = pl.Series(values=list(_PROBE), dtype=pl.Binary)
     return tuple(number for seed in (_HIGH, _LOW, _VALUE) for number in series.hash(seed).to_list())
 
 
 def check_probe(expected: tuple[int, ...]) -> None:
-    """Compare :func:`probe` of this process with the driver's.
+    """Compare this process's :func:`probe` with the driver's.
 
-    :raises IgniteKafkaError: they differ, so fingerprints cannot be compared.
+    :raises IgniteKafkaError: the hashes differ, so fingerprints cannot be compared.
     """
     if probe() != expected:
         remedy = "Install the same version of polars on the driver and all executors."
@@ -78,7 +78,7 @@ def check_probe(expected: tuple[int, ...]) -> None:
 
 
 def select_sample(rows: Rows, percent: float) -> Mask:
-    """Return True for rows of the sample: about ``percent`` of all keys, the same of a topic and of its cache."""
+    """Return a mask of the sampled rows: about ``percent`` of all keys, the same keys for a topic and its cache."""
     if percent >= 100:
         return np.full(len(rows), True)
     sample: Mask = rows["high"] < np.uint64(percent / 100 * 2**64)
@@ -86,7 +86,7 @@ def select_sample(rows: Rows, percent: float) -> Mask:
 
 
 def find_keys(rows: Rows, keys: Rows) -> RowIndex:
-    """Return positions of rows with a key among ``keys`` (sorted by ``high``)."""
+    """Return the positions of rows whose key is among ``keys`` (sorted by ``high``)."""
     if not len(keys):
         return np.zeros(0, np.int64)
     at = np.minimum(np.searchsorted(keys["high"], rows["high"]), len(keys) - 1)
@@ -94,7 +94,7 @@ def find_keys(rows: Rows, keys: Rows) -> RowIndex:
 
 
 def find_last_of_keys(rows: Rows, *, first: bool = False) -> RowIndex:
-    """Return ascending positions of each key's last record in each partition.
+    """Return, in ascending order, the position of each key's last record in each partition.
 
     :param first: take instead the first record with a value, or the first record if none has a value.
     """
@@ -112,10 +112,10 @@ def find_last_of_keys(rows: Rows, *, first: bool = False) -> RowIndex:
 
 @dataclass(frozen=True)
 class JoinResult:
-    """Result of joining the fingerprints of a cache with those of its topic.
+    """Result of joining a cache's fingerprints with its topic's.
 
     :param records: number of records of the topic.
-    :param repeated: number of these records beyond the first of each key.
+    :param repeated: number of records beyond the first of each key.
     :param entries: number of entries of the cache.
     :param suspects: sorted fingerprints, one for each key whose record and entry have different bytes.
     """
@@ -127,7 +127,7 @@ class JoinResult:
 
 
 def join(topic: Rows, cache: Rows, *, first: bool = False) -> JoinResult:
-    """Join fingerprints by key.
+    """Join the fingerprints of a topic and its cache by key, and select the suspects.
 
     A key is no suspect if its last record has the hash of its only entry, or if its last record is a tombstone and it
     has no entry.
@@ -159,7 +159,7 @@ def join(topic: Rows, cache: Rows, *, first: bool = False) -> JoinResult:
 
 
 def _sum_groups(flags: Mask, starts: RowIndex) -> Int64Array:
-    """Count the true flags of each group.
+    """Count the true flags in each group.
 
     :param starts: first position of each group.
     """

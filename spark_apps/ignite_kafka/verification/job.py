@@ -1,4 +1,4 @@
-"""The comparison of all pairs of a connector as Spark jobs.
+"""Comparison of all pairs of a connector, as Spark jobs.
 
 1. Join the fingerprints of records and entries by key: count them, and find the suspects, keys with differing bytes.
 2. Read the suspects again, with all their bytes, and judge them by their meaning; a repair sends or puts again what
@@ -36,20 +36,20 @@ _MOST_UNKNOWN = 100 * MOST_UNKNOWN
 _NONE = np.zeros(0, np.int64)
 
 Progress = Callable[[str, int, int], None]
-"""Called with the name of the step, and the numbers of ended tasks and of all tasks."""
+"""Callback with the step's name, the number of ended tasks and the number of all tasks."""
 
 
 def max_judging_tasks(cores: int) -> int:
-    """Return the maximum number of tasks of a job that judges, and repairs, suspects.
+    """Return the maximum number of tasks in a job that judges and repairs suspects.
 
-    Twice the number for a group of suspects, because a group ends with a whole bucket.
+    It is twice the number for one group of suspects, because the last bucket of a group may exceed its maximum.
     """
     return min(MOST_PRODUCERS, max(cores, 2 * _GROUP_SUSPECTS // _JUDGED_BUCKET))
 
 
 @dataclass(frozen=True)
 class VerifyJob:
-    """A comparison of pairs.
+    """The comparison of a connector's pairs.
 
     :param exchange: makes an exchange of blocks: :class:`~.exchange.Exchange`.
     :param cores: number of Spark's cores, for the number of tasks.
@@ -73,12 +73,12 @@ class VerifyJob:
     log_values: bool = True
     progress: Progress = lambda _what, _done, _all: None
     buckets: int | None = None
-    """Number of buckets; None: by the number of records and entries."""
+    """Number of buckets; None: computed from the number of records and entries."""
     group_suspects: int = _GROUP_SUSPECTS
     """Maximum number of suspects that are judged at once; a group has at least one bucket."""
 
     def run(self, entries: int = 0) -> list[Judged]:
-        """Compare, and repair if requested; return one result a pair.
+        """Compare all pairs, and repair them if requested; return one result for each pair.
 
         1. Join fingerprints.
         2. Judge the suspects, group by group.
@@ -117,7 +117,7 @@ class VerifyJob:
         return results
 
     def find_routes(self) -> Routes:
-        """Read routed topics to find the caches of their records.
+        """Read the topics with routed records, and count their records for each cache.
 
         :raises IgniteKafkaError: the error that ended a task.
         """
@@ -129,7 +129,7 @@ class VerifyJob:
         return Task(tuple(self.pairs), self.open, self.percent, self.first_counts, self.limit, self.log_values, probe())
 
     def _judge(self, shares: Sequence[Share], task: Task) -> Iterator[tuple[int, Judged]]:
-        """Read the suspects in full and judge them; yield the number of a pair and its result in a bucket."""
+        """Judge the complete suspects in buckets; yield each pair's number and its result in a bucket."""
         count = sum(map(len, task.suspects.values()))
         buckets = min(max_judging_tasks(self.cores), self.buckets or max(self.cores, -(-count // _JUDGED_BUCKET)))
         read = partial(_read_suspects, task, buckets)
@@ -140,7 +140,7 @@ class VerifyJob:
                 yield from judged_of.items()
 
     def _count_other_bytes(self, shares: Sequence[Share], task: Task, results: Sequence[Judged]) -> None:
-        """Count unexpected JSON keys with the fields of a cache key but other bytes."""
+        """Count unexpected JSON keys that have the fields of a cache key but other bytes."""
         caches = [share for share in shares if not share.topic]
         follow = partial(self.progress, "looking for other keys")
         with closing(self.exchange(caches, partial(_find_other_keys, task), _merge, 1, follow)) as look:
@@ -162,14 +162,14 @@ class _Bad:
 
 @dataclass(frozen=True)
 class _Repeated:
-    """Records that are only counted, because another record of their key is compared."""
+    """Number of records that need no comparison, because each is followed by another record of its key."""
 
     count: int
 
 
 @dataclass
 class _Bucket:
-    """Joined fingerprints of a bucket, and its counts, by the number of the pair."""
+    """Joined fingerprints and counts of a bucket, by number of the pair."""
 
     joined: dict[int, JoinResult] = field(default_factory=dict)
     bad: list[tuple[int, _Bad]] = field(default_factory=list)
@@ -177,7 +177,7 @@ class _Bucket:
     suspects: int = 0
 
     def add_to(self, results: Sequence[Judged]) -> None:
-        """Add the counts to the results."""
+        """Add the bucket's counts to the pairs' results."""
         for number, joined in self.joined.items():
             result = results[number].result
             result.records += joined.records
@@ -203,7 +203,7 @@ def _add_bad(result: Verified, bad: _Bad) -> None:
 
 
 def _read_fingerprints(task: Task, buckets: int, share: Share) -> Iterator[Block]:
-    """Yield fingerprints of a share by buckets of keys."""
+    """Yield a share's fingerprints in blocks, one bucket of keys a block."""
     with task.begin() as direction:
         held = defaultdict[int, list[Rows]](list)
         count = 0
@@ -225,7 +225,7 @@ def _split_blocks(task: Task, held: Mapping[int, Sequence[Rows]], topic: bool, b
 
 
 def _group_by_bucket(task: Task, number: int, topic: bool, rows: Rows, buckets: int) -> Iterator[Block]:
-    """Yield blocks of fingerprints; overfull buckets get only the records that may be the last of their key."""
+    """Yield blocks of fingerprints; for an overfull bucket, only each key's last record in each partition."""
     most = _SKEWED * len(rows) // buckets + _FEW
     bucket = (rows["low"] % np.uint64(buckets)).astype(np.int64)
     order = np.argsort(bucket, kind="stable")
@@ -240,7 +240,7 @@ def _group_by_bucket(task: Task, number: int, topic: bool, rows: Rows, buckets: 
 
 
 def _join_bucket(task: Task, blocks: Iterator[tuple[int, Any]]) -> _Bucket:
-    """Join each pair's fingerprints in a bucket."""
+    """Join the topic's and the cache's fingerprints of each pair in a bucket."""
     parts: dict[int, tuple[list[bytes], list[bytes]]] = {}
     bucket_result = _Bucket()
     for number, block in blocks:
@@ -258,13 +258,13 @@ def _join_bucket(task: Task, blocks: Iterator[tuple[int, Any]]) -> _Bucket:
 
 
 def _drop_suspects(bucket: _Bucket) -> _Bucket:
-    """Return the bucket without its suspects, which stay on the executors."""
+    """Return a copy of the bucket without suspects, which need not leave the executor."""
     counts = {number: replace(joined, suspects=joined.suspects[:0]) for number, joined in bucket.joined.items()}
     return replace(bucket, joined=counts)
 
 
 def _group_buckets(suspects: Sequence[int], most: int) -> Iterator[list[int]]:
-    """Yield groups of buckets, by their numbers, with at most `most` suspects together, or with one bucket.
+    """Yield groups of buckets (their numbers) with at most `most` suspects a group, unless a single bucket has more.
 
     Buckets without suspects are left out.
 
@@ -297,7 +297,7 @@ def _merge_suspects(buckets: Iterable[_Bucket]) -> dict[int, Rows]:
 
 
 def _read_suspects(task: Task, buckets: int, share: Share) -> Iterator[Block]:
-    """Yield suspects of a share with all their bytes, by buckets of keys."""
+    """Yield all bytes of a share's suspects in blocks, one bucket of keys a block."""
     own = task.select_suspects(share)
     if not own.partitions:
         return
@@ -313,7 +313,7 @@ def _read_suspects(task: Task, buckets: int, share: Share) -> Iterator[Block]:
 
 
 def _judge_bucket(task: Task, repair: bool, blocks: Iterator[tuple[int, Any]]) -> dict[int, Judged]:
-    """Judge each pair's suspects in a bucket."""
+    """Judge the suspects of each pair in a bucket."""
     parts: dict[int, tuple[SuspectRows, SuspectRows]] = {}
     for number, (topic, rows, columns) in blocks:
         parts.setdefault(number, (SuspectRows(), SuspectRows()))[topic].add(rows, columns)
@@ -329,7 +329,7 @@ def _judge_bucket(task: Task, repair: bool, blocks: Iterator[tuple[int, Any]]) -
 
 
 def _find_other_keys(task: Task, share: Share) -> Iterator[Block]:
-    """Yield cache keys that equal an unexpected topic key in their fields but not in their bytes."""
+    """Yield cache keys that have the fields of an unexpected topic key but other bytes."""
     with task.begin() as direction:
         for number, batch in task.read_batches(direction, share, again=True):
             unknown = task.unknown.get(number)

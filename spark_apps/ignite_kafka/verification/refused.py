@@ -1,4 +1,4 @@
-"""Records refused by a cache when a sink put them, read from the sink's dead letters."""
+"""Records that a cache refused when the sink put them, read from the sink's dead letters."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .whole_enums import unify_codes
 
 _CONTEXT = "__connect.errors."
 _FIRST = f"{_CONTEXT}topic"
-"""First header that a sink adds to those of the record."""
+"""First of the headers added by a sink to those of the record."""
 
 
 def read_refused_entries(
@@ -33,7 +33,7 @@ def read_refused_entries(
     cache: str,
     keys: Collection[bytes],
 ) -> set[tuple[bytes, bytes]]:
-    """Read keys and values, in Ignite's format, of a sink's dead letters of refused puts.
+    """Read the dead letters of refused puts, and return their keys and values in Ignite's binary format.
 
     Dead letters are converted again like records of their topics, and count for records of the same key and value. An
     offset would not do: a topic that was deleted and created again has another record there.
@@ -59,7 +59,7 @@ def read_refused_entries(
 
 
 def restore_records(letters: Consumed, connector: str, topics: Collection[str]) -> Iterator[Consumed]:
-    """Yield the connector's records of dead letters of refused puts, by partition, as the sink read them.
+    """Restore the sink's records from dead letters of refused puts; yield them by topic partition.
 
     :param letters: N dead letters with their headers. Dead letters of conversions and of other connectors are left out.
     """
@@ -90,7 +90,7 @@ def _decode(value: str | bytes | None) -> str:
 
 
 def _read_letters(clients: KafkaClients, topic: str) -> Iterator[Consumed]:
-    """Read the committed records of a topic, with timestamps and headers; none if it does not exist."""
+    """Read the committed records of a topic, with timestamps and headers; nothing if the topic does not exist."""
     topics = Topics(clients)
     partitions = [(topic, number) for number in range(topics.counts([topic]).get(topic, 0))]
     if partitions:

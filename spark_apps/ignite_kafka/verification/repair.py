@@ -1,4 +1,4 @@
-"""The repair of differences: records are sent again, entries are put and removed again."""
+"""Repair of differences: records are sent again, and entries are put or removed again."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ from .repair_claim import RepairClaim
 
 @dataclass
 class _Controls:
-    """A queue for the records of types that :func:`~ignite_kafka.state.types.write_uses` sends."""
+    """Adapter that sends the records of :func:`~ignite_kafka.state.types.write_uses` with a transactional producer."""
 
     producer: TransactionalProducer
     types_sent: dict[int, BinaryType] = field(default_factory=dict)
     uses_sent: dict[str, set[TypeUse]] = field(default_factory=dict)
 
-    def send_control(self, topic: str, key: bytes, value: bytes) -> None:
-        """Queue a record of the types topic, which has one partition."""
+    def send_type_record(self, topic: str, key: bytes, value: bytes) -> None:
+        """Send a record to the types topic, which has one partition."""
         self.producer.produce(topic, key, value, 0, FORMAT_HEADERS)
 
 
 def select_records(records: Sequence[Records], result: Verified, *, tombstones: bool = True) -> list[Records]:
-    """Return records of missing or different keys and, with `tombstones`, tombstones of keys without an entry.
+    """Select records of missing or different keys; with `tombstones`, add tombstones for topic keys without an entry.
 
-    A key of several entries is left out: each of its records would replace that of another entry.
+    A Kafka key of several entries is left out, because the record of one entry would replace that of another.
     """
     keys_of = result.keys or {}
     times = Counter(key for part in records for key in part.keys.to_pylist())
@@ -65,7 +65,7 @@ def send_again(
     cache: CachePlan,
     records: Sequence[Records],
 ) -> int:
-    """Send records in one transaction, without provenance headers, and return their number.
+    """Send records in one transaction, without provenance headers, and return the number of records.
 
     :raises KafkaUnavailable, OutcomeUnknown: nothing, or all, of this transaction was written.
     :raises Fenced: a run or another repair of the connector has begun; nothing of this transaction was written.
@@ -91,7 +91,7 @@ def send_again(
 def _send(
     producer: TransactionalProducer, types: str, topic: str, records: Sequence[Records], cluster: Cluster
 ) -> None:
-    """Send records, and the types needed by their readers, in one transaction."""
+    """Send records, and the binary types for their readers, in one transaction."""
     producer.begin()
     controls = _Controls(producer)
     for part in records:
@@ -108,7 +108,7 @@ def store_again(
     put: Mapping[bytes, bytes],
     remove: Sequence[bytes],
 ) -> int:
-    """Put and remove entries, in Ignite's binary format, and return their number.
+    """Put and remove entries, in Ignite's binary format, and return the number of entries.
 
     Ignite has no fencing: if a run begins after the check and puts newer values first, these entries replace them.
 

@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 
 
 class ComparisonReport:
-    """The records of one comparison. For one thread.
+    """Writer of one comparison's status records, for use by one thread.
 
     :param run_id: key of the record.
     """
@@ -36,7 +36,7 @@ class ComparisonReport:
 
     @contextmanager
     def errors_reported(self) -> Iterator[None]:
-        """Write the first record, and, if the body raises an error of the library, the last one with that error."""
+        """Write the first status record and, if the body raises an error of the library, a last one with this error."""
         write_comparison(self._writer, self._status)
         try:
             yield
@@ -45,7 +45,7 @@ class ComparisonReport:
             raise
 
     def progress(self, step: str, done: int, tasks: int) -> None:
-        """Report how far a step is; not more often than the setting `progress_interval_ms`."""
+        """Report the progress of a step, at most once in `progress_interval_ms`."""
         self._status = replace(self._status, step=step, done=done, tasks=tasks)
         if not self._due.due():
             return

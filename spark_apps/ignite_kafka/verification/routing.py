@@ -1,4 +1,4 @@
-"""The caches of topics whose records are routed one by one, found by reading the topics through the transforms."""
+"""Caches of topics with routed records, found by reading the topics through the transforms."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from .exchange import Block, MakeExchange, OnTasks
 from .task import Share, Task, distribute
 
 Routes = Mapping[int, Counter[str]]
-"""Number of records for each cache, by the number of the pair that reads the topic."""
+"""Number of records for each cache, by number of the pair that reads the topic."""
 
 
 def find_routes(exchange: MakeExchange, task: Task, cores: int, follow: OnTasks) -> Routes:
-    """Read the routed topics of a task's pairs to find the caches of their records.
+    """Read the topics with routed records, and count their records for each cache.
 
     :raises IgniteKafkaError: the error that ended a task.
     """
@@ -49,7 +49,7 @@ def _merge(blocks: Iterator[tuple[int, Counter[str]]]) -> dict[int, Counter[str]
 
 
 def make_pairs(topics: Sequence[TopicPlan], partitions: Mapping[str, int]) -> list[ComparedPair]:
-    """Make a pair for each topic, without the topic's bounds.
+    """Return a pair for each topic, without the offsets of the topic.
 
     :param partitions: number of partitions of each topic's cache.
     """
@@ -61,7 +61,7 @@ def make_pairs(topics: Sequence[TopicPlan], partitions: Mapping[str, int]) -> li
 
 
 def count_absent_caches(routes: Routes, partitions: Mapping[str, int]) -> dict[str, int]:
-    """Count the records for each cache that the cluster does not have.
+    """Count the records for each cache that does not exist on the cluster.
 
     :param partitions: number of partitions of each cache of the cluster.
     """
@@ -74,7 +74,7 @@ def count_absent_caches(routes: Routes, partitions: Mapping[str, int]) -> dict[s
 def add_routed_pairs(
     pairs: Sequence[ComparedPair], routes: Routes, partitions: Mapping[str, int]
 ) -> list[ComparedPair]:
-    """Return the pairs, and a pair without topic partitions for each further cache of the records.
+    """Return the pairs, followed by a pair without topic partitions for each further cache of routed records.
 
     :param partitions: number of partitions of each cache of the cluster.
     """

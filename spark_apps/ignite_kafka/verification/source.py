@@ -1,4 +1,4 @@
-"""Ignite to Kafka: the last record of each key, against the record that the converter makes of the entry now.
+"""Comparison from Ignite to Kafka: each key's last record, with the record that the converter makes of the entry now.
 
 Records and entries with equal bytes are equal. :func:`.entry_comparison.compare_last` judges the others. For JSON a
 second decoder, which shares no code with the converter, reads every 256th entry, or all in a thorough comparison.
@@ -41,7 +41,7 @@ from .topic_batches import topic_batches
 _BATCH_ROWS = 20_000
 _BATCH_PAGES = 2
 _CHECKED = 256
-"""Distance of the entries that the row decoder reads, too."""
+"""Distance between the entries that the row decoder reads, too."""
 _JUDGED_ROWS = 1_000
 _UNLIKE = -1
 _UNLIKE_VALUE = b""
@@ -49,7 +49,7 @@ _UNLIKE_VALUE = b""
 
 @dataclass
 class SourceDirection(DirectionClients):
-    """The comparison of a source connector's topics.
+    """The comparison of a source connector's topics with the records made of its caches' entries.
 
     :param percent: share of the keys to compare.
     :param thorough: the row decoder reads all entries, too.
@@ -67,17 +67,17 @@ class SourceDirection(DirectionClients):
 
     @cached_property
     def size_limit(self) -> SizeLimit:
-        """The size limits of the copy's producers."""
+        """Size limits of the producers of the copy."""
         return size_limit(self.clients, producer_settings(self.plan))
 
     @cached_property
     def converters(self) -> Converters:
-        """The converters of the copy."""
+        """Converters of the copy."""
         return Converters(self.plan.settings)
 
     @cached_property
     def selectors(self) -> EntrySelectors:
-        """The filters of the copy."""
+        """Entry filters of the copy."""
         return EntrySelectors(self.plan.settings, self.converters, self.cluster)
 
     def read_records(self, pair: ComparedPair, partitions: Sequence[int]) -> Iterator[Batch]:
@@ -88,9 +88,9 @@ class SourceDirection(DirectionClients):
             yield Batch(rows, make_taker(keys, part.values))
 
     def read_entries(self, pair: ComparedPair, partitions: Sequence[int], *, again: bool) -> Iterator[Batch]:
-        """Read entries of the cache, as records.
+        """Read entries of the cache, converted to records.
 
-        :raises DecodeError, UnsupportedType, TransformFailed: of a bad entry, if the error policy is to stop.
+        :raises DecodeError, UnsupportedType, TransformFailed: an entry is bad, and the error policy is to stop.
         """
         _ = self.clients  # registers the schema registries
         info = self.cluster.cache(pair.cache)
@@ -111,7 +111,7 @@ class SourceDirection(DirectionClients):
             yield self._fingerprint_unlike(pair, info, checked)
 
     def _convert(self, pair: ComparedPair, info: CacheInfo, pages: Sequence[Page], *, again: bool) -> Batch:
-        """Make fingerprints of the entries to send; their bytes are taken only on request."""
+        """Fingerprint the records of the entries to send; read the entries' bytes only on request."""
         chosen = self.selectors.select(info, pair.topic, pages)
         conversion = self._convert_pages(pair, info, chosen.pages, in_order=again or self.thorough)
         records = conversion.records
@@ -119,7 +119,7 @@ class SourceDirection(DirectionClients):
         bad = [row.row for row in conversion.bad]
 
         def take(at: RowIndex) -> Columns:
-            # transforms drop entries
+            # with `rows`, transforms have dropped entries
             places = np.delete(np.arange(chosen.count), bad) if records.rows is None else records.rows
             entries = pa.array(_take_entries(chosen.pages, info.name, places[at]), pa.binary())
             return entries, pa.nulls(len(entries), pa.binary())
@@ -129,9 +129,9 @@ class SourceDirection(DirectionClients):
     def _convert_pages(
         self, pair: ComparedPair, info: CacheInfo, pages: Sequence[Page], *, in_order: bool
     ) -> Conversion:
-        """Convert entries to records, and separate the bad entries.
+        """Convert entries to records, and separate entries that cannot be converted.
 
-        :raises DecodeError, UnsupportedType, TransformFailed: of a bad entry, if the error policy is to stop.
+        :raises DecodeError, UnsupportedType, TransformFailed: an entry is bad, and the error policy is to stop.
         """
         converter = self.converters.of(pair.cache)
         try:
@@ -150,7 +150,7 @@ class SourceDirection(DirectionClients):
         return conversion
 
     def _find_too_large(self, pair: ComparedPair, records: Records) -> Mapping[int, IgniteKafkaError]:
-        """Return errors, by row, of records that the error policy skips because of their size."""
+        """Return the error of each record that is too large, by row, if the error policy skips such records."""
         if self.plan.settings.conversion_policy == STOP:
             return {}
         return self.size_limit.exceeded(records, pair.topic, self._plan_of(pair).topic_bytes)
@@ -164,13 +164,13 @@ class SourceDirection(DirectionClients):
         return self.readers[pair.cache]
 
     def _choose_checked(self, rows: Rows) -> RowIndex:
-        """Choose the entries for the row decoder."""
+        """Choose entries to be read by the row decoder, too."""
         if self.thorough:
             return np.flatnonzero(select_sample(rows, self.percent))
         return np.arange(0, len(rows), _CHECKED)
 
     def _fingerprint_unlike(self, pair: ComparedPair, info: CacheInfo, entries: Sequence[bytes]) -> Batch:
-        """Make second fingerprints of entries that the row decoder reads differently, or not at all."""
+        """Return second fingerprints of entries if the row decoder and the converter read them differently."""
         page = _join_page(entries)
         records = self.converters.of(pair.cache).convert([page], info, self.cluster, topic=pair.topic, in_order=True)
         keys = records.keys.to_pylist()
@@ -187,13 +187,13 @@ class SourceDirection(DirectionClients):
         return Batch(rows, make_taker(at_fault, same_value))
 
     def count_caches(self, pair: ComparedPair, partitions: Sequence[int]) -> Iterator[Counter[str]]:
-        """Yield nothing, because a source's topic has the records of one cache."""
+        """Yield nothing: all records of a source's topic belong to one cache."""
         yield from ()
 
     def judge(
         self, pair: ComparedPair, topic: SuspectRows, cache: SuspectRows, *, repair: bool, complete: bool
     ) -> Judged:
-        """Compare the suspects by their meaning, and send the differing records again.
+        """Compare the suspects by their meaning; in a repair, send the differing records again.
 
         If entries cannot be converted, a key without an entry may belong to one of them, so no tombstone is sent.
         """
@@ -206,7 +206,7 @@ class SourceDirection(DirectionClients):
         repaired = self._send_again(planned, pages, result, tombstones=complete) if repair else 0
         gone = sorted((result.keys or {}).get("unexpected", set()))
         unknown = filter(None, map(normalize_fields, gone[:MOST_UNKNOWN])) if self._has_json_keys(pair) else ()
-        result.keys = None  # counted when all of the cache's keys are seen
+        result.keys = None  # counted only after all keys of the cache are known
         result.other_bytes = 0
         return Judged(result, repaired, Counter(unknown))
 
@@ -214,7 +214,7 @@ class SourceDirection(DirectionClients):
         return self._reader_of(pair, self.cluster.cache(pair.cache)).json_keys
 
     def _send_again(self, cache: CachePlan, pages: Sequence[Page], result: Verified, *, tombstones: bool) -> int:
-        """Send records of missing or different entries, and tombstones of keys without an entry."""
+        """Send records of missing or different entries, and tombstones for topic keys without an entry."""
         info = self.cluster.cache(cache.name)
         pair = ComparedPair(cache.name, cache.topic, (), info.partitions)
         records = [self._convert_pages(pair, info, [page], in_order=True).records for page in pages]
@@ -224,12 +224,12 @@ class SourceDirection(DirectionClients):
 
 
 def _join_page(entries: Sequence[bytes]) -> Page:
-    """Join entries of any partitions to a page."""
+    """Return a page with the entries, which may be of several partitions."""
     return Page(-1, len(entries), memoryview(b"".join(entries)), True)
 
 
 def _take_entries(pages: Sequence[Page], cache: str, places: RowIndex) -> list[bytes]:
-    """Return key and value, unwrapped, of entries by their positions in all pages together."""
+    """Return the bytes of the entries at positions counted through all pages: key and value without wrapper."""
     ends = np.cumsum([page.rows for page in pages])
     entries: list[bytes] = [b""] * len(places)
     page_of = np.searchsorted(ends, places, side="right")

@@ -1,4 +1,4 @@
-"""The tasks of a comparison: their shares, the preparation of their process, and the batches of a share."""
+"""Tasks of a comparison: their shares, the preparation of their process, and the batches of a share."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from .fingerprints import Rows, check_probe
 _SHARES_A_CORE = 2
 
 Open = Callable[[], Direction]
-"""Creates the direction on an executor."""
+"""Factory that creates the direction on an executor."""
 
 
 @dataclass(frozen=True)
 class Share:
-    """Partitions of topics or of caches that one task reads, by the number of the pair."""
+    """Partitions of topics, or of caches, for one task, by number of their pair."""
 
     topic: bool
     partitions: Mapping[int, Sequence[int]]
@@ -30,7 +30,7 @@ class Share:
 def distribute(pairs: Sequence[ComparedPair], cores: int) -> list[Share]:
     """Distribute the partitions of topics and caches over tasks.
 
-    Topics first, because they must be read before the caches.
+    Topics come first, because they must be read before the caches.
     """
     count = max(1, _SHARES_A_CORE * cores)
     shares = []
@@ -45,7 +45,7 @@ def distribute(pairs: Sequence[ComparedPair], cores: int) -> list[Share]:
 
 @dataclass(frozen=True)
 class Task:
-    """Data of every task.
+    """Data needed by every task.
 
     :param suspects: sorted fingerprints of the keys to read in full, by the number of their pair.
     :param unknown: fields of unexpected JSON keys with the number of keys, by the number of their pair.
@@ -68,7 +68,7 @@ class Task:
     prefixes: tuple[str, ...] = field(default_factory=reserved)
 
     def begin(self) -> Direction:
-        """Prepare the process, and create the direction."""
+        """Prepare the worker process, check its hash function, and create the direction."""
         tune_allocation()
         return_free_memory()
         set_log_values(self.log_values)
@@ -78,7 +78,7 @@ class Task:
         return self.open()
 
     def read_batches(self, direction: Direction, share: Share, *, again: bool = False) -> Iterator[tuple[int, Batch]]:
-        """Read the batches of a share, each with the number of its pair.
+        """Read the batches of a share, and yield each with the number of its pair.
 
         Records of caches without a pair are ignored.
         """
@@ -95,7 +95,7 @@ class Task:
                     yield own, batch
 
     def select_suspects(self, share: Share) -> Share:
-        """Return the part of a share that may have suspects."""
+        """Return the share without pairs that have no suspects."""
         parts = {
             number: partitions
             for number, partitions in share.partitions.items()
@@ -105,5 +105,5 @@ class Task:
 
     @cached_property
     def _number_of_cache(self) -> Mapping[str, int]:
-        """Numbers of pairs by their caches."""
+        """Number of the pair of each cache."""
         return {pair.cache: number for number, pair in enumerate(self.pairs)}

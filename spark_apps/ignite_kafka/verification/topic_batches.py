@@ -1,4 +1,4 @@
-"""Records of a topic's partitions up to fixed ends, in batches of columns."""
+"""Batches of a topic's records up to fixed end offsets, as columns."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _WAIT_S = 1.0
 def topic_bounds(
     topic: str, firsts: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, int]
 ) -> tuple[tuple[int, int], ...]:
-    """Return the first offset and end of each partition of a topic; equal if it has no committed records.
+    """Return the first and the end offset of each partition of a topic; both are equal without committed records.
 
-    :param firsts: first offsets, may have those of other topics; `ends` likewise.
+    :param firsts: first offsets; `firsts` and `ends` may also have offsets of other topics.
     """
     partitions = sorted(number for name, number in firsts if name == topic)
     return tuple((min(firsts[topic, number], ends[topic, number]), ends[topic, number]) for number in partitions)
@@ -30,9 +30,10 @@ def topic_bounds(
 def topic_batches(
     clients: KafkaClients, pair: ComparedPair, partitions: Sequence[int], *, timed: bool = False, headers: bool = False
 ) -> Iterator[Consumed]:
-    """Read committed records, in the order of each partition.
+    """Read the committed records between the pair's bounds, each partition in its order.
 
-    :param timed: read timestamps, too; `headers`: read headers, too.
+    :param timed: read timestamps, too.
+    :param headers: read headers, too.
     :raises KafkaUnavailable: nothing arrived for the clients' ``patience_s`` before the ends.
     :raises RecordsLost: records were deleted before they were read.
     """

@@ -1,4 +1,4 @@
-"""Values of records as their readers see them, for records and entries with different bytes.
+"""Values as the consumers of records read them, to compare records and entries with different bytes.
 
 A class with a new field has another schema, with another id in a registry; older records keep the older id.
 """
@@ -18,7 +18,7 @@ from ..settings.source import SourceSettings
 
 
 class ValueReader:
-    """A reader of values of converters with schemas.
+    """Reader of the values of one topic, for converters with schemas.
 
     :param topic: topic of the records.
     """
@@ -30,7 +30,7 @@ class ValueReader:
         self._deserializer = deserializer("value", rules) if name in (AVRO, JSON_SCHEMA, JSON) else None
 
     def read(self, values: Sequence[bytes | None]) -> list[Any]:
-        """Return the schema's name and the value of each of N records; None for an unreadable value."""
+        """Return schema name and value of each of N records; None for a value that cannot be read."""
         results: list[Any] = [None] * len(values)
         if self._deserializer is None:
             return results
@@ -45,17 +45,17 @@ class ValueReader:
 
 
 def drop_newer_fields(expected: Any, record: Any) -> Any:
-    """Return the expected value without null fields that the record does not have.
+    """Return the expected value without null fields that the record lacks.
 
-    A class may have got them after the record was written.
+    The class may have got these fields after the record was written.
     """
     return _restrict(expected, record, nulls_only=True)
 
 
 def drop_missing_fields(expected: Any, record: Any) -> Any:
-    """Return the expected value without fields of objects that the record does not have.
+    """Return the expected value without any fields that the record lacks.
 
-    The first value of their type did not have them, and the schema stayed.
+    A schema made of the type's first value lacks fields that this value did not have.
     """
     return _restrict(expected, record, nulls_only=False)
 

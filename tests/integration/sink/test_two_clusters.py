@@ -16,6 +16,7 @@ from ignite_kafka.ignite.cluster import Cluster
 from ignite_kafka.ignite.endpoint import IgniteEndpoint
 from ignite_kafka.java.hash_code import java_hash
 from ignite_kafka.state import status
+from tests.support import emitted_events
 from tests.support.java_caches import PREFIX, java_caches
 from tests.support.two_clusters import Copy, all_caches, read_by_java, written_by_java
 from tests.support.waiting import REQUEST_S
@@ -78,9 +79,9 @@ def test_entries_of_one_cluster_are_typed_values_of_another(
         list(here.sql("ALTER TABLE people ADD COLUMN age INT"))
         list(here.sql("INSERT INTO people (id, region, name, pay, age) VALUES (3, 'eu', 'Cy', 1, 40)"))
         copy.send("people")
-        events.reset_counts()
+        emitted_events.reset()
         assert copy.store().state == status.COMPLETED
-        assert events.counts()[events.CACHE_DIFFERS.id] == 1  # an existing cache is left alone
+        assert emitted_events.counts()[events.CACHE_DIFFERS.id] == 1  # an existing cache is left alone
         list(other.sql("ALTER TABLE people ADD COLUMN age INT"))
         assert list(other.sql("SELECT name, age FROM people WHERE region = 'eu' ORDER BY id")) == [["Ada", None], ["Cy", 40]]
 

@@ -30,6 +30,7 @@ from ignite_kafka.state.configs_writer import ConfigsWriter
 from ignite_kafka.state.internal_names import configs_topic, offsets_topic
 from ignite_kafka.state.internal_records import InternalRecord
 from ignite_kafka.state.status import StatusWriter
+from tests.support import emitted_events
 from tests.support.event_log import event_log, ids
 from tests.support.stream_world import SLOTS, Part, World, await_that
 from tests.support.waiting import DEADLINE_S
@@ -228,7 +229,7 @@ def test_policy_full_snapshot_sends_all_again(world: World) -> None:
 
 def test_pause_resume_stop(world: World) -> None:
     world.put("a", {1: "v"})
-    before = Counter(events.counts())
+    before = Counter(emitted_events.counts())
     with world.running() as run:
         world.await_equal("a", run)
         world.ask(target.PAUSED)
@@ -241,7 +242,7 @@ def test_pause_resume_stop(world: World) -> None:
         await_that(lambda: run.state(world) == status.PAUSED, "pause", run)
         world.ask(target.STOPPED)
         assert run.ended.result(DEADLINE_S).state == status.STOPPED
-    emitted = Counter(events.counts()) - before
+    emitted = Counter(emitted_events.counts()) - before
     assert [emitted[event.id] for event in (events.IGNITE_CONNECTED, events.CAPTURE_KEPT, events.IGNITE_DISCONNECTED)] == [1, 1, 1]
     world.ask(target.PAUSED)
     with pytest.raises(SettingsError, match="paused"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ignite_kafka.admin.overview import ConnectorOverview, TargetRequest
 from ignite_kafka.admin.timeline import timeline
+from ignite_kafka.common.event_log import count_of
 from ignite_kafka.errors import CacheDestroyed
 from ignite_kafka.state.configs import ConnectorRecord, ConnectorState
 from ignite_kafka.state.status import RunStatus
@@ -24,6 +25,21 @@ def test_events_of_runs_target_and_snapshots() -> None:
     ]  # fmt: skip
     assert "the cache is gone. Start again" in found[4].text
     assert found[0].text == "15143 # target state PAUSED of connector c was requested"
+
+
+def test_events_that_runs_kept_stand_among_them_and_what_is_derived_stands_once() -> None:
+    kept = {
+        15120: count_of(4, "slot 1 restarts", {}) + count_of(2, "slot 0 restarts", {}),
+        15100: count_of(4, "run r3 started", {}),
+        99999: count_of(9, "of a newer version", {}),
+    }
+    newest = timeline(ConnectorOverview("c", runs=RUNS, events=kept), 20)
+    assert [(event.at_ms, event.text) for event in newest if event.event.id == 15120] == [
+        (4, "15120 # slot 1 restarts"),
+        (2, "15120 # slot 0 restarts"),
+    ]
+    assert [event.at_ms for event in newest if event.event.id == 15100] == [4, 3, 1]
+    assert max(event.at_ms for event in newest) == 5
 
 
 def test_only_the_newest_are_kept() -> None:

@@ -10,6 +10,7 @@ from typing import Any, cast
 import pytest
 
 from ignite_kafka import events
+from ignite_kafka.common.event_log import EventCounts, add_events, count_of
 from ignite_kafka.errors import CallsStuck, KafkaUnavailable
 from ignite_kafka.plan.source_plan import TransferPlan
 from ignite_kafka.registry import client, registries
@@ -40,10 +41,12 @@ def test_errors_and_events_of_a_task_reach_the_driver() -> None:
     events.emit(events.UNIT_REDONE, slot=9, reason="of a task before")
     events.note(events.ENTRIES_EXPIRE, cache="b", reason="of a task before")
     assert [result.slot for result in _noting(errors, emitted, notes, work, [0, 1])] == [0, 1]
-    [(_, (failed,)), counted, (_, of_task)] = noted
+    [(_, (failed,)), (_, emitted_by_slot), (_, of_task)] = noted
     assert (failed.slot, failed.error) == (1, gone)
-    assert [counted] == [("events", {events.UNIT_REDONE.id: 2})]
-
+    assert list(emitted_by_slot) == [0]
+    (count,) = emitted_by_slot[0].values()
+    assert (list(emitted_by_slot[0]), count.count) == ([events.UNIT_REDONE.id], 2)
+    assert [occurrence.fields["slot"] for occurrence in count.newest] == ["0", "1"]
     assert of_task == {(events.ENTRIES_EXPIRE.id, (("cache", "a"), ("reason", "test")))}
 
 
@@ -57,14 +60,15 @@ def test_calls_that_do_not_return_end_the_worker_whatever_other_slots_say() -> N
         list(_noting(ignored, ignored, ignored, work, [0]))
 
 
-def test_what_tasks_have_noted_is_emitted_once_in_a_run() -> None:
-    values: list[Any] = []
-
+def task_errors() -> TaskErrors:
     def accumulator(zero: Any, _: Any) -> Any:
-        values.append(SimpleNamespace(value=zero))
-        return values[-1]
+        return SimpleNamespace(value=zero)
 
-    made = TaskErrors(cast(Any, SimpleNamespace(sparkContext=SimpleNamespace(accumulator=accumulator))))
+    return TaskErrors(cast(Any, SimpleNamespace(sparkContext=SimpleNamespace(accumulator=accumulator))))
+
+
+def test_what_tasks_have_noted_is_emitted_once_in_a_run() -> None:
+    made = task_errors()
     of_cache = {name: (events.ENTRIES_EXPIRE.id, (("cache", name), ("reason", "test"))) for name in "ab"}
     with event_log() as found:
         for noted in (["a"], ["a"], ["a", "b"]):
@@ -74,9 +78,24 @@ def test_what_tasks_have_noted_is_emitted_once_in_a_run() -> None:
     assert _United().addInPlace(frozenset({of_cache["a"]}), frozenset(of_cache.values())) == set(of_cache.values())
 
 
+def of_slot(*at_ms: int) -> EventCounts:
+    counts = [{15120: count_of(time_ms, "again", {})} for time_ms in at_ms]
+    return add_events(*counts)
+
+
 def test_events_of_tasks_are_added_up() -> None:
-    assert _Added().addInPlace({1: 2, 2: 1}, {1: 1, 3: 4}) == {1: 3, 2: 1, 3: 4}
-    assert _Added().zero({1: 1}) == {}
+    assert _Added().addInPlace({0: of_slot(1)}, {0: of_slot(2), 1: of_slot(3)}) == {0: of_slot(1, 2), 1: of_slot(3)}
+    assert _Added().zero({0: of_slot(1)}) == {}
+
+
+def test_an_event_is_counted_once_whether_a_task_has_reported_it_handed_it_over_or_died() -> None:
+    made = task_errors()
+    made.events.value = {0: of_slot(1, 2)}
+    reported = {0: of_slot(1), 1: of_slot(3)}
+    assert made.count_events(reported) == of_slot(1, 2, 3), "slot 0 has ended, slot 1 works"
+    made.forget(reported)
+    assert made.count_events({}) == of_slot(1, 2, 3), "slot 1 died"
+    assert made.count_events({0: of_slot(4)}) == of_slot(1, 2, 3, 4), "of the next job"
 
 
 def ids_of_known(plan: TransferPlan, secrets: Secrets, slots: Sequence[int], *_: Any) -> Iterator[SlotResult]:

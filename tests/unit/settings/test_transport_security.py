@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from ignite_kafka import events
 from ignite_kafka.errors import SettingsError
 from ignite_kafka.ignite.endpoint import IgniteCredentials, IgniteEndpoint, TlsSettings
 from ignite_kafka.kafka.clients import KafkaClients
@@ -15,7 +14,7 @@ from ignite_kafka.settings import transport_security as transport
 from ignite_kafka.settings.client_config import canonical, one_name
 from ignite_kafka.settings.secrets import Secrets
 from ignite_kafka.settings.source import SourceSettings
-from tests.support import librdkafka
+from tests.support import emitted_events, librdkafka
 
 ANN, NOBODY = IgniteCredentials("ann", "hunter2"), IgniteCredentials()
 SASL = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanisms": "PLAIN", "sasl.password": "hunter2"}
@@ -149,10 +148,10 @@ def test_a_connector_is_refused_before_anything_is_sent() -> None:
 
 def test_what_is_accepted_is_said_once() -> None:
     transport._report.cache_clear()
-    before = events.counts().get(15185, 0)
+    before = emitted_events.counts().get(15185, 0)
     for _ in range(3):
         kafka_clients(settings(), Secrets(kafka=SASL, insecure=True))
-    assert events.counts()[15185] == before + 1
+    assert emitted_events.counts()[15185] == before + 1
 
 
 def test_settings_accept_only_what_sends_no_credential() -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ignite_kafka import events
 from ignite_kafka.settings.source import SourceSettings
+from tests.support import emitted_events
 from tests.support.source_settings import build
 
 
@@ -40,6 +40,6 @@ def test_properties_of_converters_without_effect_are_noticed() -> None:
 
 
 def test_warnings_are_logged_and_counted() -> None:
-    events.reset_counts()
+    emitted_events.reset()
     build(batch_size=5).emit_warnings()
-    assert events.counts() == {15001: 1, 15130: 1, 15131: 1}
+    assert emitted_events.counts() == {15001: 1, 15130: 1, 15131: 1}

@@ -16,6 +16,7 @@ from ignite_kafka.ignite.types.model import BinaryType, CacheInfo, class_id
 from ignite_kafka.java.hash_code import java_hash
 from ignite_kafka.sink.carried_types import CarriedTypes, TypesGrown
 from ignite_kafka.state.types import write_types, write_uses
+from tests.support import emitted_events
 from tests.support.converters import converter
 from tests.support.ignite_bytes import CACHE, Types, binary, collection, enum, number, page, string
 from tests.support.to_ignite_records import GrowingTypes, consumed, decoded, record_converter, rules
@@ -36,7 +37,7 @@ class Cluster(GrowingTypes):
 
 @pytest.fixture
 def log() -> TypesLog:
-    events.reset_counts()
+    emitted_events.reset()
     return TypesLog()
 
 
@@ -80,7 +81,7 @@ def test_every_type_within_a_record_is_registered_before_it_is_put(log: TypesLog
     assert not bad
     assert sink.cluster.known == types.known
     assert values[0].fields["part"].fields == {"n": 7}
-    assert events.counts()[events.TYPE_REGISTERED.id] == 4
+    assert emitted_events.counts()[events.TYPE_REGISTERED.id] == 4
 
     assert not sink.store([entry], types)[1]
     assert log.reads == 1

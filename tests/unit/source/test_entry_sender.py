@@ -35,6 +35,7 @@ from ignite_kafka.kafka.records import Records
 from ignite_kafka.plan.source_plan import CachePlan, TransferPlan
 from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.source.entry_sender import EntryBatch, EntrySender
+from tests.support import emitted_events
 from tests.support.bad_entries import NULL_KEY, OF_UNKNOWN_TYPE, long
 from tests.support.ignite_bytes import CACHE, NULL, Types, binary, decimal, number, page, string, wrapped
 from tests.support.registry import MemoryClient, memory_registry
@@ -56,7 +57,7 @@ class Writer:
         self.dead_letters: list[DeadLetter] = []
         self._too_large = too_large
 
-    def send_control(self, topic: str, key: bytes, value: bytes) -> None:
+    def send_type_record(self, topic: str, key: bytes, value: bytes) -> None:
         self.control.append((topic, key, value))
 
     def send(self, topic: str, partitions: int | None, records: Records, topic_id: str = "") -> None:
@@ -237,9 +238,9 @@ def of_keys(connector: str, policy: str, *keys: bytes) -> list[int]:
     sender = EntrySender(TransferPlan(connector, "s", 1, 16, settings, (PLAN,)), cast(Any, Types()))
     reported = []
     for key in keys:
-        before = events.counts().get(events.KEYS_MAY_COINCIDE.id, 0)
+        before = emitted_events.counts().get(events.KEYS_MAY_COINCIDE.id, 0)
         sender.send(cast(Any, Writer()), 9, PLAN, CACHE, EntryBatch([page([(key, string("v"))], 3)], PARTITIONS[:1]))
-        reported.append(events.counts().get(events.KEYS_MAY_COINCIDE.id, 0) - before)
+        reported.append(emitted_events.counts().get(events.KEYS_MAY_COINCIDE.id, 0) - before)
     return reported
 
 

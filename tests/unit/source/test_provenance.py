@@ -75,7 +75,7 @@ class Writer:
     def send(self, topic: str, partitions: int | None, records: Records, topic_id: str = "") -> None:
         self.records.append(records)
 
-    def send_control(self, topic: str, key: bytes, value: bytes) -> None: ...
+    def send_type_record(self, topic: str, key: bytes, value: bytes) -> None: ...
 
     def too_large(self, topic: str, topic_bytes: int, records: Records) -> dict[int, Any]:
         return {}

@@ -15,6 +15,7 @@ from ignite_kafka.plan.source_plan import CachePlan, TransferPlan
 from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.state.configs import SnapshotRecord
 from ignite_kafka.state.sent_topics import check_complete, check_plan, check_units
+from tests.support import emitted_events
 from tests.support.fake_topics import described
 
 NOW = CachePlan("trades", 1, "p.trades", 8, 2, "7", topic_id="id-p.trades")
@@ -85,9 +86,9 @@ def test_a_cache_that_is_routed_to_another_topic_is_incomplete_there() -> None:
 
 
 def test_a_new_snapshot_fills_a_new_topic_and_says_so() -> None:
-    events.reset_counts()
+    emitted_events.reset()
     check(replace(PLAN, snapshot_id="new"), record(OLD), SENT)
-    assert events.counts() == {events.TOPIC_REPLACED.id: 1}
+    assert emitted_events.counts() == {events.TOPIC_REPLACED.id: 1}
 
 
 def test_a_stream_does_not_go_on_in_a_topic_that_grew() -> None:
@@ -112,19 +113,19 @@ def test_a_stream_does_not_go_on_in_a_topic_that_grew() -> None:
     ],
 )
 def test_what_is_sent_again_to_a_topic_that_grew_is_told(plan: TransferPlan, offset: UnitOffset | None) -> None:
-    events.reset_counts()
+    emitted_events.reset()
     check(plan, GROWN, offset, "p.trades")
-    assert events.counts() == {events.TOPIC_GREW.id: 1}
+    assert emitted_events.counts() == {events.TOPIC_GREW.id: 1}
 
 
 def test_policy_none_does_not_go_on_where_the_initial_load_is_lost() -> None:
-    events.reset_counts()
+    emitted_events.reset()
     unloaded = replace(PLAN, snapshot_id="new", caches=(replace(NOW, load=False),))
     with pytest.raises(TopicError, match="failover_policy FULL_SNAPSHOT"):
         check(unloaded, record(OLD), None)
     changes_alone = replace(unloaded, settings=replace(PLAN.settings, load_initial_data=False))
     check(changes_alone, record(OLD), None)
-    assert events.counts() == {events.TOPIC_REPLACED.id: 1}
+    assert emitted_events.counts() == {events.TOPIC_REPLACED.id: 1}
 
 
 def test_entries_that_no_start_loads_are_sent_again_by_resend() -> None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from ignite_kafka import events
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.state.types import type_from_json, type_key, type_to_json, write_types
+from tests.support import emitted_events
 from tests.support.ignite_bytes import Types
 from tests.support.types_log import NAME, TypesLog
 
@@ -24,7 +25,7 @@ def test_a_type_is_written_again_once_it_has_grown_under_another_key() -> None:
 
 
 def test_records_of_older_and_newer_versions_are_read_and_others_skipped() -> None:
-    events.reset_counts()
+    emitted_events.reset()
     types, log = Types(), TypesLog()
     old, new = types.add("Old", {"a": codes.LONG}), types.add("New", {"b": codes.LONG})
     log.records += [
@@ -35,7 +36,7 @@ def test_records_of_older_and_newer_versions_are_read_and_others_skipped() -> No
     topic = log.topic
     topic.read()
     assert (topic.forms(old.type_id), topic.forms(new.type_id), topic.forms(1)) == ((old,), (new,), ())
-    assert events.counts()[events.TYPE_NOT_READ.id] == 3
+    assert emitted_events.counts()[events.TYPE_NOT_READ.id] == 3
     topic.read()
     assert log.reads == 1
 

@@ -1,6 +1,6 @@
-"""Avro as Confluent's converter writes and reads it: schemas by AvroData's rules, values in columns.
+"""Avro as Confluent's AvroConverter writes and reads it: schemas by the rules of AvroData, values in columns.
 
-Convert imports it.
+The folder convert imports it.
 
 Source: io.confluent.connect.avro.AvroData, the specification of Avro 1.11.
 """

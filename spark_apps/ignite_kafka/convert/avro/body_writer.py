@@ -1,8 +1,8 @@
-"""Rows of bytes, written field by field for all rows at once.
+"""Writer of N rows of bytes, field by field, for all rows at once.
 
-Small pieces (branches, numbers, lengths) become cells of a matrix with one row for each row, which one selection packs;
-long ones (texts, bytes, arrays) are columns of bytes. Arrow joins packed cells and columns. Source: the binary encoding
-of the specification of Avro 1.11.
+Small pieces (branches, numbers, lengths) become cells of a matrix with N rows; one selection joins the cells of each
+row. Long pieces (texts, bytes, arrays) are columns of bytes. Arrow joins the cells and the columns. Source: the binary
+encoding of the specification of Avro 1.11.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Cells = npt.NDArray[np.uint8]
 
 
 class BodyWriter:
-    """N rows of bytes; each method appends a piece to all rows, or to those of a mask (None: all)."""
+    """N rows of bytes; each method appends bytes to all rows, or only to the rows of a mask."""
 
     def __init__(self, count: int) -> None:
         self._count = count
@@ -29,23 +29,23 @@ class BodyWriter:
         self._pieces: list[pa.BinaryArray] = []
 
     def cell(self, value: Cells | int, mask: Mask | None = None) -> None:
-        """Append one byte."""
+        """Append one byte to each row: an item of an array, or the same byte."""
         self._cells.append((value, mask))
 
     def constant(self, data: bytes, mask: Mask | None = None) -> None:
-        """Append the same bytes."""
+        """Append the same bytes to each row."""
         for byte in data:
             self.cell(byte, mask)
 
     def fixed(self, values: npt.NDArray[Any], mask: Mask | None = None) -> None:
-        """Append the bytes of each item of an array."""
+        """Append to each row the bytes of its item of an array."""
         for column in np.ascontiguousarray(values).view(np.uint8).reshape(self._count, values.itemsize).T:
             self.cell(column, mask)
 
     def varint(self, values: npt.NDArray[Any], mask: Mask | None = None) -> None:
-        """Append signed integers in zig-zag form with seven bits a byte.
+        """Append signed integers as Avro's zig-zag numbers, with seven bits in each byte.
 
-        The rows outside the mask should have zeros.
+        Values outside the mask should be zero: the largest value decides how many bytes are tried.
         """
         if not self._count:
             return
@@ -63,7 +63,7 @@ class BodyWriter:
             most = most >> 7
 
     def column(self, data: pa.BinaryArray) -> None:
-        """Append a column of bytes, nothing where it is null."""
+        """Append a column of bytes; a null appends nothing."""
         self._pack()
         self._pieces.append(data)
 
@@ -95,7 +95,7 @@ class BodyWriter:
 
 
 def grouped(items: pa.BinaryArray, counts: npt.NDArray[np.int64]) -> pa.BinaryArray:
-    """Group items that follow one another: `counts` items a row."""
+    """Join consecutive items into rows of bytes: row i gets the next ``counts[i]`` items."""
     ends = np.zeros(counts.size + 1, np.int64)
     np.cumsum(counts, out=ends[1:])
     offsets = offsets_of(items)

@@ -1,6 +1,6 @@
 """Positions in N Avro bodies, moved field by field for all rows at once.
 
-A row whose bytes are broken is noted with the reason.
+A row with broken bytes is noted with the reason.
 
 Source: the binary encoding of the specification of Avro 1.11.
 """
@@ -17,12 +17,12 @@ from ...common.arrays import Int64Array, Mask, RowIndex
 from ...ignite.binary.byte_columns import data_of, offsets_of
 
 _PADDING = 16
-"""Zeros behind the last body: no read of a number goes beyond them."""
+"""Zeros behind the last body, so that no read of a number ends outside the array."""
 _MOST_SHIFT = 63
 
 
 class Bodies:
-    """The bytes of N bodies, and the rows that are broken."""
+    """The bytes of N bodies, and the rows with broken bytes."""
 
     def __init__(self, data: pa.BinaryArray) -> None:
         letters = data_of(data)
@@ -37,16 +37,16 @@ class Bodies:
         return len(self._offsets) - 1
 
     def cursor(self, skip: int = 0) -> Cursor:
-        """Return a cursor at the start of each body, behind `skip` bytes that each has."""
+        """Return a cursor over all bodies, behind the first `skip` bytes of each body."""
         return Cursor(self, np.arange(self._offsets.size - 1), self._offsets[:-1] + skip, self._offsets[1:])
 
 
 class Cursor:
-    """Positions in the bodies of some rows, rising.
+    """Positions in the bodies of some rows; the rows are ascending.
 
-    A broken row stays at its end, where numbers are 0: it ends each loop over its items.
+    A broken row moves to its end and reads the number 0 there, which ends each loop over its items.
 
-    :param rows: rows of the batch. :param at: position of the next byte of each. :param ends: position behind its last.
+    :param rows: rows of the batch. :param at: position of each row's next byte. :param ends: position behind its last.
     """
 
     def __init__(self, bodies: Bodies, rows: RowIndex, at: Int64Array, ends: Int64Array) -> None:
@@ -59,7 +59,7 @@ class Cursor:
         return self.rows.size
 
     def of(self, chosen: Mask | RowIndex) -> Cursor:
-        """Return a cursor of some of the rows; give it back with :meth:`put`."""
+        """Return a cursor over some of the rows; :meth:`put` takes its positions back."""
         return Cursor(self.bodies, self.rows[chosen], self.at[chosen], self.ends[chosen])
 
     def put(self, chosen: Mask | RowIndex, moved: Cursor) -> None:
@@ -67,13 +67,13 @@ class Cursor:
         self.at[chosen] = moved.at
 
     def fail(self, wrong: Mask, reason: str) -> None:
-        """Note broken rows with the reason, the first one of each."""
+        """Note rows as broken, and move their positions to the end; the first reason of a row is kept."""
         for row in self.rows[wrong].tolist():
             self.bodies.bad.setdefault(row, reason)
         self.at = np.where(wrong, self.ends, self.at)
 
     def skip(self, sizes: Int64Array | int, path: str) -> None:
-        """Move by sizes that are not negative."""
+        """Move each row's position forward by a size that is not negative."""
         self.at = self.at + sizes
         self._within(path)
 
@@ -106,7 +106,7 @@ class Cursor:
         return values if over is None else np.where(over, 0, values)
 
     def fixed(self, kind: Any, path: str) -> npt.NDArray[Any]:
-        """Read the next item of a numpy type of each row."""
+        """Read from each row the next item of a numpy type."""
         width = np.dtype(kind).itemsize
         at = self.at
         self.skip(width, path)
@@ -115,7 +115,7 @@ class Cursor:
         return values
 
     def lengths(self, path: str) -> Int64Array:
-        """Read the next length of each row, at most its remaining bytes."""
+        """Read the next length of each row; a length greater than the remaining bytes breaks the row."""
         lengths = self.number(path)
         wrong = (lengths < 0) | (lengths > self.ends - self.at)
         if wrong.any():
@@ -124,7 +124,7 @@ class Cursor:
         return lengths
 
     def _within(self, path: str) -> Mask | None:
-        """Fail the rows that have no bytes left, and return them; None if there are none."""
+        """Note rows as broken whose position is beyond their end; return their mask, or None if there are none."""
         over = self.at > self.ends
         if not over.any():
             return None

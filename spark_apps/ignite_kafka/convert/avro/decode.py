@@ -1,7 +1,7 @@
-"""Avro bodies as columns of Connect values: each field is read for all rows at once.
+"""Decoder of Avro bodies into columns of Connect values: each field is read for all rows at once.
 
-A node of the schema is read once or, within arrays and maps, once for each place in them; it notes where values are,
-and makes the column of all of them at the end.
+Each node of the schema has a reader. It is called once or, within arrays and maps, once for each position of an item,
+notes where the values are, and makes the column of all values at the end.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ _SCALARS: Mapping[str, Callable[[ConnectSchema, str], Reader]] = {
 def decode(
     data: pa.BinaryArray, avro: AvroType, connect: ConnectSchema, skip: int = 0
 ) -> tuple[list[tuple[RowIndex, pa.Array]], dict[int, str]]:
-    """Read bodies of one schema as columns, each with its rows; return broken rows with the reason.
+    """Read bodies of one schema as columns with their rows, and broken rows with the reason.
 
-    There is more than one column where decimals of some rows need another Arrow type than those of others.
+    There are several columns if decimals of some rows need another Arrow type than decimals of other rows.
 
-    :param data: bodies without nulls. :param avro: the schema that they were written with.
-    :param connect: what :func:`.to_connect.to_connect` made of it. :param skip: bytes before each body.
+    :param data: bodies without nulls. :param avro: the schema that the bodies were written with.
+    :param connect: its Connect schema (:func:`.to_connect.to_connect`). :param skip: bytes before each body.
     """
     by_type: dict[pa.DataType, tuple[list[RowIndex], list[pa.Array]]] = {}
     bad: dict[int, str] = {}
@@ -131,7 +131,7 @@ def _entries(avro: AvroType, connect: ConnectSchema, place: str) -> Reader:
 
 
 def _has_bytes(avro: AvroType) -> bool:
-    """Return whether each value of a schema has at least one byte."""
+    """Return whether the body of each value of a schema has at least one byte."""
     if avro.kind == "record":
         return any(_has_bytes(field.type) for field in avro.fields)
     return avro.size > 0 if avro.kind == "fixed" else avro.kind != "null"
@@ -142,7 +142,7 @@ def _is_struct_of_union(avro: AvroType, connect: ConnectSchema) -> bool:
 
 
 class _Record:
-    """Reader of records: a column of each field."""
+    """Reader of records, with a reader for each field."""
 
     def __init__(self, children: Sequence[Reader], connect: ConnectSchema) -> None:
         self._children = children
@@ -165,7 +165,7 @@ class _Record:
 
 
 class _Nullable:
-    """Reader of unions of null and one type."""
+    """Reader of unions of null and one other type."""
 
     def __init__(self, inner: Reader, null_first: bool, connect: ConnectSchema, path: str) -> None:
         self._inner = inner
@@ -193,7 +193,7 @@ class _Nullable:
 
 
 class _Union:
-    """Reader of unions of several types: a struct with a field for each, of which one has the value."""
+    """Reader of unions of several types: a struct with a field for each type; only the chosen field has a value."""
 
     def __init__(
         self, branches: Sequence[Reader | None], avro: AvroType, connect: ConnectSchema | None, path: str
@@ -237,7 +237,7 @@ class _Union:
 
 
 def spread(values: pa.Array, valid: Mask) -> pa.Array:
-    """Return the values in the rows that are valid, null in the others."""
+    """Return the values in order at the valid rows, and null at the other rows."""
     if len(values) == valid.size:
         return values
     index = np.cumsum(valid) - 1

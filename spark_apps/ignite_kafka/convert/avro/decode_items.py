@@ -1,6 +1,6 @@
-"""Columns of Avro's arrays and maps.
+"""Readers of Avro's arrays and maps.
 
-The first item of all rows is read, then the second of those that have one, and so on.
+The first items of all rows are read, then the second items of the rows that have one, and so on.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from .cursor import Bodies, Cursor
 from .decode_scalars import Reader
 
 _MOST_EMPTY = 1_000
-"""Maximum number of items without bytes in a body: no bytes bound their number, and each takes memory."""
+"""Maximum number of items without bytes in a body: the body's size does not limit them, and each takes memory."""
 
 
 class _Blocks:
-    """The items of each value in reading order, and the value of each item.
+    """Reader of the blocks of arrays or maps, with the owner of each item: the value that the item belongs to.
 
     :param has_bytes: an item has at least one byte.
     """
@@ -55,12 +55,12 @@ class _Blocks:
             active = active[left[active] > 0]
 
     def _header(self, cursor: Cursor) -> Int64Array:
-        """Read the number of items in the next block of each row; 0 at the end."""
+        """Read the number of items in the next block of each row; 0 after the last block."""
         count = cursor.number(self._path)
         sized = count < 0
         if sized.any():
             some = cursor.of(sized)
-            some.number(self._path)  # bytes of the block: only who skips it needs them
+            some.number(self._path)  # size of the block in bytes: needed only to skip the block
             cursor.put(sized, some)
             count = np.abs(count)
         most = np.maximum(cursor.ends - cursor.at, 0) if self._has_bytes else self._most_empty(cursor)
@@ -84,9 +84,9 @@ class _Blocks:
         return left
 
     def offsets_and_order(self, without: Mask | None = None) -> tuple[npt.NDArray[np.int32], Int64Array]:
-        """Return the offsets of each value's items, and the order in which to take the items.
+        """Return where the items of each value begin, and the order that puts the items read in the order of values.
 
-        :param without: items, in the order in which they were read, that are left out.
+        :param without: mask of the items to leave out, in the order in which the items were read.
         """
         owners = self._joined_owners()
         if without is not None:
@@ -97,7 +97,7 @@ class _Blocks:
         return self._layout(owners)
 
     def fail(self, bodies: Bodies, wrong: Mask, reason: str) -> None:
-        """Note the rows of items as broken."""
+        """Note the rows of some items as broken, with the reason."""
         rows = np.concatenate(self._rows)
         for owner in self._joined_owners()[wrong].tolist():
             bodies.bad.setdefault(int(rows[owner]), f"{self._path}: {reason}")
@@ -119,7 +119,7 @@ class ItemsReader:
         self._blocks = _Blocks(path, has_bytes)
 
     def read(self, cursor: Cursor) -> None:
-        """Read a value of each row."""
+        """Read the next value of each row."""
         self._blocks.read(cursor, [self._item])
 
     def finish(self, bodies: Bodies) -> pa.Array:
@@ -130,9 +130,9 @@ class ItemsReader:
 
 
 class EntriesReader:
-    """Reader of maps, whose entries are a key and a value each.
+    """Reader of maps; each entry has a key and a value.
 
-    :param key: place of the key among the two readers.
+    :param key: index of the key's reader in `readers`.
     :param has_bytes: an entry has at least one byte.
     """
 
@@ -142,7 +142,7 @@ class EntriesReader:
         self._blocks = _Blocks(path, has_bytes)
 
     def read(self, cursor: Cursor) -> None:
-        """Read a value of each row."""
+        """Read the next value of each row."""
         self._blocks.read(cursor, self._readers)
 
     def finish(self, bodies: Bodies) -> pa.Array:

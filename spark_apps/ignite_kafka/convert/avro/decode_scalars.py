@@ -1,4 +1,4 @@
-"""Columns of Avro's numbers, texts, bytes and enums."""
+"""Readers of Avro's numbers, texts, bytes and enums."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ _DAY_MS = 86_400_000
 
 
 class Reader(Protocol):
-    """Reads the values of one schema."""
+    """Reader of the values of one schema."""
 
     def read(self, cursor: Cursor) -> None:
-        """Move the cursor over a value of each of its rows, and note them; those of later calls follow."""
+        """Read the next value of each of the cursor's rows, and append it to the values read before."""
 
     def finish(self, bodies: Bodies) -> pa.Array:
         """Return the column of all values read."""
 
 
 class NumberReader:
-    """Reader of zig-zag numbers: INT8 to INT64, Date, Time and Timestamp."""
+    """Reader of zig-zag numbers as INT8 to INT64, Date, Time or Timestamp."""
 
     def __init__(self, connect: ConnectSchema, path: str) -> None:
         self._kind = arrow_type(connect)
@@ -39,7 +39,7 @@ class NumberReader:
         self._parts: list[Int64Array] = []
 
     def read(self, cursor: Cursor) -> None:
-        """Read a value of each row."""
+        """Read the next value of each row."""
         numbers = cursor.number(self._path)
         if self._bits < 63:
             low = -(1 << self._bits)
@@ -70,7 +70,7 @@ class FloatReader:
         self._parts: list[npt.NDArray[Any]] = []
 
     def read(self, cursor: Cursor) -> None:
-        """Read a value of each row."""
+        """Read the next value of each row."""
         self._parts.append(cursor.fixed(self._kind, self._path))
 
     def finish(self, bodies: Bodies) -> pa.Array:
@@ -86,7 +86,7 @@ class BooleanReader:
         self._parts: list[npt.NDArray[np.uint8]] = []
 
     def read(self, cursor: Cursor) -> None:
-        """Read a value of each row."""
+        """Read the next value of each row."""
         octets = cursor.byte(self._path)
         wrong = (octets > 1) & (cursor.at <= cursor.ends)
         if wrong.any():
@@ -99,7 +99,7 @@ class BooleanReader:
 
 
 class EnumReader:
-    """Reader of an enum's constants, as STRING."""
+    """Reader of enum constants, as STRING."""
 
     def __init__(self, symbols: tuple[str, ...], path: str) -> None:
         self._symbols = pa.array(symbols, pa.string())
@@ -107,7 +107,7 @@ class EnumReader:
         self._parts: list[Int64Array] = []
 
     def read(self, cursor: Cursor) -> None:
-        """Read a value of each row."""
+        """Read the next value of each row."""
         indexes = cursor.number(self._path)
         wrong = (indexes < 0) | (indexes >= len(self._symbols))
         if wrong.any():
@@ -121,7 +121,7 @@ class EnumReader:
 
 
 class BytesReader:
-    """Reader of STRING, BYTES and Decimal, of lengths of their own or of a fixed size."""
+    """Reader of STRING, BYTES and Decimal; each value has a length before it, or all have a fixed size."""
 
     def __init__(self, connect: ConnectSchema, path: str, size: int | None) -> None:
         self._connect = connect
@@ -131,12 +131,12 @@ class BytesReader:
         self._rows: list[RowIndex] = []
 
     def read(self, cursor: Cursor) -> None:
-        """Read a value of each row."""
+        """Read the next value of each row."""
         lengths: Int64Array | int = cursor.lengths(self._path) if self._size is None else self._size
         start = cursor.at
         cursor.skip(lengths, self._path)
         if len(cursor):
-            # a fixed of a row that has no bytes left is empty
+            # a fixed is empty in a row without remaining bytes
             self._parts.append(
                 _bytes_at(cursor.bodies, start, np.maximum(np.minimum(start + lengths, cursor.ends), start))
             )
@@ -181,15 +181,15 @@ class BytesReader:
 
 
 def _decimal_text(data: bytes, scale: int) -> str:
-    """Return the text of a java.math.BigDecimal."""
+    """Return the text of a decimal from its unscaled bytes, as java.math.BigDecimal writes it."""
     unscaled = int.from_bytes(data, "big", signed=True)
     return str(Decimal((int(unscaled < 0), Decimal(abs(unscaled)).as_tuple().digits, -scale)))
 
 
 def _bytes_at(bodies: Bodies, starts: Int64Array, ends: Int64Array) -> pa.BinaryArray:
-    """Return the bytes of ranges that rise and do not overlap.
+    """Return the bytes of ranges that are ascending and do not overlap.
 
-    Every other value of an array whose values are the ranges and what is between.
+    The ranges and the gaps between them are the values of one array; the ranges are every second value.
     """
     offsets = np.empty(2 * starts.size, np.int32)
     offsets[0::2], offsets[1::2] = starts, ends

@@ -1,4 +1,4 @@
-"""Reader of values in Confluent's wire format as Connect values, each with the schema of its id."""
+"""Deserializer of values in Confluent's wire format: each value has a schema id and an Avro body."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from .types import AvroType
 
 
 class Schemas(References, Protocol):
-    """The part of :class:`~ignite_kafka.registry.client.Registry` that a deserializer uses."""
+    """The part of :class:`~ignite_kafka.registry.client.Registry` used by a deserializer."""
 
     def schema(self, id: int, subject: str | None = None) -> RegistrySchema:
-        """Return the schema of an id; RegistryError, RegistryUnavailable."""
+        """Return the schema of an id; raise RegistryError or RegistryUnavailable."""
 
 
 class AvroDeserializer:
-    """One side of records as Confluent's AvroConverter reads it: with the schema that each was written with.
+    """Deserializer of keys or values, as Confluent's AvroConverter reads them, each with its writer's schema.
 
     :param kept: maximum number of schemas kept, ``schemas.cache.config``.
     """
@@ -45,9 +45,9 @@ class AvroDeserializer:
         self._forms: OrderedDict[int, tuple[AvroType, ConnectSchema] | str] = OrderedDict()
 
     def deserialize(self, data: pa.BinaryArray, topic: str) -> Deserialized:
-        """Read values, one part for each schema id.
+        """Read values, with at least one part for each schema id.
 
-        :raises RegistryError: the registry refuses the credentials. An id that it does not have makes bad rows.
+        :raises RegistryError: the registry refuses the credentials. Values of an unknown schema id become bad rows.
         :raises RegistryUnavailable: the registry did not answer.
         """
         ids, bad = schema_ids(data)
@@ -65,7 +65,7 @@ class AvroDeserializer:
         return Deserialized(tuple(parts), tuple(sorted(bad.items())))
 
     def _form(self, id: int) -> tuple[AvroType, ConnectSchema] | str:
-        """Return the schemas of an id, or why its values cannot be read."""
+        """Return the schemas of an id, or the reason why its values cannot be read."""
         if id in self._forms:
             self._forms.move_to_end(id)
             return self._forms[id]
@@ -76,7 +76,7 @@ class AvroDeserializer:
         except RegistryError as error:
             if error.where.get("code") not in NOT_FOUND:
                 raise
-            return f"the registry has no schema of id {id}: {error}"  # not kept: it may be registered there later
+            return f"the registry has no schema of id {id}: {error}"  # not kept: the id may be registered later
         self._forms[id] = form
         if len(self._forms) > self._kept:
             self._forms.popitem(last=False)

@@ -1,6 +1,6 @@
-"""Columns of Connect values as Avro bodies, one for each row, by columns: no Python code runs for a row.
+"""Encoder of columns of Connect values as Avro bodies, one for each row; no Python code runs per row.
 
-Bytes equal those of Java's GenericDatumWriter with a BinaryEncoder.
+The bytes equal those of Java's GenericDatumWriter with a BinaryEncoder.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .from_connect import is_union
 from .types import AvroType
 
 ROWS = 16_384
-"""Rows encoded at a time: their cells stay in the processor's cache, and memory does not grow with the batch."""
+"""Rows encoded at a time, so that they fit the processor's cache, and memory does not grow with the batch."""
 
 _INTS = {"int": np.int32, "long": np.int64}
 
@@ -31,12 +31,13 @@ _INTS = {"int": np.int32, "long": np.int64}
 def encode(
     data: pa.Array, connect: ConnectSchema, avro: AvroType, prefix: bytes = b"", *, fill_defaults: bool = True
 ) -> pa.BinaryArray:
-    """Encode each value after a prefix, as ``pa.binary()``; null for a null.
+    """Encode each value as a prefix and an Avro body, as ``pa.binary()``; null for a null.
 
     :param data: values in the Arrow type of :class:`~..connect.columns.ConnectColumn`.
     :param avro: schema of the bodies, which :func:`.from_connect.from_connect` made of `connect`.
     :param fill_defaults: a null field with a default is written as the default.
-    :raises UnsupportedType: null where the schema allows none, or a value that the schema cannot hold; names the field.
+    :raises UnsupportedType: a value is null and its schema is not optional, or the schema cannot hold the value; the
+        message names the field.
     """
     parts = [
         _encode(data.slice(start, ROWS), connect, avro, prefix, fill_defaults) for start in range(0, len(data), ROWS)
@@ -47,9 +48,9 @@ def encode(
 def encode_sparse(
     data: pa.StructArray, connect: ConnectSchema, avro: AvroType, prefix: npt.NDArray[np.void]
 ) -> pa.BinaryArray:
-    """Encode each record without its null fields, after the prefix of its own schema.
+    """Encode each record without its null fields, after the prefix of the record's own schema.
 
-    The errors of :func:`encode`.
+    It raises the errors of :func:`encode`.
 
     :param data: structs, none null. :param avro: a record of all fields. :param prefix: N items of equally many bytes.
     """
@@ -74,7 +75,7 @@ def _encode(
 
 
 class _Encoder:
-    """Writes the values of N rows. `present` are the rows that have the value; the values of others are null."""
+    """Encoder of N rows; `present` has the rows with the value, which is null in all other rows."""
 
     def __init__(self, count: int, fill_defaults: bool) -> None:
         self.writer = BodyWriter(count)
@@ -101,7 +102,7 @@ class _Encoder:
         self._value(data, connect, avro, present if valid is None else valid, path)
 
     def write_present(self, data: pa.StructArray, connect: ConnectSchema, avro: AvroType) -> None:
-        """Write records of the fields that are not null."""
+        """Write records without their null fields."""
         for child, field, member in zip(data.flatten(), connect.fields, avro.fields, strict=True):
             present = np.asarray(child.is_valid()) if child.null_count else None
             if is_union(field.schema) or member.type.kind != "union":
@@ -186,7 +187,7 @@ class _Encoder:
     def _union(
         self, data: pa.StructArray, connect: ConnectSchema, avro: AvroType, present: Mask | None, path: str
     ) -> None:
-        """Write a struct with a field for each branch that is not null: the first field with a value is the branch."""
+        """Write a union, given as a struct with a field for each branch: the first field with a value is the branch."""
         first = 1 if connect.optional else 0
         written = np.zeros(len(data), np.bool_) if present is None else ~present
         chosen = np.zeros(len(data), np.int32)
@@ -220,7 +221,7 @@ def _of_size(data: pa.BinaryArray, size: int, path: str) -> pa.BinaryArray:
 
 
 def _pad(data: pa.BinaryArray, size: int, path: str) -> pa.BinaryArray:
-    """Pad unscaled decimals to the width of a fixed, with the sign in front."""
+    """Pad unscaled decimals to the size of a fixed: bytes of the sign are added in front."""
     values = data.to_pylist()
     longest = max((len(value) for value in values if value is not None), default=0)
     if longest > size:

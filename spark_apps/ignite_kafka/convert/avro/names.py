@@ -1,4 +1,4 @@
-"""Names and properties of Avro schemas that represent Connect schemas. Source: io.confluent.connect.avro.AvroData."""
+"""Names and properties in Avro schemas that represent Connect schemas. Source: io.confluent.connect.avro.AvroData."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ _VALID = re.compile(r"[^\W\d]\w*")
 
 
 def is_valid(name: str) -> bool:
-    """Return whether Java's Avro accepts one part of a name: letters, digits and underscores, the first no digit."""
+    """Return whether Java's Avro accepts one part of a name: letters, digits and underscores, no digit first."""
     return _VALID.fullmatch(name) is not None
 
 
 def scrubbed(name: str) -> str:
-    """Return one part of a name as scrub.invalid.names makes it valid: ``Outer_24Inner`` of ``Outer$Inner``."""
+    """Return one part of a name, made valid as scrub.invalid.names does it: ``Outer_24Inner`` for ``Outer$Inner``."""
     if not name or re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
         return name
     encoded = quote_plus(name, safe="*").replace("~", "%7E")
@@ -57,11 +57,11 @@ def scrubbed(name: str) -> str:
 
 
 def scrubbed_full(name: str) -> str:
-    """Return the full name with each part scrubbed."""
+    """Return a full name with each of its parts scrubbed."""
     return ".".join(map(scrubbed, name.split(".")))
 
 
 def split(full_name: str) -> tuple[str, str]:
-    """Split a full name into namespace, empty for none, and last part."""
+    """Split a full name into its namespace, which may be empty, and its last part."""
     namespace, _, name = full_name.rpartition(".")
     return namespace, name

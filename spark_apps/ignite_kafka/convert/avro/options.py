@@ -1,4 +1,4 @@
-"""Properties of the Avro converter that choose the form of schemas.
+"""Properties of the Avro converter that determine the form of schemas.
 
 Source: io.confluent.connect.avro.AvroDataConfig.
 """
@@ -12,12 +12,12 @@ from typing import Any
 
 @dataclass(frozen=True)
 class AvroOptions:
-    """Choices of AvroDataConfig, with its defaults.
+    """Options of Confluent's AvroDataConfig, with its defaults.
 
     :param enhanced: enums stay Avro enums, names within unions are full.
     :param scrub: characters that Avro refuses in names are replaced.
     :param metadata: write and read the properties ``connect.*``.
-    :param discard_docs: docs are those of the field's schema, not of the record's parameters.
+    :param discard_docs: a field's doc is in the field's schema, not in the record's parameters.
     :param allow_optional_map_keys: a map with optional text keys is an Avro map.
     :param flatten_singletons: a union of one type is that type.
     :param generalized_sums: enums and unions in the form that Protobuf and JSON Schema share.
@@ -35,7 +35,7 @@ class AvroOptions:
 
     @classmethod
     def of(cls, properties: Mapping[str, Any]) -> AvroOptions:
-        """Return the options of a converter's properties."""
+        """Return the options that a converter's properties set."""
         return cls(
             properties["enhanced.avro.schema.support"],
             properties["scrub.invalid.names"],

@@ -1,4 +1,4 @@
-"""Avro schemas of a registry together with the schemas that they refer to."""
+"""Parser of Avro schemas in a registry, together with the schemas they refer to."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from .types import AvroType, parse
 
 
 class References(Protocol):
-    """The part of :class:`~ignite_kafka.registry.client.Registry` that finds references."""
+    """The part of :class:`~ignite_kafka.registry.client.Registry` that returns referenced schemas."""
 
     def referenced(self, reference: Reference) -> RegistrySchema:
-        """Return a schema referred to by another one; RegistryError, RegistryUnavailable."""
+        """Return the schema that a reference names; raise RegistryError or RegistryUnavailable."""
 
 
 def parse_with_references(schema: RegistrySchema, registry: References) -> AvroType:
-    """Parse an Avro schema together with the schemas that it refers to.
+    """Parse an Avro schema together with the schemas it refers to.
 
-    :raises UnsupportedType: a text is no Avro schema, or one that is too large, or a type contains itself.
-    :raises RegistryError: the registry does not have a schema that is referred to.
+    :raises UnsupportedType: a text is no Avro schema, a schema is too large, or a type contains itself.
+    :raises RegistryError: the registry does not have a referenced schema.
     :raises RegistryUnavailable: the registry did not answer.
     """
     named: dict[str, AvroType | None] = {}

@@ -1,7 +1,8 @@
-"""Explanation of a registry's refusal of a schema that differs from its subject's latest in a decimal's scale.
+"""Explanation of a registry's refusal when a decimal's scale differs from the scale in the subject's latest schema.
 
 Kafka Connect's Decimal has its scale in the schema, and Ignite keeps the scale of each value. So decimals of several
-scales are several schemas, which a registry compares as versions of one; no schema reads decimals of another scale.
+scales have several schemas. A registry compares them as versions of one schema, and no schema reads decimals of another
+scale.
 """
 
 from __future__ import annotations
@@ -19,16 +20,16 @@ _INCOMPATIBLE = 409
 
 
 class LatestSchemas(References, Protocol):
-    """The part of :class:`~ignite_kafka.registry.client.Registry` that the explanation uses."""
+    """The part of :class:`~ignite_kafka.registry.client.Registry` used by the explanation."""
 
     def latest(self, subject: str) -> RegistrySchema:
-        """Return the latest schema of a subject; RegistryError, RegistryUnavailable."""
+        """Return the latest schema of a subject; raise RegistryError or RegistryUnavailable."""
 
 
 def explained(error: RegistryError, subject: str, avro: AvroType, registry: LatestSchemas) -> RegistryError:
-    """Return the error with both scales and the way out if the subject's latest schema has another scale.
+    """Return the error with both scales and a remedy, if a decimal's scale differs from the latest schema's.
 
-    Else the error as it is.
+    Otherwise return the error unchanged.
     """
     if error.where.get("status") != _INCOMPATIBLE:
         return error
@@ -54,7 +55,7 @@ def explained(error: RegistryError, subject: str, avro: AvroType, registry: Late
 
 
 def _other_scales(registered: AvroType, other: AvroType, path: str) -> Iterator[tuple[str, int, int]]:
-    """Yield path and both scales of each decimal that has two, in the parts common to both schemas."""
+    """Yield path and both scales of each decimal whose scale differs between two schemas."""
     first = _value_of(registered)
     second = _value_of(other)
     if first.kind != second.kind:
@@ -72,6 +73,6 @@ def _other_scales(registered: AvroType, other: AvroType, path: str) -> Iterator[
 
 
 def _value_of(avro: AvroType) -> AvroType:
-    """Return the type of an optional value; other unions stay."""
+    """Return the type of an optional value without its null branch; another type is returned unchanged."""
     branches = [branch for branch in avro.branches if branch.kind != "null"]
     return branches[0] if len(branches) == 1 else avro

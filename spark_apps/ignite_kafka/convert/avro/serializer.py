@@ -1,4 +1,4 @@
-"""Writer of Connect values in Confluent's wire format: a zero byte, the schema's id in four bytes, the Avro body."""
+"""Serializer of Connect values in Confluent's wire format: a zero byte, four bytes of schema id, the Avro body."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from .types import AvroType, to_text
 
 
 class SchemaIds(LatestSchemas, Protocol):
-    """The part of :class:`~ignite_kafka.registry.client.Registry` that a serializer uses."""
+    """The part of :class:`~ignite_kafka.registry.client.Registry` used by a serializer."""
 
     def subject(self, topic: str, record_name: str | None) -> str:
-        """Return the subject of a schema; UnsupportedType if the strategy finds no name."""
+        """Return the subject of a record's schema; raise UnsupportedType if the subject's strategy finds no name."""
 
     def registered(self, subject: str, schema: RegistrySchema) -> Registered:
-        """Return the id of a schema, and the schema for writing; RegistryError, RegistryUnavailable."""
+        """Return the id of a schema and the schema to write with; raise RegistryError or RegistryUnavailable."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class _Form:
 
 
 class AvroSerializer:
-    """One side of records as Confluent's AvroConverter writes it.
+    """Serializer of keys or values, as Confluent's AvroConverter writes them.
 
     :param kept: maximum number of schemas kept, ``schemas.cache.config``.
     """
@@ -59,17 +59,17 @@ class AvroSerializer:
         self._lock = Lock()
 
     def check(self, schema: ConnectSchema, topic: str) -> None:
-        """Check that Avro has a form for the schema, and report subjects of several types. A plan registers nothing.
+        """Check that Avro has a form for the schema, without registering it; report a subject with several types.
 
-        :raises UnsupportedType: Avro has no form for it, or the subject's strategy finds no name.
+        :raises UnsupportedType: Avro has no form for the schema, or the subject's strategy finds no name.
         """
         self._subject(from_connect(schema, self._options), topic)
 
     def register(self, schema: ConnectSchema, topic: str) -> None:
-        """Register the schema, or find it where schemas are not registered.
+        """Register the schema, or look it up if the settings do not allow registration.
 
-        :raises UnsupportedType: Avro has no form for it, or the registered one is another.
-        :raises RegistryError: the registry refuses it.
+        :raises UnsupportedType: Avro has no form for the schema, or the registered schema is another.
+        :raises RegistryError: the registry refuses the schema.
         :raises RegistryUnavailable: the registry did not answer.
         """
         self._form(schema, topic)
@@ -77,7 +77,7 @@ class AvroSerializer:
     def serialize(self, column: ConnectColumn, topic: str) -> pa.BinaryArray:
         """Return the bytes of each value; null for null.
 
-        :raises UnsupportedType: a schema or a value that Avro has no form for, or the registered schema is another.
+        :raises UnsupportedType: Avro has no form for the schema or a value, or the registered schema is another.
         :raises RegistryError: the registry refuses the schema.
         :raises RegistryUnavailable: the registry did not answer.
         """
@@ -96,7 +96,7 @@ class AvroSerializer:
         )
 
     def serialize_sparse(self, column: SparseColumn, topic: str) -> pa.BinaryArray:
-        """Return the bytes of structs of many schemas; the errors of :meth:`serialize`."""
+        """Return the bytes of structs of many schemas; raise the errors of :meth:`serialize`."""
         schema = column.whole.schema
         assert schema is not None
         prefixes = np.array([self._form(row_schema, topic).prefix for row_schema in column.schemas], f"V{HEADER_BYTES}")
@@ -142,7 +142,7 @@ class AvroSerializer:
         return subject
 
     def _note_name(self, subject: str, name: str) -> None:
-        """Report once that a subject gets schemas of two types: the registry compares them as versions of one."""
+        """Report once that a subject gets schemas of two types; a registry compares them as versions."""
         with self._lock:
             first = self._names.setdefault(subject, name)
             if first == name or first == "":
@@ -152,9 +152,9 @@ class AvroSerializer:
 
 
 def _same_body(first: AvroType, second: AvroType) -> bool:
-    """Return whether both schemas give the same bytes.
+    """Return whether values written with either schema have the same bytes.
 
-    Names and types of fields in order, constants and sizes are equal.
+    Names, types and order of fields, constants and sizes must be equal.
     """
     if (
         first.kind != second.kind

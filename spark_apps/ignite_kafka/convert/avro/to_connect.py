@@ -1,4 +1,4 @@
-"""Connect schemas of Avro schemas, as AvroData.toConnectSchema makes them."""
+"""Conversion of Avro schemas into Connect schemas, as AvroData.toConnectSchema does it."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=UTC)
 def to_connect(schema: AvroType, options: AvroOptions = AvroOptions()) -> ConnectSchema:  # noqa: B008
     """Return the Connect schema of an Avro schema.
 
-    :raises UnsupportedType: the schema is null alone, or has properties ``connect.*`` that Connect refuses.
+    :raises UnsupportedType: the schema is just null, or has properties ``connect.*`` that Connect refuses.
     """
     return _Mapping(options).of(schema)
 
 
 def nullable(schema: AvroType) -> AvroType | None:
-    """Return the type of a union of null and one type; None for another schema."""
+    """Return the other type of a union of null and one other type; None for another schema."""
     if schema.kind != "union" or len(schema.branches) != 2:
         return None
     others = [branch for branch in schema.branches if branch.kind != "null"]
@@ -40,7 +40,7 @@ def nullable(schema: AvroType) -> AvroType | None:
 
 
 def is_entries(schema: AvroType) -> bool:
-    """Return whether an array of records represents a map whose keys are not text."""
+    """Return whether an array of records represents a map with keys that are not text."""
     record = schema.items
     if schema.kind != "array" or record is None or record.kind != "record":
         return False
@@ -56,15 +56,14 @@ class _Mapping:
         self._schemas: dict[tuple[int, bool, int], ConnectSchema] = {}
 
     def of(self, schema: AvroType, *, optional: bool = False, field: AvroField | None = None) -> ConnectSchema:
-        """Return the schema of a value; `field` is the record's field whose default and doc it has.
+        """Return the Connect schema of a value; `field` is a record's field that gives a default and a doc.
 
-        A type that is referred to several times is made once, unless its unions have numbers of their own at each
-        place.
+        A type with several references is converted once, unless each place gives its unions numbers of their own.
         """
         if self._options.generalized_sums:
             return self._of(schema, optional, field)
         if field is not None and field.default is NO_DEFAULT and field.doc is None:
-            field = None  # it adds nothing: the type is the same in all such fields
+            field = None  # the field adds nothing: its type is the same in all fields without default and doc
         place = id(schema), optional, id(field)
         if place not in self._schemas:
             self._schemas[place] = self._of(schema, optional, field)
@@ -235,7 +234,7 @@ class _Mapping:
 
 
 def default_of(schema: ConnectSchema, value: Any) -> Any:
-    """Return the default that a JSON value represents, as pyarrow's as_py gives it; None if it fits no value."""
+    """Return the default of a JSON value in the type of pyarrow's ``as_py``; None if it does not fit the schema."""
     try:
         if value is None:
             return None

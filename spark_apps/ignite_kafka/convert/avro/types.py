@@ -1,6 +1,6 @@
-"""Avro schemas as frozen values, their JSON both ways.
+"""Avro schemas as frozen values, written as JSON and parsed from JSON.
 
-Source: org.apache.avro.Schema of Avro 1.11, whose order of members is kept.
+Source: org.apache.avro.Schema of Avro 1.11; JSON members have its order.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .names import split
 PRIMITIVES = frozenset({"null", "boolean", "int", "long", "float", "double", "bytes", "string"})
 NAMED = frozenset({"record", "enum", "fixed"})
 NO_DEFAULT = object()
-"""Default of a field without one: None is the default null."""
+"""The default of a field that has none, because None means that the default is null."""
 
 Properties = tuple[tuple[str, Any], ...]
 
@@ -34,7 +34,7 @@ class AvroField:
 
 @dataclass(frozen=True)
 class AvroType:
-    """A schema.
+    """An Avro schema.
 
     :param kind: Avro's name of the type: a primitive, record, enum, fixed, array, map or union.
     :param name: full name of a record, enum or fixed.
@@ -57,7 +57,7 @@ class AvroType:
     properties: Properties = ()
 
     def property(self, name: str) -> Any:
-        """Return the JSON value of a property; None without it."""
+        """Return the JSON value of a property; None if the schema does not have the property."""
         return next((value for key, value in self.properties if key == name), None)
 
     def content(self) -> AvroType:
@@ -70,9 +70,9 @@ NULL = AvroType("null")
 
 
 def to_text(schema: AvroType) -> str:
-    """Return the schema as JSON; a type that occurs again is written by its name.
+    """Return the schema as JSON; from its second occurrence on, a type is written as its name.
 
-    :raises UnsupportedType: two types of one name differ.
+    :raises UnsupportedType: two different types have the same name.
     """
     return json.dumps(_json(schema, "", {}), separators=(",", ":"), ensure_ascii=False)
 
@@ -125,7 +125,7 @@ def _field(field: AvroField, space: str, seen: dict[str, AvroType]) -> dict[str,
 
 
 def _redefined(first: AvroType) -> UnsupportedType:
-    """Return the error of a type with two forms, of which this is the first."""
+    """Return the error of two different types with the same name; `first` occurs first in the schema."""
     within = [field.name for field in first.fields if field.type.name == first.name or _has(field.type, first.name)]
     if within:
         why = "each level has another form in Avro, which knows one form of a type within a schema"
@@ -141,7 +141,7 @@ def _redefined(first: AvroType) -> UnsupportedType:
 
 
 def _has(schema: AvroType, name: str) -> bool:
-    """Return whether a type has one of that name within itself."""
+    """Return whether a type contains a type of a name, at any depth."""
     inner = [
         *schema.branches,
         *(field.type for field in schema.fields),
@@ -151,12 +151,11 @@ def _has(schema: AvroType, name: str) -> bool:
 
 
 def parse(text: str, named: dict[str, AvroType | None] | None = None) -> AvroType:
-    """Parse the schema of a JSON text.
+    """Parse a JSON text as an Avro schema.
 
-    :param named: types of other texts that the text may refer to, by their full names; its own, nested ones too, are
-        added.
-    :raises UnsupportedType: the text is no Avro schema, it is larger than `MAX_SCHEMA_NODES` or `MAX_SCHEMA_DEPTH`
-        allow, or a type contains itself, which no column can hold.
+    :param named: types by full name that the text may refer to; the types that the text defines are added.
+    :raises UnsupportedType: the text is no Avro schema, is larger than `MAX_SCHEMA_NODES` or `MAX_SCHEMA_DEPTH` allow,
+        or has a type that contains itself, which no column can hold.
     """
     try:
         document = json.loads(text)
@@ -173,9 +172,9 @@ def parse(text: str, named: dict[str, AvroType | None] | None = None) -> AvroTyp
 
 
 def _require_bounded(schema: AvroType) -> None:
-    """Count the types of a schema as a tree, and its levels.
+    """Check the number of types and levels of a schema, counting a type at each of its references.
 
-    Each type is visited once, however often it is referred to.
+    Each type is visited once, whatever the number of its references.
     """
     sizes: dict[int, tuple[int, int]] = {}  # number of types and levels, by identity
     waiting = [schema]

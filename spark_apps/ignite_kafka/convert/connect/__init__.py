@@ -1,6 +1,6 @@
-"""Kafka Connect's data model: schemas, and columns of values that have one schema. to_kafka and to_ignite import it.
+"""Kafka Connect's data model: schemas, and columns of values of one schema.
 
-Source: org.apache.kafka.connect.data of Kafka 4.3.1.
+The folders to_kafka and to_ignite import it. Source: org.apache.kafka.connect.data of Kafka 4.3.1.
 """
 
 from .columns import ConnectColumn, ConnectPart, Deserialized, Deserializer, Registering, Serializer

@@ -1,6 +1,6 @@
-"""Columns of Connect data, and the interfaces between them and the bytes of records, for keys and values alike.
+"""Columns of Connect data, and the interfaces of serializers and deserializers, for keys and values alike.
 
-They are the counterparts of Kafka Connect's ``SchemaAndValue`` and ``org.apache.kafka.connect.storage.Converter`` for
+The counterparts of Kafka Connect's ``SchemaAndValue`` and ``org.apache.kafka.connect.storage.Converter`` for
 many records at once.
 """
 
@@ -21,7 +21,7 @@ class ConnectColumn:
 
     :param data: values in the Arrow type of :func:`~.schema.arrow_type`; a Decimal may also be decimal256 or string.
         Without a schema: ``pa.binary()``, the JSON text of each value.
-    :param schema: None: values without a schema.
+    :param schema: None if the values have no schema.
     """
 
     data: pa.Array
@@ -30,7 +30,7 @@ class ConnectColumn:
 
 @dataclass(frozen=True)
 class ConnectPart:
-    """A column, and the rows (int64, rising) of the batch that it has the values of."""
+    """A column, with the rows of the batch (int64, ascending) where its values belong."""
 
     rows: RowIndex
     column: ConnectColumn
@@ -40,10 +40,10 @@ class ConnectPart:
 class SparseColumn:
     """N structs whose schemas differ only in their fields.
 
-    :param whole: the structs, none null, with all fields that any of the schemas has. A field that is not in a row's
-        schema is null in this row, and no other one is.
-    :param schemas: the schemas of the rows.
-    :param schema_of: position in `schemas` of the schema of each row.
+    :param whole: the structs, none null, with the fields of all schemas. A field is null in exactly those rows whose
+        schema does not have it.
+    :param schemas: the distinct schemas.
+    :param schema_of: for each row, the index of its schema in `schemas`.
     """
 
     whole: ConnectColumn
@@ -53,86 +53,85 @@ class SparseColumn:
 
 @dataclass(frozen=True)
 class SparsePart:
-    """A sparse column, and the rows (int64, rising) of the batch that it has the values of."""
+    """A sparse column, with the rows of the batch (int64, ascending) where its values belong."""
 
     rows: RowIndex
     column: SparseColumn
 
 
 class Serializer(Protocol):
-    """Writes one side of records, keys or values. It keeps caches only: one may serve several threads."""
+    """Serializer of one side of records: keys or values. It has no state but caches, so threads may share it."""
 
     @property
     def name(self) -> str:
         """Name of the converter in the settings."""
 
     def check(self, schema: ConnectSchema, topic: str) -> None:
-        """Check at plan time a schema that the topic's records will have.
+        """Check a schema of the topic's future records when a run is planned.
 
         :raises UnsupportedType: no value of the schema can be written.
         """
 
     def serialize(self, column: ConnectColumn, topic: str) -> pa.BinaryArray:
-        """Return the bytes of each value as ``pa.binary()``; null where Kafka Connect's converter gives null.
+        """Return the bytes of each value as ``pa.binary()``; null where Kafka Connect's converter returns null.
 
-        :raises UnsupportedType: a value that the format cannot hold; names the field.
+        :raises UnsupportedType: the format cannot hold a value; the message names the field.
         """
 
 
 @runtime_checkable
 class Registering(Protocol):
-    """A serializer whose schemas are in a registry."""
+    """A serializer that registers its schemas in a registry."""
 
     def register(self, schema: ConnectSchema, topic: str) -> None:
-        """Register a schema before the first record of a run, or find it where schemas are not registered.
+        """Register a schema before a run's first record, or look it up if settings do not allow registration.
 
         :raises UnsupportedType: no value of the schema can be written.
         :raises RegistryError: the registry refuses the schema.
-        :raises RegistryUnavailable: it did not answer.
+        :raises RegistryUnavailable: the registry did not answer.
         """
 
 
 @runtime_checkable
 class SparseSerializer(Protocol):
-    """A serializer of rows of many schemas at once, which differ in their fields.
+    """A serializer of structs of many schemas at once; the schemas differ only in their fields.
 
-    A schema costs far less than a column.
+    An additional schema costs far less than an additional column.
     """
 
     def serialize_sparse(self, column: SparseColumn, topic: str) -> pa.BinaryArray:
-        """Return the bytes that :meth:`Serializer.serialize` gives for each row with its schema; the same errors."""
+        """Return each row's bytes as :meth:`Serializer.serialize` with the row's schema does; raise its errors."""
 
 
 @dataclass(frozen=True)
 class Deserialized:
-    """Values read from N bytes: every row is in one part, or in `bad` with the reason."""
+    """Values read from N byte strings: every row is in one part, or in `bad` with the reason."""
 
     parts: tuple[ConnectPart, ...]
     bad: tuple[tuple[int, str], ...] = ()
 
 
 class Deserializer(Protocol):
-    """Reads one side of records, keys or values. For one thread."""
+    """Deserializer of one side of records: keys or values. Threads must not share it."""
 
     @property
     def name(self) -> str:
         """Name of the converter in the settings."""
 
     def deserialize(self, data: pa.BinaryArray, topic: str) -> Deserialized:
-        """Read values of a binary array without nulls."""
+        """Read the values of a binary array without nulls."""
 
 
 @runtime_checkable
 class JoiningDeserializer(Protocol):
-    """A deserializer of many schemas at once, which differ in their fields.
+    """A deserializer of structs of many schemas at once; the schemas differ only in their fields.
 
-    A schema costs far less than a part.
+    An additional schema costs far less than an additional part.
     """
 
     def deserialize_joined(self, data: pa.BinaryArray, topic: str) -> Deserialized:
-        """Read values as :meth:`Deserializer.deserialize` does, but consistent STRUCTs of one name as one part.
+        """Read values as :meth:`Deserializer.deserialize` does, but join STRUCTs of one name into one part.
 
-        Their schemas must not contradict each other.
-
-        It has the fields of all, in the order of the records, null where a record's schema lacks one.
+        STRUCTs are joined only if their schemas do not contradict each other. The part has the fields of all these
+        schemas in the order of the records; a field is null where a record's schema does not have it.
         """

@@ -1,4 +1,4 @@
-"""Maps that JSON documents hold as arrays of ``{"key":…,"value":…}``: their columns as lists of structs, and back."""
+"""Conversion of maps into lists of entries, and back: a JSON document has some maps as arrays of key and value."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _ENTRY = "a map's entry"  # the name distinguishes an array of entries from one 
 
 
 def is_listed(schema: ConnectSchema) -> bool:
-    """Return whether values of a MAP are arrays of entries: its keys are no texts, or may be null."""
+    """Return whether JSON has a MAP as an array of entries: its keys are not STRING, or may be null."""
     keys = schema.key_schema
     return schema.type is ConnectType.MAP and (keys is None or keys.type is not ConnectType.STRING or keys.optional)
 
 
 def has_listed(schema: ConnectSchema) -> bool:
-    """Return whether a schema is, or holds, a MAP that is an array of entries."""
+    """Return whether a schema is, or contains, a MAP that JSON has as an array of entries."""
     inner = [field.schema for field in schema.fields] + [
         part for part in (schema.key_schema, schema.value_schema) if part
     ]
@@ -31,7 +31,7 @@ def has_listed(schema: ConnectSchema) -> bool:
 
 
 def listed_schema(schema: ConnectSchema) -> ConnectSchema:
-    """Return the schema with an ARRAY of STRUCTs instead of each such MAP."""
+    """Return the schema with an ARRAY of STRUCTs in place of each MAP that :func:`is_listed`."""
     fields = tuple(ConnectField(field.name, listed_schema(field.schema)) for field in schema.fields)
     key = schema.key_schema and listed_schema(schema.key_schema)
     value = schema.value_schema and listed_schema(schema.value_schema)
@@ -82,7 +82,7 @@ def to_lists(array: pa.Array, schema: ConnectSchema) -> pa.Array:
 
 
 def to_maps(array: pa.Array, schema: ConnectSchema) -> tuple[pa.Array, Mask]:
-    """Turn values of a schema's :func:`listed_schema` into its values; rows with a null key become null."""
+    """Convert values of a schema's :func:`listed_schema` back; rows with a null key become null and are marked."""
     wrong = np.zeros(len(array), bool)
     if not has_listed(schema):
         return array, wrong
@@ -124,7 +124,7 @@ def to_maps(array: pa.Array, schema: ConnectSchema) -> tuple[pa.Array, Mask]:
 
 
 def _entries(array: pa.MapArray) -> tuple[pa.Array, pa.Array, pa.Array]:
-    """Return keys and items of the maps that are not null, and where each map starts."""
+    """Return keys and items of all maps, and the position where each map starts."""
     entries = pa.StructArray.from_arrays([array.keys, array.items], names=["key", "value"])
     mask = null_mask(array)
     flat = pa.ListArray.from_arrays(pa.array(np.array(array.offsets)), entries, mask=mask).flatten()
@@ -132,7 +132,7 @@ def _entries(array: pa.MapArray) -> tuple[pa.Array, pa.Array, pa.Array]:
 
 
 def _offsets(array: pa.Array) -> pa.Array:
-    """Return where each list, or map, starts among the flattened values, int32; a null one is empty."""
+    """Return the position (int32) of each list or map among the flattened values; a null has no values."""
     counts = np.diff(np.asarray(array.offsets))
     if array.null_count:
         counts = np.where(np.asarray(array.is_valid()), counts, 0)
@@ -140,7 +140,7 @@ def _offsets(array: pa.Array) -> pa.Array:
 
 
 def _parents(array: pa.ListArray, bad: Mask) -> Mask:
-    """Mark lists that hold a marked value."""
+    """Return N flags: whether a list holds a value marked as bad."""
     flags = np.zeros(len(array), bool)
     flags[np.repeat(np.arange(len(array)), np.diff(np.asarray(_offsets(array))))[bad]] = True
     return flags

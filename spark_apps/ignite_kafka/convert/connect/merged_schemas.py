@@ -1,7 +1,7 @@
-"""Schemas of STRUCTs that differ only in their fields, as one schema with all fields.
+"""Merge of STRUCT schemas with different fields into one schema with all fields.
 
-A source that leaves out null fields (``field_nullability_policy`` LAZY) gives each set of nulls a schema of its own. An
-absent field is stored as a null one is, so these schemas can be read as one.
+A source that leaves out null fields (``field_nullability_policy`` LAZY) has a schema for each set of present fields.
+An absent field is stored in the same way as a null field, so one schema with all fields can read all values.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from .schema import ConnectField, ConnectSchema, ConnectType, arrow_type
 
 
 class MergedSchema:
-    """Schemas of one place in a record: STRUCTs of one name, ARRAYs of them, or one schema of another type.
+    """The merge of several schemas: STRUCTs of one name, ARRAYs of such STRUCTs, or equal schemas of another type.
 
-    Fields are in the order in which the schemas have them first.
+    Fields are in the order of their first occurrence.
 
-    :param kind: Arrow type of its values, which all schemas must have, too; None: that of
+    :param kind: Arrow type of the values, the same for all schemas; None: the type by
         :func:`~..connect.schema.arrow_type`.
     """
 
@@ -37,9 +37,9 @@ class MergedSchema:
         self._strict: list[int] = []
 
     def takes(self, schema: ConnectSchema, kind: pa.DataType | None = None) -> bool:
-        """Return whether a schema fits.
+        """Return whether a schema can be added.
 
-        No field has two types, and no two names are one for Ignite, which ignores case.
+        No field may have two types, and no two names of fields may differ only in case, which Ignite ignores.
         """
         if schema.type is not self._first.type:
             return False
@@ -70,9 +70,9 @@ class MergedSchema:
         return True
 
     def add(self, schema: ConnectSchema, kind: pa.DataType | None = None, number: int = 0) -> None:
-        """Add a schema that fits.
+        """Add a schema that :meth:`takes` accepts.
 
-        :param number: of the schema, for :meth:`misfits`.
+        :param number: number of the schema, for :meth:`misfits`.
         """
         self._holders.append(number)
         if not schema.optional or schema.default is not None:
@@ -91,11 +91,11 @@ class MergedSchema:
             self._element.add(schema.value_schema, inner, number)
 
     def schema(self) -> ConnectSchema:
-        """Return the schema of all fields."""
+        """Return the merged schema, with all fields."""
         return self._build(self._first, [ConnectField(name, field.schema()) for name, field in self._fields.items()])
 
     def nullable(self) -> ConnectSchema:
-        """Return the schema of all fields, in which each may be null and none has a default."""
+        """Return the merged schema with all values optional and without defaults."""
         first = replace(self._first, optional=True, default=None)
         return self._build(
             first, [ConnectField(name, field.nullable()) for name, field in self._fields.items()], nullable=True
@@ -109,7 +109,7 @@ class MergedSchema:
         return first
 
     def kind(self) -> pa.DataType:
-        """Return the Arrow type of the values."""
+        """Return the Arrow type of the merged schema's values."""
         if self._first.type is ConnectType.STRUCT:
             return pa.struct([pa.field(name, field.kind()) for name, field in self._fields.items()])
         if self._element is not None:
@@ -117,12 +117,12 @@ class MergedSchema:
         return self._kind or arrow_type(self._first)
 
     def misfits(self, values: pa.Array, numbers: RowIndex, schemas: int) -> Mask:
-        """Find values, read by :meth:`nullable`, that their own schema reads otherwise.
+        """Return N flags: whether a value read with :meth:`nullable` differs when read with its own schema.
 
-        Such a value holds a field that its schema lacks, or a null where its schema has no null or has a default.
+        Such a value has a field missing in its schema, or a null where its schema has a default or allows no null.
 
         :param values: of the plain JSON type of the schema (:func:`~.payload_columns.parsed_as`).
-        :param numbers: number of the schema of each value. :param schemas: how many there are.
+        :param numbers: number of each value's schema. :param schemas: number of schemas.
         """
         wrong = np.zeros(len(values), bool)
         present = np.asarray(values.is_valid())
@@ -148,13 +148,13 @@ class MergedSchema:
 def has_fields(schema: ConnectSchema | None) -> bool:
     """Return whether a schema is a STRUCT with fields.
 
-    One without says nothing of its type, and keeps its values to itself.
+    A STRUCT without fields says nothing about its type, and is never merged.
     """
     return schema is not None and schema.type is ConnectType.STRUCT and bool(schema.fields)
 
 
 def merge(schemas: Iterable[ConnectSchema]) -> MergedSchema | None:
-    """Merge STRUCTs, numbered as they come; None if they contradict each other."""
+    """Merge STRUCT schemas, numbered in their order; return None if the schemas contradict each other."""
     merged: MergedSchema | None = None
     for number, schema in enumerate(schemas):
         merged = merged or MergedSchema(schema)
@@ -165,7 +165,7 @@ def merge(schemas: Iterable[ConnectSchema]) -> MergedSchema | None:
 
 
 def _has_structs(schema: ConnectSchema) -> bool:
-    """Return whether a schema is an ARRAY of STRUCTs, or of ARRAYs of them."""
+    """Return whether a schema is an ARRAY of STRUCTs, or of ARRAYs of STRUCTs."""
     inner = schema.value_schema
     return (
         schema.type is ConnectType.ARRAY

@@ -1,4 +1,4 @@
-"""Schemas of Kafka Connect as frozen values, and the Arrow type that holds the values of each.
+"""Schemas of Kafka Connect as frozen values, and the Arrow type of each schema's values.
 
 ========================================  ==============================================================================
 schema                                    Arrow type of its values
@@ -36,7 +36,7 @@ _MOST_TYPES = 10_000  # schemas, within others too, whose Arrow types are kept
 
 
 class ConnectType(StrEnum):
-    """Constants of ``org.apache.kafka.connect.data.Schema.Type``; the values are their names in JSON."""
+    """Types of Connect schemas (``org.apache.kafka.connect.data.Schema.Type``), with their names in JSON."""
 
     INT8 = "int8"
     INT16 = "int16"
@@ -54,7 +54,7 @@ class ConnectType(StrEnum):
 
 @dataclass(frozen=True)
 class ConnectField:
-    """A field of a STRUCT; its index is its place among the fields."""
+    """A field of a STRUCT; its index is its position in the STRUCT's fields."""
 
     name: str
     schema: ConnectSchema
@@ -62,14 +62,14 @@ class ConnectField:
 
 @dataclass(frozen=True)
 class ConnectSchema:
-    """A schema, equal to another that has the same parts (``org.apache.kafka.connect.data.ConnectSchema``).
+    """A Connect schema, compared by its parts (``org.apache.kafka.connect.data.ConnectSchema``).
 
-    :param name: of a logical type, or of a STRUCT: its binary type.
+    :param name: name of a logical type, or of a STRUCT's binary type.
     :param parameters: names and values, in order.
     :param default: the Python value of :mod:`pyarrow`'s ``as_py`` for :func:`arrow_type`; None: no default.
-    :param fields: of a STRUCT.
-    :param key_schema: of a MAP.
-    :param value_schema: of an ARRAY's elements or a MAP's values.
+    :param fields: fields of a STRUCT.
+    :param key_schema: schema of a MAP's keys.
+    :param value_schema: schema of an ARRAY's elements or a MAP's values.
     """
 
     type: ConnectType
@@ -88,12 +88,12 @@ class ConnectSchema:
 
     @functools.cached_property
     def _hash(self) -> int:
-        """The hash, computed once: each batch looks up its schemas several times, and wide ones have many fields."""
+        """The hash, computed once, because each batch looks up its schemas several times."""
         parts = self.type, self.optional, self.name, self.version, self.doc, self.parameters
         return hash((*parts, self.fields, self.key_schema, self.value_schema))
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return all but the hash, which differs in another process."""
+        """Return all attributes but the hash, which differs in another process."""
         return {name: value for name, value in self.__dict__.items() if name != "_hash"}
 
     def as_optional(self, optional: bool = True) -> ConnectSchema:
@@ -101,32 +101,32 @@ class ConnectSchema:
         return self if self.optional == optional else replace(self, optional=optional)
 
     def field(self, name: str) -> ConnectField | None:
-        """Return the field of a STRUCT by its exact name."""
+        """Return the field of a STRUCT by its exact name; None if the STRUCT has no such field."""
         return next((field for field in self.fields if field.name == name), None)
 
 
 def decimal(scale: int, *, optional: bool = False) -> ConnectSchema:
-    """Return the schema of decimals of a scale (Decimal.builder)."""
+    """Return the schema of decimals with a scale (Decimal.builder)."""
     return ConnectSchema(ConnectType.BYTES, optional, DECIMAL, 1, parameters=((SCALE, str(scale)),))
 
 
 def date(*, optional: bool = False) -> ConnectSchema:
-    """Return the schema of days since 1970-01-01."""
+    """Return the schema of dates, as days since 1970-01-01."""
     return ConnectSchema(ConnectType.INT32, optional, DATE, 1)
 
 
 def time(*, optional: bool = False) -> ConnectSchema:
-    """Return the schema of milliseconds of a day."""
+    """Return the schema of times of day, in milliseconds."""
     return ConnectSchema(ConnectType.INT32, optional, TIME, 1)
 
 
 def timestamp(*, optional: bool = False) -> ConnectSchema:
-    """Return the schema of milliseconds since 1970-01-01T00:00Z."""
+    """Return the schema of timestamps, in milliseconds since 1970-01-01T00:00Z."""
     return ConnectSchema(ConnectType.INT64, optional, TIMESTAMP, 1)
 
 
 def scale_of(schema: ConnectSchema) -> int | None:
-    """Return the scale of a Decimal; None for another schema, or if the parameter is missing or no int of Java."""
+    """Return the scale of a Decimal; None for another schema, or if the parameter is not an int of Java."""
     if schema.name != DECIMAL or schema.type is not ConnectType.BYTES:
         return None
     text = dict(schema.parameters).get(SCALE)
@@ -172,12 +172,12 @@ def arrow_type(schema: ConnectSchema) -> pa.DataType:
 
 
 def arrow_field(name: str, schema: ConnectSchema) -> pa.Field:
-    """Return a nullable Arrow field of a schema's values: the schema decides whether null is allowed."""
+    """Return a nullable Arrow field of a schema's values; whether null is allowed is up to the Connect schema."""
     return pa.field(name, arrow_type(schema))
 
 
 def text_type(schema: ConnectSchema) -> pa.DataType:
-    """Return the Arrow type of a schema's values with decimals as text."""
+    """Return the Arrow type of a schema's values, with decimals as text."""
     if schema.type is ConnectType.STRUCT:
         return pa.struct([pa.field(field.name, text_type(field.schema)) for field in schema.fields])
     if schema.type is ConnectType.ARRAY:
@@ -188,14 +188,14 @@ def text_type(schema: ConnectSchema) -> pa.DataType:
 
 
 def default_array(schema: ConnectSchema, kind: pa.DataType | None = None) -> pa.Array:
-    """Return the default as an array of one value.
+    """Return a schema's default as an array of one value.
 
-    :param kind: its Arrow type; None: that of :func:`arrow_type`. A decimal may be of another one.
+    :param kind: Arrow type of the array; None: the type by :func:`arrow_type`, or text for decimals with more digits.
     :raises pa.ArrowException: a decimal of the default has more digits than the type holds.
     """
     try:
         array = pa.array([schema.default], arrow_type(schema))
-    except pa.ArrowTypeError:  # of decimals as text, which have more digits
+    except pa.ArrowTypeError:  # decimals as text, which may have more digits
         array = pa.array([schema.default], text_type(schema))
     return array if kind is None or array.type == kind else array.cast(kind)
 

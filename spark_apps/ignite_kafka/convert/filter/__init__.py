@@ -1,6 +1,7 @@
-"""Filters of entries: conditions in Spark SQL, evaluated on Arrow columns, and functions of the user.
+"""Filters of entries: conditions in Spark SQL, evaluated on Arrow columns, and functions of users.
 
-:func:`entry_filter` gives the filter that settings choose, :class:`Filters` those of all caches or topics.
+:func:`entry_filter` returns the filter of a cache or topic, :class:`Filters` has the filters of all caches or topics.
+
 Imports ignite, settings and sql; source, sink and admin import it.
 """
 
@@ -19,7 +20,7 @@ __all__ = ["Filters", "check_conditions", "entry_filter"]
 
 
 def check_conditions(settings: ConnectorSettings) -> None:
-    """Check the constants in conditions of a connector and of its overrides, without either cluster.
+    """Check the constants in the conditions of a connector and of its overrides, without connecting to a cluster.
 
     :raises SettingsError: a constant has no value, such as ``1 / 0``, or its type cannot be used there.
     """
@@ -31,7 +32,7 @@ def check_conditions(settings: ConnectorSettings) -> None:
 
 
 def entry_filter(settings: ConnectorSettings, name: str) -> EntryFilter | None:
-    """Return the filter of a cache (source) or topic (sink); None: every entry is kept.
+    """Return the filter of a cache (source) or topic (sink); None if every entry is kept.
 
     :raises SettingsError: the function cannot be imported; event 15050.
     """
@@ -40,9 +41,9 @@ def entry_filter(settings: ConnectorSettings, name: str) -> EntryFilter | None:
 
 
 def entry_filter_of(where: str, function: str = "", zone: str = "UTC") -> EntryFilter | None:
-    """Return the filter of a condition and of a function's name; None if both are empty.
+    """Return the filter with a condition and a user's function; None if both are empty.
 
-    Raises as :func:`entry_filter`.
+    It raises the errors of :func:`entry_filter`.
     """
     if not (where or function):
         return None
@@ -57,7 +58,7 @@ def entry_filter_of(where: str, function: str = "", zone: str = "UTC") -> EntryF
 
 
 class Filters:
-    """The filter of each cache or topic, made once for all of the same settings."""
+    """Filters of all caches or topics; caches or topics with the same settings share a filter."""
 
     def __init__(self, settings: ConnectorSettings) -> None:
         self._settings = settings

@@ -20,7 +20,7 @@ TYPES = {
     "TINYINT": pa.int8(), "SMALLINT": pa.int16(), "INT": pa.int32(), "BIGINT": pa.int64(), "FLOAT": pa.float32(),
     "DOUBLE": pa.float64(),
 }  # fmt: skip
-"""Types of numbers by Spark's names."""
+"""Types of numbers by their names in Spark."""
 _NAMES = {kind: name for name, kind in TYPES.items()}
 _SIGNS = {"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide, "%": np.fmod}
 
@@ -64,7 +64,7 @@ def negated(operand: Operand, count: int) -> Operand:
 
 
 def absolute(operand: Operand, count: int) -> Operand:
-    """Return N absolute values; raises as :func:`negated`."""
+    """Return N absolute values; raise the errors of :func:`negated`."""
     check_number(operand, "function abs")
     return _calculate(operand, count, "abs", np.abs)
 
@@ -84,7 +84,7 @@ def _calculate(operand: Operand, count: int, name: str, function: Any) -> Operan
 
 
 def check_number(operand: Operand, what: str) -> None:
-    """Check that an operand is a whole number, a float or null; raises UnsupportedType."""
+    """Check that an operand is a whole number, a float or null; raise UnsupportedType otherwise."""
     if operand.kind is Kind.NULL or (operand.kind in (Kind.INT, Kind.DOUBLE) and operand.width is not None):
         return
     advice = " Write constants with D, such as 1.5D." if operand.kind is Kind.DECIMAL else ""
@@ -96,9 +96,9 @@ def check_number(operand: Operand, what: str) -> None:
 
 
 def result_type(operator: str, left: Operand, right: Operand) -> pa.DataType:
-    """Return the type in which Spark calculates, and the type of the result.
+    """Return the type of a calculation and its result, as Spark chooses it.
 
-    Raises UnsupportedType if both are NULL.
+    It raises UnsupportedType if both operands are NULL.
     """
     kinds = [operand.width for operand in (left, right) if operand.width is not None]
     if not kinds:
@@ -114,12 +114,12 @@ def _untyped(what: str) -> UnsupportedType:
 
 
 def null_number(kind: pa.DataType, count: int) -> Operand:
-    """Return N nulls of a number type."""
+    """Return an operand of N nulls of a number type."""
     return operand_of(np.zeros(count, kind.to_pandas_dtype()), np.zeros(count, bool), kind, "NULL")
 
 
 def numbers(operand: Operand, kind: pa.DataType, count: int) -> tuple[Numbers, Mask]:
-    """Return N numbers in a type with room for them, 0 for null, and a mask of the valid ones."""
+    """Return N numbers in a type large enough for them, 0 for null, and a mask of the values that are not null."""
     array = operand.array(count)
     is_valid: Mask = np.asarray(array.is_valid())
     filled = np.asarray(array.fill_null(0) if array.null_count else array)
@@ -128,7 +128,7 @@ def numbers(operand: Operand, kind: pa.DataType, count: int) -> tuple[Numbers, M
 
 
 def operand_of(values: Numbers, is_valid: Mask, kind: pa.DataType, name: str, failed: Failure | None = None) -> Operand:
-    """Return the operand of numbers of a type, null where a number is missing or has failed."""
+    """Return an operand of N numbers; it is null where `is_valid` is false or `failed` has the row."""
     whole = pa.types.is_integer(kind)
     wide = values.astype(np.int64 if whole else np.float64)
     is_valid = is_valid if failed is None else is_valid & ~failed.rows
@@ -136,7 +136,7 @@ def operand_of(values: Numbers, is_valid: Mask, kind: pa.DataType, name: str, fa
 
 
 def _whole(operator: str, a: Numbers, b: Numbers) -> tuple[Numbers, Mask | None]:
-    """Calculate results of whole numbers of one type, and a mask of overflows, if any can occur."""
+    """Calculate with whole numbers of one type; return the results and a mask of overflows, None if none can occur."""
     if operator == "%":
         return np.where(b == -1, a.dtype.type(0), np.fmod(a, np.where(b == -1, b.dtype.type(1), b))), None
     if a.dtype != np.int64:

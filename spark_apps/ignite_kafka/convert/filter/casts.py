@@ -15,7 +15,7 @@ from .failures import Failure, either, failure, without
 from .operands import REMEDY, Operand
 
 _KINDS = {"BOOLEAN": Kind.BOOLEAN, "STRING": Kind.STRING}
-_BLANK = "\x00-\x20\x7f"  # removed by Spark's trimAll
+_BLANK = "\x00-\x20\x7f"  # characters that Spark's trimAll removes
 _INTEGER = re.compile(rf"[{_BLANK}]*([+-]?[0-9]+)[{_BLANK}]*")
 _TRUE = frozenset(("t", "true", "y", "yes", "1"))
 _FALSE = frozenset(("f", "false", "n", "no", "0"))
@@ -28,8 +28,8 @@ def cast(operand: Operand, target: str, count: int, *, tries: bool) -> Operand:
     """Convert N values to another type.
 
     :param target: a name of :data:`~ignite_kafka.sql.syntax.CAST_TARGETS`.
-    :param tries: this cast gives null instead of an error (``TRY_CAST``).
-    :raises UnsupportedType: the cast is not known to give Spark's results.
+    :param tries: a value that cannot be converted becomes null instead of an error (``TRY_CAST``).
+    :raises UnsupportedType: the cast is not supported, because it might differ from Spark's.
     """
     result = _null(target, count) if operand.kind is Kind.NULL else _cast(operand, target, count)
     if result is None:
@@ -73,7 +73,7 @@ def _number(operand: Operand, kind: pa.DataType, target: str, count: int) -> Ope
 
 
 def _narrow(values: Numbers, kind: pa.DataType) -> tuple[Numbers, Mask]:
-    """Convert numbers to another type as in Java, and mark the ones that fit."""
+    """Convert numbers to another type as Java does; return the results and a mask of the numbers that fit the type."""
     dtype = np.dtype(kind.to_pandas_dtype())
     if dtype.kind == "f":
         with np.errstate(all="ignore"):
@@ -91,7 +91,7 @@ def _narrow(values: Numbers, kind: pa.DataType) -> tuple[Numbers, Mask]:
 
 
 def _parse(array: pa.Array, kind: pa.DataType, target: str) -> Operand:
-    """Parse whole numbers from texts."""
+    """Parse texts as whole numbers."""
     limits = np.iinfo(kind.to_pandas_dtype())
     texts = array.to_pylist()
     matches = [None if text is None else _INTEGER.fullmatch(text) for text in texts]
@@ -137,7 +137,10 @@ def _text(operand: Operand, array: pa.Array) -> Operand | None:
 
 
 def near_days(array: pa.Array) -> tuple[pa.Array, Failure | None]:
-    """Return N dates, null and failed outside the years 0 to 9999, which Arrow's calendar does not cover."""
+    """Return N dates, null where the year is not within 0 to 9999, and the failure of these rows.
+
+    Arrow's calendar does not cover other years.
+    """
     days = np.asarray(array.cast(pa.int32()).fill_null(0))
     far = failure((days < _FIRST_DAY) | (days > _LAST_DAY), "a DATE is of another year than 0 to 9999")
     return without(array, far), far

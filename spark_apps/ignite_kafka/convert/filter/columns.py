@@ -1,9 +1,8 @@
-"""The columns that a condition sees.
+"""Columns that a condition can name.
 
-Those of data source ``ignite``, so that a condition can be tried on a DataFrame first.
-
-``_key`` (``_key.id`` is a field of keys that are objects), the fields of the values by their names, ``_value`` for
-values that are no objects, and ``_type``, the name of the value's type. At a sink also ``_topic``, ``_partition``,
+They are the columns of data source ``ignite``, so that a condition can be tried on a DataFrame first: ``_key``
+(``_key.id`` is a field of keys that are objects), the fields of the values by their names, ``_value`` for values that
+are no objects, and ``_type``, the name of the value's type. At a sink also ``_topic``, ``_partition``,
 ``_offset`` and ``_timestamp`` of the record. Names are compared without case, as Spark and Ignite do.
 """
 
@@ -29,15 +28,15 @@ VALUE = "_value"
 TYPE = "_type"
 TIMESTAMP = "_timestamp"
 OfRecords = Mapping[str, pa.Array]
-"""Columns of the records that N entries come from, by name, each of N values."""
+"""Columns of N entries' records, such as ``_timestamp``, by name; each has N values."""
 
 
 @dataclass(frozen=True)
 class NeededColumns:
-    """Sides and fields to decode for a condition.
+    """Keys, values and fields to decode for a condition.
 
-    :param key: fields of keys that are objects, in lower case; None: whole keys. So is `value`.
-    :param keys: whether keys are needed at all; so is `values`.
+    :param keys: whether keys are needed at all; `values` is the same for values.
+    :param key: needed fields of keys that are objects, in lower case; None: whole keys. `value` is the same for values.
     """
 
     keys: bool
@@ -47,7 +46,7 @@ class NeededColumns:
 
     @staticmethod
     def of(columns: Iterable[Column]) -> NeededColumns:
-        """Return what the columns of a condition need."""
+        """Return the keys, values and fields needed for the columns of a condition."""
         paths = [tuple(name.lower() for name in column.path) for column in columns]
         keys = [path for path in paths if path[0] == KEY]
         others = {path[0] for path in paths if path[0] != KEY}
@@ -61,7 +60,7 @@ class NeededColumns:
 
 
 def columns_of_group(group: EntryGroup, records: OfRecords) -> dict[str, tuple[pa.Array, pa.Field]]:
-    """Return the columns of a group by their names, each with its field and marks."""
+    """Return the columns of a group by name, each with its Arrow field and its mark."""
     columns = {KEY: (group.key, field_of(KEY, group.key.type, group.key_type.mark))}
     value = group.value
     if pa.types.is_struct(value.type):
@@ -79,11 +78,11 @@ def columns_of_group(group: EntryGroup, records: OfRecords) -> dict[str, tuple[p
 
 
 class ColumnLookup:
-    """Finds columns and fields within them.
+    """Lookup of the columns that a condition names, and of fields within them.
 
-    :param columns: by name.
-    :param absent: called for a column that is not there; it raises UnsupportedType if no entry can have it, else the
-        column is null.
+    :param columns: columns by name.
+    :param absent: function called with the name of a missing column; it raises UnsupportedType if no entry can have the
+        column, otherwise the column is null.
     """
 
     def __init__(
@@ -96,7 +95,7 @@ class ColumnLookup:
     def __call__(self, column: Column) -> Operand:
         """Return the operand of a column.
 
-        :raises UnsupportedType: it does not exist.
+        :raises UnsupportedType: the column does not exist.
         """
         name = column.path[0]
         if name.lower() not in self._columns:
@@ -109,7 +108,7 @@ class ColumnLookup:
 
 
 def _inner(array: pa.Array, name: str, outer: str) -> tuple[pa.Array, pa.Field]:
-    """Return a field of a struct column, null where the struct is."""
+    """Return a field of a struct column, null where the struct is null."""
     if pa.types.is_null(array.type):
         return array, pa.field(name, pa.null())
     if not pa.types.is_struct(array.type):
@@ -129,9 +128,9 @@ def _inner(array: pa.Array, name: str, outer: str) -> tuple[pa.Array, pa.Field]:
 
 
 def check_absent(setting: str, group: EntryGroup, cache: CacheInfo, types: TypeSource, name: str) -> None:
-    """Raise for a column that neither the value's type nor a declared type of the cache has.
+    """Raise UnsupportedType for a column missing in the value's type and in the cache's declared types.
 
-    Its name is wrong, and not its value null.
+    Such a column has a wrong name; a column that one of the types has is null instead.
     """
     if pa.types.is_null(group.value.type):
         return
@@ -146,14 +145,14 @@ def check_absent(setting: str, group: EntryGroup, cache: CacheInfo, types: TypeS
 
 
 def declared_fields(cache: CacheInfo, types: TypeSource) -> set[str]:
-    """Return the value fields of a cache's query entities and of the cluster's types, in lower case."""
+    """Return the value fields declared by a cache's query entities and by the cluster's types, in lower case."""
     names: set[str] = set()
     for entity in cache.query_entities:
         names |= {field.name.lower() for field in entity.fields if not field.is_key}
         try:
             names |= {field.name.lower() for field in types.binary_type(java_hash(entity.value_type.lower())).fields}
         except UnknownBinaryType:
-            continue  # a simple class, or a type of which no object was written yet
+            continue  # a simple class, or a type without any object yet
     return names
 
 

@@ -1,4 +1,4 @@
-"""Checks the types of a condition before the first entry, by what a cache declares."""
+"""Check of the types in a condition before the first entry, by the types that the cache declares."""
 
 from __future__ import annotations
 
@@ -19,16 +19,17 @@ _LONG_DIGITS = 20
 
 
 def check_declared(condition: Condition, cache: CacheInfo, types: TypeSource) -> None:
-    """Evaluate a condition on columns without rows, in the types declared by the cache's one query entity.
+    """Evaluate a condition on columns without rows, with the types declared by a cache's only query entity.
 
-    A number with more digits than a column of decimals is refused too: Spark would round one of them.
+    A number with more digits than a column of decimals is also refused, because Spark would round the number or the
+    column.
 
     :raises UnsupportedType: the condition cannot compare a column of its declared type.
     """
     try:
         schema = entries_schema(cache, types, ())
     except UnsupportedType:
-        return  # what the entity declares is no table; entries show their types themselves
+        return  # the entity declares no table; the types of the entries are checked later
     columns = {field.name: (pa.array([], field.type), field) for field in schema}
     columns.setdefault(TYPE, (pa.array([], pa.string()), pa.field(TYPE, pa.string())))
     lookup = ColumnLookup(columns, 0, lambda _: None)
@@ -52,9 +53,9 @@ def check_declared(condition: Condition, cache: CacheInfo, types: TypeSource) ->
 
 
 def _digits(operand: Column | Literal, lookup: ColumnLookup) -> tuple[int, int]:
-    """Count the most digits before and behind the point of a number, as Spark does.
+    """Return the maximum number of digits before the decimal point of a number, and behind it, as Spark counts them.
 
-    None for what is no whole number or decimal.
+    Both are 0 for an operand that is not a whole number or decimal.
     """
     if isinstance(operand, Column):
         return (_LONG_DIGITS if lookup(operand).kind is Kind.INT else 0), 0

@@ -1,4 +1,4 @@
-"""The filter of a cache's entries: a condition, a function of the user, or both."""
+"""Filter of a cache's entries: a condition, a user's function, or both."""
 
 from __future__ import annotations
 
@@ -45,12 +45,11 @@ NO_RECORDS: OfRecords = MappingProxyType({})
 
 
 class EntryFilter:
-    """Decides which entries are kept. It has no state: one serves several threads.
+    """Filter of a cache's entries. It has no state, so threads may share it.
 
-    :param where: condition in Spark SQL; empty for none. UnsupportedType is raised if it contains a constant without a
-        value.
-    :param function: gets a batch of all columns of entries that meet the condition, and returns a flag for each; None:
-        none.
+    :param where: condition in Spark SQL; empty for none. UnsupportedType is raised if a constant in it has no value.
+    :param function: function that gets a batch with all columns of the entries that meet the condition, and returns a
+        flag for each entry; None for no function.
     """
 
     def __init__(self, where: str, function: MaskFunction | None = None, date_zone: str = "UTC") -> None:
@@ -64,14 +63,13 @@ class EntryFilter:
 
     @property
     def needs_times(self) -> bool:
-        """Whether the condition names the records' timestamps."""
+        """Whether the condition uses the records' timestamps."""
         return any(column.path[0].lower() == TIMESTAMP for column in self._columns)
 
     def check(self, cache: CacheInfo, types: TypeSource) -> None:
-        """Check the condition's columns against the types that query entities declare, before the first entry.
+        """Check the columns of the condition against the types declared by query entities, before the first entry.
 
-        :raises UnsupportedType: no declared type has a column, or the condition cannot compare one of its declared
-            type.
+        :raises UnsupportedType: no declared type has a column, or the condition cannot compare a column of its type.
         """
         declared = declared_fields(cache, types)
         for column in self._columns:
@@ -84,10 +82,10 @@ class EntryFilter:
                     check_declared(self._condition, replace(cache, query_entities=(entity,)), types)
 
     def of_pages(self, pages: Sequence[Page], cache: CacheInfo, types: TypeSource) -> Decided:
-        """Decide whether each entry of the pages is kept, in their order; return errors for undecided entries.
+        """Return a flag for each entry of the pages, in their order, and the errors of undecided entries.
 
         :raises DecodeError: an entry's bytes are broken.
-        :raises UnsupportedType: an entry lacks a column, or has one of a type that the condition cannot compare.
+        :raises UnsupportedType: an entry lacks a column, or the condition cannot compare the type of its column.
         :raises ProgramFault: the function failed.
         """
         count = sum(page.rows for page in pages)
@@ -116,9 +114,10 @@ class EntryFilter:
         types: TypeSource,
         records: OfRecords = NO_RECORDS,
     ) -> Decided:
-        """Decide whether N keys and values in Ignite's binary format, not wrapped, none null, are kept.
+        """Return a flag for each of N entries, and the errors of undecided entries.
 
-        :param records: columns of the records that they come from.
+        :param keys: keys in Ignite's binary format, not wrapped, none null; `values` likewise.
+        :param records: columns of the entries' records.
         """
         kept = np.ones(len(keys), bool)
         errors = dict[int, IgniteKafkaError]()
@@ -170,7 +169,7 @@ class EntryFilter:
 
 @contextmanager
 def naming_cache(cache: str) -> Iterator[None]:
-    """Add the cache to the error of a column."""
+    """Add the cache's name to an UnsupportedType raised in the context."""
     try:
         yield
     except UnsupportedType as error:
@@ -182,9 +181,9 @@ def _schema(columns: dict[str, tuple[pa.Array, pa.Field]]) -> pa.Schema:
 
 
 def _call(function: MaskFunction, batch: pa.RecordBatch) -> Mask:
-    """Call a user's function and return its flags; null is false.
+    """Call a user's function on a batch, and return its flags; null counts as false.
 
-    :raises ProgramFault: it failed, or returned something else.
+    :raises ProgramFault: the function failed, or did not return N flags.
     """
     beat()
     try:

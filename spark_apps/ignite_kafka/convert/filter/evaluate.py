@@ -1,7 +1,7 @@
-"""Evaluates conditions on Arrow columns, with Spark's three-valued logic and its errors.
+"""Evaluation of conditions on Arrow columns, with Spark's three-valued logic and its errors.
 
-Spark evaluates from the left and skips operands that cannot change the result: those after a false condition of AND, a
-true condition of OR, or a null that makes the result null. Errors of skipped operands do not count.
+Spark evaluates from the left and skips operands that cannot change the result: operands after a false condition of AND,
+a true condition of OR, or a null that makes the result null. Errors of skipped operands do not count.
 """
 
 from __future__ import annotations
@@ -42,23 +42,23 @@ from .functions import called, is_folded
 from .operands import Operand
 
 Lookup = Callable[[Column], Operand]
-"""Gives the operand of a column; raises UnsupportedType for one that does not exist."""
+"""Function that returns the operand of a column; it raises UnsupportedType for a column that does not exist."""
 
 _SPECIAL = frozenset("\\.^$|?*+()[]{}")
 
 
 def evaluate(condition: Condition, lookup: Lookup, count: int) -> Operand:
-    """Evaluate a condition: N times true, false or null, and the rows for which Spark raises an error instead.
+    """Evaluate a condition on N rows: true, false or null, and the rows where Spark raises an error instead.
 
     :param count: N.
-    :raises UnsupportedType: a column does not exist, or its type cannot be compared in this way (the error names it),
-        or a constant has no value.
+    :raises UnsupportedType: a column does not exist, or its type cannot be compared in this way (the error names the
+        column), or a constant has no value.
     """
     return _Evaluation(lookup, count).condition(condition)
 
 
 def check_constants(condition: Condition) -> None:
-    """Check the parts of a condition that name no column: Spark evaluates them in advance, whatever the rows are.
+    """Check the parts of a condition without columns: Spark evaluates them in advance, whatever the rows are.
 
     :raises UnsupportedType: a part's type cannot be used there, or the part has an error instead of a value.
     """
@@ -74,19 +74,19 @@ def _no_column(column: Column) -> Operand:
 
 
 class _Evaluation:
-    """Evaluates conditions and expressions on N rows."""
+    """Evaluation of conditions and expressions on N rows."""
 
     def __init__(self, lookup: Lookup, count: int) -> None:
         self._lookup = lookup
         self._count = count
 
     def condition(self, condition: Condition) -> Operand:
-        """Return the operand of a condition: N booleans."""
+        """Return the result of a condition as an operand of N booleans."""
         operand = self.operand(condition)
         return replace(operand, kind=Kind.BOOLEAN, values=_condition(operand, self._count))
 
     def operand(self, condition: Condition) -> Operand:
-        """Return the operand of any expression.
+        """Return the result of any expression as an operand.
 
         :raises UnsupportedType: the expression is a constant with an error instead of a value.
         """
@@ -153,10 +153,10 @@ class _Evaluation:
     def _combine(
         self, combine: Callable[..., pa.BooleanArray], left: Condition, right: Condition, *, decides: bool
     ) -> Operand:
-        """Combine two conditions.
+        """Combine two conditions by AND or OR.
 
-        :param decides: the result of the left condition that makes Spark skip the right one; a constant with this value
-            decides on either side.
+        :param decides: the result of the left condition for which Spark skips the right condition; a constant with this
+            value determines the result on either side.
         """
         first = self.condition(left)
         second = self.condition(right)
@@ -188,18 +188,18 @@ class _Evaluation:
 
 
 def _fold(*parts: Operand) -> bool:
-    """Return whether Spark folds an expression of these operands into a constant; a constant null makes it null."""
+    """Return whether Spark folds an expression into a constant: all operands are constant, or one is constant null."""
     return all(part.constant for part in parts) or any(part.void for part in parts)
 
 
 def _first_is_constant(arguments: list[Operand]) -> bool:
-    """Return whether the first argument that is not a constant null is a constant, or all are constant nulls."""
+    """Return whether the first argument other than a constant null is a constant, or all are constant nulls."""
     first = next((argument for argument in arguments if not argument.void), None)
     return first is None or first.constant
 
 
 def _boolean(values: pa.BooleanArray, failed: Failure | None, *, constant: bool) -> Operand:
-    """Return a boolean operand; null for rows with an error."""
+    """Return a boolean operand, null in the rows with an error."""
     return Operand(Kind.BOOLEAN, without(values, failed), "a condition", failure=failed, constant=constant)
 
 
@@ -208,7 +208,7 @@ def _all(values: pa.BooleanArray, expected: bool) -> bool:
 
 
 def _condition(operand: Operand, count: int) -> pa.BooleanArray:
-    """Return the values of a column or literal used as a condition."""
+    """Return the values of an operand used as a condition."""
     if operand.kind is Kind.NULL:
         return pa.nulls(count, pa.bool_())
     if operand.kind is not Kind.BOOLEAN:
@@ -246,7 +246,7 @@ def _like(operand: Operand, pattern: tuple[tuple[str, str], ...], count: int) ->
 
 
 def _quote(letter: str) -> str:
-    """Quote a character for RE2; a null character can be in a text, and ends no pattern."""
+    """Quote a character for a regular expression of RE2; a null character is written in hexadecimal."""
     if letter == "\0":
         return r"\x00"
     return f"\\{letter}" if letter in _SPECIAL else letter

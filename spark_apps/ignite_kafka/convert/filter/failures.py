@@ -1,4 +1,4 @@
-"""Rows for which Spark SQL raises an error instead of a result, such as a division by zero."""
+"""Rows where Spark SQL raises an error instead of returning a result, such as a division by zero."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ...errors import ConditionFailed
 
 @dataclass(frozen=True)
 class Failure:
-    """N flags of rows with an error, at least one of them true, and the reasons with the rows of each."""
+    """N flags of the rows with an error, at least one true, and each reason with the flags of its rows."""
 
     rows: Mask
     reasons: tuple[tuple[Mask, str], ...]
@@ -30,12 +30,12 @@ class Failure:
 
 
 def failure(rows: Mask, why: str) -> Failure | None:
-    """Return the failure of the given rows; None if no flag is true."""
+    """Return the failure of the rows with a true flag; None if no flag is true."""
     return Failure(rows, ((rows, why),)) if rows.any() else None
 
 
 def within(failed: Failure | None, evaluated: Mask | pa.BooleanArray) -> Failure | None:
-    """Return an operand's failures in the rows for which Spark evaluates it; None if none are left.
+    """Return an operand's failures in the rows where Spark evaluates the operand; None without such failures.
 
     :param evaluated: N flags without nulls.
     """
@@ -58,12 +58,12 @@ def either(*failures: Failure | None) -> Failure | None:
 
 
 def without(values: pa.Array, failed: Failure | None) -> pa.Array:
-    """Return N values, null in the failed rows."""
+    """Return N values with null in the failed rows."""
     return values if failed is None else pc.if_else(pa.array(failed.rows), pa.scalar(None, values.type), values)
 
 
 def condition_failed(why: str, cache: str) -> ConditionFailed:
-    """Return the error of an entry for which the condition fails in Spark."""
+    """Return the error of an entry whose condition fails in Spark."""
     what = f"where fails for an entry, as it would in Spark SQL: {why}"
     return ConditionFailed(
         what, "Correct the entry, or where: TRY_CAST gives null, and AND can exclude the entry.", cache=cache

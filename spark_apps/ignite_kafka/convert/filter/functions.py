@@ -1,4 +1,4 @@
-"""Functions of conditions as in Spark SQL, by their first names in :data:`~ignite_kafka.sql.syntax.FUNCTIONS`."""
+"""Functions in conditions, as in Spark SQL, by their main names in :data:`~ignite_kafka.sql.syntax.FUNCTIONS`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MOST_INT = 2**31 - 1
 
 
 def called(name: str, arguments: Sequence[Operand], count: int) -> Operand:
-    """Evaluate a function: N results.
+    """Call a function on N rows and return its results.
 
     :raises UnsupportedType: an argument has a type that Spark would convert or refuse.
     """
@@ -45,9 +45,9 @@ def called(name: str, arguments: Sequence[Operand], count: int) -> Operand:
 
 
 def is_folded(name: str, arguments: Sequence[Operand]) -> bool:
-    """Return whether Spark folds the function into null because an argument is a constant null.
+    """Return whether Spark folds a function into null, because an argument is a constant null.
 
-    Spark evaluates no other argument then.
+    Spark does not evaluate the other arguments then.
     """
     return name in _FOLDED and any(argument.void for argument in arguments)
 
@@ -71,7 +71,7 @@ def _typed_null(kind: Kind, count: int) -> Operand:
 
 
 def _coalesce(name: str, arguments: Sequence[Operand], count: int) -> Operand:
-    """Return the first value that is not null; Spark does not evaluate the arguments after it."""
+    """Return the first argument that is not null, in each row; Spark does not evaluate the arguments after it."""
     typed = [argument for argument in arguments if argument.kind is not Kind.NULL]
     if any(
         argument.kind in (None, Kind.DECIMAL) or (argument.kind, argument.width) != (typed[0].kind, typed[0].width)
@@ -104,9 +104,9 @@ def _texts(function: Callable[[pa.Array], pa.Array]) -> Callable[[Sequence[Opera
 def _change_case(
     ascii_only: Callable[[pa.Array], pa.Array], whole: Callable[[str], str]
 ) -> Callable[[Sequence[Operand], int], Operand]:
-    """Convert texts to another case.
+    """Return a function that converts texts to upper or lower case.
 
-    A character whose case Spark's Unicode version may define, but Python's does not, is an error.
+    It fails for a character without a case in Python's Unicode version if Spark's version may define a case.
     """
 
     def call(arguments: Sequence[Operand], count: int) -> Operand:
@@ -150,7 +150,7 @@ def _substring(arguments: Sequence[Operand], count: int) -> Operand:
 
 
 def _part(text: str | None, start: int | None, size: int | None) -> str | None:
-    """Return part of a text. Starts 1 and 0 are the first character.
+    """Return a substring as Spark does: starts 0 and 1 are the first character.
 
     A negative start counts from the end and may lie before the beginning.
     """
@@ -170,7 +170,7 @@ def _of_day(function: Callable[[pa.Array], pa.Array]) -> Callable[[Sequence[Oper
 
 
 def _days(sign: int) -> Callable[[Sequence[Operand], int], Operand]:
-    """Return the function for the date some days before or after a date."""
+    """Return a function that adds days to dates (`sign` 1) or subtracts days (`sign` -1)."""
 
     def call(arguments: Sequence[Operand], count: int) -> Operand:
         (first, is_valid), (more, more_valid) = (
@@ -189,7 +189,7 @@ def _day_difference(arguments: Sequence[Operand], count: int) -> Operand:
 
 
 def _day_numbers(operand: Operand, count: int) -> tuple[Numbers, Mask]:
-    """Return N days since 1970, and a mask of the valid ones."""
+    """Return N dates as days since 1970, and a mask of the dates that are not null."""
     return numbers(Operand(Kind.INT, operand.array(count).cast(pa.int32()), "", _INT), pa.int64(), count)
 
 

@@ -1,4 +1,4 @@
-"""Operands of conditions: Arrow columns and literals by their kinds, as Spark sees them."""
+"""Operands of conditions, columns or literals, with the kinds of types that Spark distinguishes."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ _LITERALS = {
 
 @dataclass(frozen=True)
 class Operand:
-    """A column of N values or a literal.
+    """An operand of a condition: a column of N values, or a literal.
 
-    :param kind: None: a type that can only be tested for null.
-    :param values: int64, double, string, bool, date32, timestamp(us, UTC), or a decimal; a scalar of a literal.
+    :param kind: kind of the type; None for a type that can only be tested for null.
+    :param values: int64, double, string, bool, date32, timestamp(us, UTC), or a decimal; a literal has a scalar.
         Decimals of several scales are strings.
-    :param name: for messages.
+    :param name: name for messages.
     :param width: Spark's type of a whole number or a float; `values` may be wider. None for other kinds.
-    :param failure: rows for which Spark raises an error instead of giving a value; their values are null.
-    :param constant: the value depends on no column, also after simplification: ``coalesce(1, a)``, ``a + NULL``, ``a
-        AND FALSE``.
-    :param void: a constant whose value is null. Spark folds an expression with such an operand into null and does not
-        evaluate the other operands.
+    :param failure: rows where Spark raises an error instead of returning a value; their values are null.
+    :param constant: whether the value depends on no column, if only after simplification: ``coalesce(1, a)``,
+        ``a + NULL``, ``a AND FALSE``.
+    :param void: whether the operand is a constant with the value null. Spark folds an expression with such an operand
+        into null and does not evaluate the other operands.
     """
 
     kind: Kind | None
@@ -52,21 +52,21 @@ class Operand:
 
     @property
     def is_literal(self) -> bool:
-        """Whether it is a literal."""
+        """Whether the operand is a literal."""
         return isinstance(self.values, pa.Scalar)
 
     @property
     def type_name(self) -> str:
-        """The type for messages: Spark's name, or Arrow's where Spark has none."""
+        """Name of the type for messages: Spark's name, or Arrow's for a type unknown to Spark."""
         return self.kind.value if self.kind is not None else str(self.values.type)
 
     def array(self, count: int) -> pa.Array:
-        """Return N values; a literal is repeated."""
+        """Return the N values; a literal is repeated N times."""
         return pa.repeat(self.values, count) if isinstance(self.values, pa.Scalar) else self.values
 
 
 def literal(constant: Literal) -> Operand:
-    """Return the operand of a literal."""
+    """Return the operand of a literal in a condition."""
     if constant.kind is Kind.TIMESTAMP:
         return Operand(
             constant.kind, pa.scalar(constant.value, pa.int64()).cast(_MICROSECONDS), "a TIMESTAMP", constant=True
@@ -100,8 +100,8 @@ def literal(constant: Literal) -> Operand:
 def column(array: pa.Array, field: pa.Field, name: str) -> Operand:
     """Return the operand of a decoded column.
 
-    :param field: with the mark of its Ignite type.
-    :raises UnsupportedType: a time is out of the range of Spark's.
+    :param field: Arrow field with the mark of the Ignite type.
+    :raises UnsupportedType: a time is outside the range of Spark's timestamps.
     """
     kind = array.type
     types = pa.types
@@ -135,10 +135,10 @@ def _microseconds(array: pa.Array, name: str) -> pa.Array:
 
 
 def compared(operator: str, left: Operand, right: Operand, count: int) -> pa.Array:
-    """Compare N values; the result is null where an operand is null.
+    """Compare N values of two operands; the result is null where an operand is null.
 
     :param operator: ``=``, ``<>``, ``<``, ``<=``, ``>`` or ``>=``.
-    :raises UnsupportedType: Spark converts one of the types, or refuses them, in a way that is not proved equal here.
+    :raises UnsupportedType: Spark refuses to compare the types, or converts one in a way that is not reproduced here.
     """
     if left.kind is None or right.kind is None:
         odd = left if left.kind is None else right
@@ -178,7 +178,7 @@ def _full(result: pa.Array | pa.Scalar, count: int) -> pa.Array:
 
 
 def _as_double(left: Operand, right: Operand) -> bool:
-    """Return whether a decimal compared with a double is a literal with the same double in every conversion."""
+    """Return whether a decimal can be compared as a double: it is a literal with at most 15 digits."""
     decimal = left if left.kind is Kind.DECIMAL else right
     return decimal.is_literal and len(decimal.values.as_py().as_tuple().digits) <= _EXACT_DIGITS
 
@@ -186,12 +186,12 @@ def _as_double(left: Operand, right: Operand) -> bool:
 def _double(operand: Operand) -> pa.Array | pa.Scalar:
     if operand.kind is Kind.DECIMAL:
         return pa.scalar(float(operand.values.as_py()))
-    # Java's rounding of long to double; Arrow's checked cast refuses what is not exact
+    # rounds a long to a double as Java does; Arrow's checked cast refuses inexact results
     return operand.values.cast(pa.float64(), safe=False)
 
 
 def _doubles(operator: str, left: pa.Array | pa.Scalar, right: pa.Array | pa.Scalar) -> pa.Array | pa.Scalar:
-    """Compare doubles in Spark's order: NaN equals NaN and is above every other number."""
+    """Compare doubles in Spark's order: NaN equals NaN and is greater than any other number."""
     if operator in (">", ">="):
         return _doubles(_MIRRORED[operator], right, left)
     if operator in ("<>", "<="):
@@ -205,7 +205,7 @@ def _doubles(operator: str, left: pa.Array | pa.Scalar, right: pa.Array | pa.Sca
 
 
 def _decimals(operator: str, left: Operand, right: Operand, count: int) -> pa.Array:
-    """Compare decimals exactly; refuse two columns, and a literal with more digits than Spark keeps."""
+    """Compare decimals exactly; refuse to compare two columns of decimals."""
     if not (left.is_literal or right.is_literal) and left.kind is right.kind:
         what = f"columns {left.name} and {right.name} are decimals, which Spark may round to compare them"
         raise UnsupportedType(what, REMEDY, field=left.name)
@@ -234,7 +234,7 @@ _PYTHON = {
 
 
 def _decimal_texts(operator: str, left: Operand, right: Operand, count: int) -> pa.Array:
-    """Compare decimals held as texts, because they differ in scale or have more than 38 digits."""
+    """Compare decimals held as text, because they have several scales or more than 38 digits."""
     first, second = (_python_decimals(operand, count) for operand in (left, right))
     order: npt.NDArray[np.int8] = np.array(
         [0 if a is None or b is None else (a > b) - (a < b) for a, b in zip(first, second, strict=True)], np.int8

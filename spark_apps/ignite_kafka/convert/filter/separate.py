@@ -1,4 +1,4 @@
-"""Separation of the rows for which a filter fails: the others are still decided."""
+"""Separation of rows with errors in a filter, so that all other rows are still decided."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from ...common.arrays import Mask
 from ...errors import DecodeError, IgniteKafkaError, UnsupportedType
 
 ROW_ERRORS = (DecodeError, UnsupportedType)
-"""Errors of a whole batch that a single row can cause."""
+"""Errors of a batch that a single row may have caused."""
 
 
 Decided = tuple[Mask, dict[int, IgniteKafkaError]]
-"""N flags of the rows to keep, and the errors of single rows, which are not kept."""
+"""N flags of the rows to keep, and the errors of single rows; a row with an error is not kept."""
 
 
 def each_row(count: int, evaluate: Callable[[int, int], Decided]) -> Decided:
-    """Decide N rows by bisection: return their flags, false for rows with an error, and the errors.
+    """Decide N rows by bisection; return flags, false for rows with an error, and the errors by row.
 
-    :param evaluate: evaluates the rows from the first number to the second (excluded); raises an error of
-        :data:`ROW_ERRORS` if any of them fails.
+    :param evaluate: function that decides the rows from the first number to the second (excluded); it raises an error
+        of :data:`ROW_ERRORS` if any of these rows fails.
     """
     kept: Mask = np.zeros(count, bool)
     errors: dict[int, IgniteKafkaError] = {}

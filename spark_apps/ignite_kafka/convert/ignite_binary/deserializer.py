@@ -1,6 +1,6 @@
-"""Records that hold values in Ignite's binary format.
+"""Reader of records with values in Ignite's binary format.
 
-The bytes pass through once they are proved to be one value of known types.
+The bytes are passed on unchanged if they are exactly one value of known types.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _REFUSED = {
 
 
 class BinaryReader:
-    """Reads the bytes of one side of a topic's records.
+    """Reader of keys or values in Ignite's binary format; their bytes are checked, not converted.
 
-    The binary types must be registered first: a type that is not known is refused.
+    Binary types must be registered before: a value of an unknown type is refused.
     """
 
     def __init__(self, cache: CacheInfo, types: TypeSource) -> None:
@@ -39,7 +39,7 @@ class BinaryReader:
         self._types = types
 
     def read(self, data: pa.BinaryArray) -> ConvertedSide:
-        """Read values, none null."""
+        """Return the values that are sound, unchanged, and the other rows with reasons; no value is null."""
         if self._wrong(data) is None:
             return ConvertedSide(np.arange(len(data)), data, ())
         whys = [_not_one(value) or self._wrong(data.slice(row, 1)) for row, value in enumerate(data.to_pylist())]
@@ -49,7 +49,7 @@ class BinaryReader:
         )
 
     def _wrong(self, data: pa.BinaryArray) -> str | None:
-        """Return why the values are not all sound; None when they are."""
+        """Return a reason why some of the values are not sound; None if all are."""
         sizes = np.asarray(pc.binary_length(data))
         if not sizes.all():
             return "no bytes at all"
@@ -57,7 +57,7 @@ class BinaryReader:
         for code, what in _REFUSED.items():
             if bytes([code]) in firsts:
                 return f"{what} is no entry's key or value"
-        # the bounds finder takes pages of entries: each value stands as a key, with null for its value
+        # bounds are found in pages of entries, so each value becomes the key of an entry with the value null
         page = pc.binary_join_element_wise(data, _NULL, _NOTHING)
         content = page.buffers()[2]
         if content is None:
@@ -82,7 +82,7 @@ class BinaryReader:
 
 
 def _not_one(data: bytes) -> str | None:
-    """Return why these bytes are not exactly one value; None when they are."""
+    """Return why the bytes are not exactly one value in Ignite's binary format; None if they are."""
     if not data:
         return "no bytes at all"
     try:

@@ -1,7 +1,7 @@
-"""Converter `ignite-binary`: keys and values exactly as Ignite marshalled them, not decoded.
+"""Converter `ignite-binary` of a source: keys and values exactly as Ignite marshalled them, not decoded.
 
-Each is a value of Ignite's binary format with its type code first; objects are not wrapped (code 27).
-A reader needs the binary types: they are on the types topic before a type's first record.
+Each key or value begins with its type code; objects are not wrapped (code 27).
+A reader needs the binary types: the types topic has a type before the type's first record.
 """
 
 from __future__ import annotations
@@ -20,30 +20,30 @@ from ..rules.stage import Stage
 
 
 class IgniteBinaryConverter:
-    """Raw bytes of keys and values, in the order of the pages."""
+    """Converter of entries to records with the bytes of keys and values as Ignite marshalled them."""
 
     name = key_name = "ignite-binary"
 
     def component(self, stage: Stage) -> type:
-        """Return this class, for both sides."""
+        """Return the class of the converter, for keys and values alike."""
         return type(self)
 
     def check(self, cache: CacheInfo, types: TypeSource, topic: str = "") -> None:
-        """Do nothing: every type can travel."""
+        """Do nothing, because every type can be written."""
 
     def register(self, cache: CacheInfo, types: TypeSource, topic: str) -> None:
-        """Do nothing: types are written to the types topic with the records that need them."""
+        """Do nothing, because types are written to the types topic with the first records that need them."""
 
     def convert(
         self, pages: Sequence[Page], cache: CacheInfo, types: TypeSource, *, topic: str = "", in_order: bool = True
     ) -> Records:
-        """Copy each key and value out of the pages, and name the binary types that they hold.
+        """Return the keys and values of the pages, and the binary types they contain.
 
-        The joined pages are seen, without a copy, as one array of pieces (key, gap, value, gap, key, ...); every fourth
-        one is taken.
+        The joined pages are treated, without a copy, as one array of pieces (key, gap, value, gap, key, ...); the keys
+        are every fourth piece, and so are the values.
 
-        :raises DecodeError: a page whose entries do not fill it exactly: cache, partition, position; a type that the
-            cluster does not know.
+        :raises DecodeError: the entries of a page do not fill it exactly (cache, partition, position); or the cluster
+            does not know a type.
         """
         size = sum(len(page.data) for page in pages)
         if not size and not any(page.rows for page in pages):
@@ -63,12 +63,12 @@ class IgniteBinaryConverter:
     def key_forms(
         self, keys: Sequence[bytes], kinds: Collection[KeyKind], cache: CacheInfo, types: TypeSource, *, topic: str = ""
     ) -> list[list[bytes]]:
-        """Return the keys themselves."""
+        """Return each key unchanged, as its only form."""
         return [[key] for key in keys]
 
 
 def _cuts(bounds: EntryBounds) -> npt.NDArray[np.int32]:
-    """Return key start, key end, value start, value end of each entry, one after the other; they never go back."""
+    """Return start and end of each entry's key and value in one ascending array of positions."""
     cuts = np.empty((bounds.key_start.size, 4), np.int32)
     for column, cut in enumerate((bounds.key_start, bounds.key_end, bounds.value_start, bounds.value_end)):
         cuts[:, column] = cut

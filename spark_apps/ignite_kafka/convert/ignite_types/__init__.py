@@ -1,4 +1,4 @@
-"""Types of the entries of a cache: declared, held by the cluster, used by the source, or learned from records.
+"""Types of a cache's entries: declared, held by the cluster, seen by the source, or learned from records.
 
-Imports convert.rules; the formats that read records, and convert.to_ignite, import it.
+Imports convert.rules; convert.to_ignite and the formats that read records import it.
 """

@@ -1,4 +1,4 @@
-"""The binary types of a live cluster, as the conversion reads and extends them."""
+"""Binary types of a live cluster, as the conversion reads and extends them."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from ...ignite.types.model import BinaryType
 
 @dataclass(frozen=True)
 class ClusterTypes:
-    """Types of a cluster: see :class:`~ignite_kafka.convert.ignite_types.entries.Types`.
+    """Binary types of a live cluster (:class:`~ignite_kafka.convert.ignite_types.entries.Types`).
 
-    For the cluster's one thread.
+    Only the thread of the cluster's connection may use it.
     """
 
     cluster: Cluster
 
     def binary_type(self, type_id: int) -> BinaryType:
-        """Return a type's metadata, asked for once; raises UnknownBinaryType."""
+        """Return the metadata of a type, which is fetched once; raise UnknownBinaryType."""
         return self.cluster.binary_type(type_id)
 
     def register(self, kind: BinaryType, *, unless_known: bool = False) -> BinaryType:
-        """Add what the cluster lacks. Raises TypeClash, WriteFailed."""
+        """Register a type, or its missing fields and schemas; raise TypeClash or WriteFailed."""
         register_type(self.cluster, kind, unless_known=unless_known)
         return self.cluster.binary_type(kind.type_id)
 
     def forget_types(self) -> None:
-        """Ask again for every type: another task may have extended it."""
+        """Forget all types so that they are fetched again, because another task may have extended them."""
         self.cluster.forget_types()

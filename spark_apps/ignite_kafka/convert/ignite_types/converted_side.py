@@ -1,4 +1,4 @@
-"""One side, keys or values, of converted records."""
+"""Converted keys or converted values of a batch of records."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from ...common.arrays import Mask, RowIndex
 
 @dataclass(frozen=True)
 class ConvertedSide:
-    """Converted texts: `data[i]` (binary, null for a JSON null) belongs to row `rows[i]`, rising.
+    """Converted keys or values: `data[i]` belongs to row `rows[i]`; the rows are ascending.
 
-    `bad` has the other rows and reasons.
+    `data` is binary, with null for a JSON null. `bad` has the other rows, with reasons.
     """
 
     rows: RowIndex
@@ -25,14 +25,14 @@ class ConvertedSide:
 
 
 class Reader(Protocol):
-    """Reads the bytes of one side of records, none null."""
+    """Reader of one side of records, keys or values."""
 
     def read(self, texts: pa.BinaryArray) -> ConvertedSide:
-        """Read texts, one per record; `texts` has no nulls."""
+        """Read the bytes of N keys or values, none null."""
 
 
 def read_rows(reader: Reader, data: pa.BinaryArray, selected: Mask) -> ConvertedSide:
-    """Read the rows of a binary array for which `selected` is True."""
+    """Read the rows of a binary array with a true flag in `selected`."""
     if selected.all():
         return reader.read(data)
     rows = np.flatnonzero(selected)
@@ -40,7 +40,7 @@ def read_rows(reader: Reader, data: pa.BinaryArray, selected: Mask) -> Converted
 
 
 def concat_sides(sides: Sequence[ConvertedSide], places: Sequence[RowIndex]) -> ConvertedSide:
-    """Concatenate sides of several sets of rows, by rising row."""
+    """Join sides read from separate sets of rows; the rows of the result are ascending."""
     rows = np.concatenate([place[side.rows] for side, place in zip(sides, places, strict=True)])
     order = np.argsort(rows)
     bad = [(int(place[row]), why) for side, place in zip(sides, places, strict=True) for row, why in side.bad]

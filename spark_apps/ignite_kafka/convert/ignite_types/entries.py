@@ -1,4 +1,4 @@
-"""Input and output of the conversion of Kafka records to Ignite entries, as frozen values."""
+"""Input and output of the conversion from Kafka records to Ignite entries, as frozen values."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from ..rules.stage import Stage
 class BadRecord:
     """A record that cannot be converted: its row in the :class:`Consumed`, and the reason with the field's name.
 
-    :param where: of a record that a transform refuses: alias and class of the transform, and the exception's class. Of
-        one that the converters read, and that makes no entry: `part`, key or value of the entry.
+    :param where: details of the error. If a transform refuses the record: alias and class of the transform, and the
+        exception's class. If the record was read but makes no entry: `part`, the entry's key or value.
     """
 
     row: int
@@ -30,11 +30,11 @@ class BadRecord:
 
 @dataclass(frozen=True)
 class Entries:
-    """Entries of a batch in the order of their records: `rows` (rising) are the records' rows in the :class:`Consumed`.
+    """Entries of a batch in the order of their records; `rows` has each entry's row in the :class:`Consumed`.
 
-    `keys` and `values` are ``pa.binary()`` arrays of N values in Ignite's binary format, each with its type code; a
-    null value removes its key. `bad` has the records that cannot be converted, by rising row: every record is in one of
-    the two.
+    `rows` is ascending. `keys` and `values` are ``pa.binary()`` arrays of N values in Ignite's binary format, each with
+    its type code; a null value removes its key. `bad` has the records that cannot be converted, in the order of rows:
+    every record is either an entry or in `bad`.
     """
 
     rows: RowIndex
@@ -54,7 +54,7 @@ class Entries:
         return Entries(self.rows[first:last], self.keys[first:last], self.values[first:last])
 
     def without(self, refused: Sequence[BadRecord]) -> Entries:
-        """Return the entries without the refused records, which are added to `bad`."""
+        """Return the entries without the refused records, and with these records in `bad`."""
         good = ~np.isin(self.rows, [record.row for record in refused])
         mask = pa.array(good)
         bad = sorted([*self.bad, *refused], key=lambda record: record.row)
@@ -65,10 +65,10 @@ class Entries:
 class EntryTypes:
     """Types of a cache's keys and values as marked Arrow fields (ignite/types/type_table.py, marked_fields.py).
 
-    :param objects: name of a binary type to the fields that a query entity declares.
-    :param key_objects: which of them are keys.
-    :param value_types: names of the types that values may have, where query entities declare several; empty: `value`
-        says it.
+    :param objects: fields of binary types, by name of the type, as a query entity declares them.
+    :param key_objects: names of the types in `objects` that keys have.
+    :param value_types: names of the types that values may have, if query entities declare several; empty if all values
+        have the type of `value`.
     """
 
     key: pa.Field
@@ -79,11 +79,11 @@ class EntryTypes:
 
 
 class Types(TypeSource, Protocol):
-    """The binary types of a cluster, which the conversion reads and extends."""
+    """Binary types of a cluster, which the conversion reads and extends."""
 
     def register(self, kind: BinaryType, *, unless_known: bool = False) -> BinaryType:
-        """Add a type, or the fields and schemas that it lacks, and give the type as the cluster holds it then.
+        """Register a type, or its missing fields and schemas; return the type as the cluster holds it afterwards.
 
         :param unless_known: add nothing to an existing type.
-        :raises UnsupportedType: the cluster has a field of the type under another type code.
+        :raises UnsupportedType: the cluster has another type code for a field of the type.
         """

@@ -1,4 +1,4 @@
-"""Binary types as the cluster holds them: the order of their fields, and whether keys can be written by them."""
+"""Checks of binary types as the cluster holds them: order of fields, and whether keys can be written."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ...java.hash_code import java_hash
 
 
 def alike(held: BinaryType, expected: BinaryType) -> bool:
-    """Return whether the cluster holds a key type as expected: the same schema, no more fields, equal field types."""
+    """Return whether the cluster holds a key type as expected: its schemas, no other fields, equal field types."""
     expected_codes = {field.field_id: field.type_code for field in expected.fields}
     return (
         expected.schemas.keys() <= held.schemas.keys()
@@ -17,10 +17,10 @@ def alike(held: BinaryType, expected: BinaryType) -> bool:
 
 
 def declared_form(held: BinaryType, names: tuple[str, ...]) -> tuple[str, ...] | None:
-    """Return the declared names of a key type's fields, in lower case, in the order of keys with just these fields.
+    """Return a key type's declared fields, in lower case, in the order of keys with exactly these fields.
 
-    None if the cluster knows no such keys: then keys have all fields of the type, as those of a Java class have that
-    has more fields than columns. A field that another program gives the type later changes no key.
+    None if the cluster knows no such keys: then keys have all fields of the type, as with a Java class that has more
+    fields than the query entity declares. A field that another program adds to the type later changes no key.
     """
     ids = {java_hash(name): name for name in names}
     alone = [number for number, schema in held.schemas.items() if ids and set(schema) == ids.keys()]
@@ -28,12 +28,12 @@ def declared_form(held: BinaryType, names: tuple[str, ...]) -> tuple[str, ...] |
 
 
 def require_one_form(held: BinaryType) -> None:
-    """Raise TypeClash where a type of keys has several.
+    """Raise TypeClash if a type of keys has several schemas in the cluster.
 
-    Two tasks have registered it at one moment, each as its first records had it.
+    Then two tasks have registered the type at the same moment, each with the fields of its own first records.
 
-    Ignite puts registrations one after the other, so only the first of them can read its schema back alone: whoever
-    reads two writes no key. That one may have gone on, though, and nobody reads from the cluster which one it was.
+    Ignite executes registrations one after the other, so only the first task can read back its schema alone; a task
+    that reads two schemas writes no key. The first task may have gone on, and the cluster does not show which it was.
     """
     if len(held.schemas) < 2:
         return

@@ -1,6 +1,6 @@
-"""The binary types of objects that are keys, or within keys.
+"""Binary types of objects that are keys, or parts of keys.
 
-A record adds no field to such a type, as all keys would become others.
+A record adds no field to such a type, because all its keys would become different keys.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from .entries import EntryTypes
 
 
 class KeyTypes:
-    """Names of types of keys. A type that is named after another one, as ``<type>.<field>``, is within it.
+    """Names of the types of keys; a type named ``<type>.<field>`` is a part of ``<type>``.
 
-    :param keys: types of keys and of objects within them. :param declared: all types that query entities declare.
+    :param keys: types of keys and of objects within keys. :param declared: all types that query entities declare.
     """
 
     def __init__(self, keys: Iterable[str], declared: Iterable[str]) -> None:
@@ -25,7 +25,7 @@ class KeyTypes:
         self._declared = frozenset(declared)
 
     def add(self, type_name: str) -> None:
-        """Note that objects of the type are keys, or within keys."""
+        """Note that objects of a type are keys, or parts of keys."""
         self._keys.add(type_name)
 
     def __contains__(self, type_name: str) -> bool:
@@ -33,9 +33,9 @@ class KeyTypes:
 
 
 def types_of_keys(entry_types: EntryTypes) -> frozenset[str]:
-    """Return the types of a cache's keys, with the classes declared for fields of keys.
+    """Return the names of the types of a cache's keys, and of the classes declared for fields of keys.
 
-    A class may be that of a field of the value, too: its objects get no more fields there either.
+    If a field of the value has the same class, the objects there get no further fields either.
     """
     names: set[str] = set()
     waiting = [*entry_types.key_objects, *_names(entry_types.key)]
@@ -48,7 +48,7 @@ def types_of_keys(entry_types: EntryTypes) -> frozenset[str]:
 
 
 def _names(field: pa.Field) -> Iterator[str]:
-    """Return the binary types of a field's objects, and its class unknown to the cluster."""
+    """Yield the names of the binary types of a field's objects, also a class unknown to the cluster."""
     kind = field.type
     if any(is_a(field, mark) for mark in (OBJECT, ANY, UNDECIDED)):
         yield str(field.metadata[TYPE_NAME], "utf-8")

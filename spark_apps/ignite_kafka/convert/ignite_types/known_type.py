@@ -1,4 +1,4 @@
-"""One binary type and what records add to it: its fields, their ids, and how a learned field is taken back."""
+"""A binary type, and its fields learned from records, which can be taken back."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ...java.hash_code import java_hash
 from ..rules.marked_fields import UNKNOWN, is_a
 
 MAX_DENSE_FIELDS = 256
-"""Fields of a type up to which values have them all, as objects of a Java class do.
+"""Maximum number of fields of a type whose values have all fields, as objects of a Java class do.
 
 See docs/decisions/0040-fields-of-a-row.md.
 """
@@ -20,14 +20,13 @@ See docs/decisions/0040-fields-of-a-row.md.
 
 @dataclass
 class KnownType:
-    """One binary type: its fields by lower-cased name in the order written, and their codes in the cluster.
+    """A binary type: its fields by name in lower case, in the order written, and the cluster's type codes.
 
     :param by_name: the fields are written in the order of their names.
-    :param always: names in lower case of the fields that all objects have, in the order written. The others are
-        optional, and follow by name, but in values of a type of few fields (`MAX_DENSE_FIELDS`). None: objects have all
-        fields.
-    :param of_key: the type was one of keys when it was read.
-    :param ids: names in lower case of the fields of known type, by Ignite's field id.
+    :param always: names in lower case of the fields that all objects have, in the order written. The other fields are
+        optional and follow in the order of their names, unless the type is dense. None: objects have all fields.
+    :param of_key: the type was a type of keys when it was read from the cluster.
+    :param ids: names in lower case of the fields with a known type, by Ignite's field id.
     """
 
     fields: dict[str, pa.Field]
@@ -45,11 +44,11 @@ class KnownType:
 
     @property
     def dense(self) -> bool:
-        """Whether objects have all fields of the type, null where they have no value."""
+        """Whether objects have all fields of the type, including null fields."""
         return self.always is None or (not self.of_key and len(self.fields) <= MAX_DENSE_FIELDS)
 
     def written(self) -> tuple[pa.Field, ...]:
-        """Return the fields in the order written, the optional ones marked."""
+        """Return the fields in the order written, with marks on the optional fields."""
         if self.dense or self.always is None:
             return (
                 tuple(field for _, field in sorted(self.fields.items()))
@@ -60,15 +59,15 @@ class KnownType:
         return (*first.values(), *(optional(field) for name, field in sorted(self.fields.items()) if name not in first))
 
     def put(self, name: str, field: pa.Field) -> None:
-        """Add a field under its name in lower case, or replace the field of that name."""
+        """Add a field under its name in lower case, or replace the field with this name."""
         self.fields[name] = field
         if not is_a(field, UNKNOWN):
             self.ids[java_hash(name)] = name
 
     def learn(self, name: str, field: pa.Field, *, by_name: bool) -> Callable[[], None]:
-        """Put a field of a record; return the function that takes it back.
+        """Add or replace a field learned from a record; return a function that takes the change back.
 
-        Only this field is kept for that, not all: a copy for each field would be quadratic in the fields of a record.
+        The function keeps this field only: a copy of all fields for each field would be quadratic.
         """
         old = self.fields.get(name)
         was_learned = name in self.learned

@@ -1,4 +1,4 @@
-"""Fields of binary types: from the cluster's metadata to marked Arrow fields, and the type codes to register."""
+"""Conversion of fields in the cluster's metadata into marked Arrow fields, and of Arrow fields into type codes."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _UNTYPED = "is of an enum that no query entity names"
 
 
 def metadata_field(binary: BinaryField, type_name: str, declared: pa.Field | None) -> pa.Field:
-    """Return the field of a type by its metadata.
+    """Return the Arrow field for a field in a type's metadata.
 
-    One of code Object, as Java's Object, List and Map fields are, holds anything.
+    A field with code Object, such as a Java field of class Object, List or Map, holds values of any type.
 
-    :param declared: the field as a query entity declares it, which says more where it is of the same code.
+    :param declared: the field as a query entity declares it: its type is more exact if its code is the same.
     """
     name = binary.name
     code = binary.type_code
@@ -59,7 +59,7 @@ def metadata_field(binary: BinaryField, type_name: str, declared: pa.Field | Non
 
 
 def _by_code(declared: pa.Field, code: int) -> pa.Field:
-    """Return a field of an unknown class as metadata's code decides it: an object, or an enum not known yet."""
+    """Return a field of an unknown class as an object or an untyped enum, if its code in the metadata decides that."""
     if code in (codes.OBJECT, codes.OBJECT_ARRAY):
         element = reference("item" if pa.types.is_list(declared.type) else declared.name, undecided_class(declared))
         return (
@@ -71,7 +71,7 @@ def _by_code(declared: pa.Field, code: int) -> pa.Field:
 
 
 def metadata_code(field: pa.Field) -> int:
-    """Return the code that metadata has for a field."""
+    """Return the type code of a field in the cluster's metadata."""
     if pa.types.is_null(field.type):
         return codes.OBJECT
     if pa.types.is_list(field.type) and pa.types.is_null(field.type.value_type) and mark_of(field) != "collection":

@@ -1,7 +1,7 @@
-"""The schemas of objects with optional fields: the accepted ones, and the ones that the cluster lacks yet.
+"""Schemas of objects with optional fields: accepted schemas, and schemas to register.
 
-Ignite keeps each schema of a type for ever, in metadata that all nodes and clients hold and that is sent whole at each
-change. So a type has a budget (`MAX_SCHEMA_FIELDS`). Objects beyond it have all fields of their type, with nulls.
+Ignite keeps each schema of a type for ever, in metadata held by all nodes and clients and sent as a whole at each
+change. So a type has a budget (`MAX_SCHEMA_FIELDS`); beyond it, objects have all fields of their type, with nulls.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ...ignite.binary.object_layout import schema_id_of
 from ...ignite.types.model import TypeSource
 from ...java.hash_code import java_hash
 
-_EACH = 10  # what a schema takes besides its fields, in fields
+_EACH = 10  # cost of a schema in addition to its fields, counted in fields
 
 
 def _cost(schema: Schema) -> int:
@@ -24,7 +24,7 @@ def _cost(schema: Schema) -> int:
 
 
 class ObjectSchemas:
-    """Schemas by type name. For one thread."""
+    """Schemas of objects by type name. Threads must not share it."""
 
     def __init__(self, types: TypeSource) -> None:
         self._types = types
@@ -32,11 +32,11 @@ class ObjectSchemas:
         self._new: dict[str, set[Schema]] = defaultdict(set)
 
     def accepted(self, type_name: str, schemas: Sequence[Schema], *, limited: bool) -> list[bool]:
-        """Return whether objects may have these schemas, in order; accepted ones are new if the cluster lacks them.
+        """Return for each schema whether objects may have it; an accepted schema is registered later if new.
 
-        That of objects without fields is accepted in any case. Java registers it, too, and other clients look it up.
+        The schema of objects without fields is always accepted: Java registers it, too, and other clients look it up.
 
-        :param limited: the type has a budget.
+        :param limited: whether the type has a budget.
         """
         held = self._of_cluster(type_name)
         new = self._new[type_name]
@@ -52,21 +52,21 @@ class ObjectSchemas:
         return flags
 
     def use(self, type_name: str, schema: Schema) -> None:
-        """Note a schema of objects, whatever the budget."""
+        """Accept a schema whatever the budget is."""
         if schema not in self._of_cluster(type_name):
             self._new[type_name].add(schema)
 
     def new(self, type_name: str) -> dict[int, Schema]:
-        """Return schemas to register, by their ids."""
+        """Return the schemas to register, by their ids."""
         return {schema_id_of(schema): schema for schema in sorted(self._new.get(type_name, ()))}
 
     def registered(self, type_name: str, held: Mapping[int, Schema]) -> None:
-        """Note the schemas that the cluster holds now."""
+        """Note the schemas that the cluster holds after a registration."""
         self._held[type_name] = {tuple(schema) for schema in held.values()}
         self._new.pop(type_name, None)
 
     def forget(self, type_name: str) -> None:
-        """Forget a type, because it is read anew."""
+        """Forget the schemas of a type, because the type is read again."""
         self._held.pop(type_name, None)
         self._new.pop(type_name, None)
 

@@ -1,10 +1,8 @@
-"""The binary types that records are read to.
+"""Binary types of the objects in records: their declared fields, their fields in the cluster, and learned fields.
 
-What query entities and the cluster know of them, and the fields that records add.
-
-The cluster's metadata is the truth for all tasks and runs: an existing field keeps its type, whatever a record holds.
-Only a field that it lacks is learned from the first value that is not null: integers are long, other numbers double,
-arrays collections, objects binary types of their own, named ``<type>.<field>``.
+The cluster's metadata decides for all tasks and runs: an existing field keeps its type, whatever a record holds. Only a
+field missing there is learned, from its first value that is not null: integers become long, other numbers double,
+arrays collections, and objects binary types of their own, named ``<type>.<field>``.
 """
 
 from __future__ import annotations
@@ -50,20 +48,18 @@ from .unknown_classes import UnknownClasses
 
 
 class ObjectTypes:
-    """Binary types by name, read from the cluster when first needed.
+    """Binary types by name, each read from the cluster when it is first needed.
 
-    `version` rises with each field learned, and each spelling; `rereads` with each type that is read from the cluster
-    anew.
+    `version` rises with each learned field and each noted spelling, `rereads` with each type that is read again from
+    the cluster.
 
-    :param declared: type name to the fields that query entities declare.
-    :param keys: types of keys, and of objects within them (:func:`~.key_types.types_of_keys`): once the cluster knows
-        one, or it is declared, no record adds a field, as all keys would become others.
+    :param declared: fields that query entities declare, by name of the type.
+    :param keys: types of keys and of objects within keys (:func:`~.key_types.types_of_keys`). If such a type is
+        declared or known to the cluster, no record adds a field to it, as all its keys would become different keys.
     :param local: types that are never written and never registered.
-    :param columns: columns of query entities that records may have fields of.
-    :param always: type name to the names in lower case of the fields that query entities declare, which all values of
-        the type have.
-    :param key_classes: the types in `keys` of objects within keys, of which the cluster may hold several
-        versions.
+    :param columns: columns of query entities that are no fields of a value, though records may have such fields.
+    :param always: names in lower case of the declared fields that all values have, by name of the type.
+    :param key_classes: types in `keys` of objects within keys; the cluster may hold several versions of such a type.
     """
 
     def __init__(
@@ -94,25 +90,25 @@ class ObjectTypes:
         self.lists: dict[str, str | None] = {}
 
     def fields(self, type_name: str) -> tuple[pa.Field, ...]:
-        """Return all fields in the order written."""
+        """Return all fields of a type in the order written."""
         return self._type(type_name).written()
 
     def field(self, type_name: str, name: str) -> pa.Field | None:
-        """Return the field of a name, in whatever case; None if the type has none."""
+        """Return the field of a type by its name in any case; None if the type has no such field."""
         return self._type(type_name).fields.get(name.lower())
 
     def same_id(self, type_name: str, name: str) -> str | None:
-        """Return the name of another field with the id of this name; an id is a hash of the name."""
+        """Return the name of another field with the same field id (a hash of the name); None if there is none."""
         object_type = self._type(type_name)
         other = object_type.ids.get(java_hash(name.lower()))
         return None if other is None or other == name.lower() else str(object_type.fields[other].name)
 
     def is_full(self, type_name: str) -> bool:
-        """Return whether the type has the most fields that records may give it (`MAX_FIELDS`)."""
+        """Return whether a type has as many fields as records may give it (`MAX_FIELDS`)."""
         return len(self._type(type_name).ids) >= MAX_FIELDS
 
     def spell(self, type_name: str, name: str) -> None:
-        """Note JSON's spelling of a field's name; the first spelling stays."""
+        """Note the spelling of a field's name in JSON; the first spelling is kept."""
         fields = self._type(type_name).fields
         field = fields[name.lower()]
         if spelling(field) == name or spelling(field) != field.name:
@@ -121,9 +117,9 @@ class ObjectTypes:
         fields[name.lower()] = spelled(field, name)
 
     def learn(self, type_name: str, name: str, value: Any) -> pa.Field | None:
-        """Add the field of a record's member, or give an unknown field its type; None if the type accepts no new field.
+        """Add a field by a record's member, or set the type of an unknown field; None if the type accepts no new field.
 
-        A member that is null adds nothing to what is written, so any type takes it. A full type does not remember it.
+        A null member adds no field to the objects written, so any type accepts it; a full type does not note it.
         """
         object_type = self._type(type_name)
         if value is not None and (object_type.fixed or self.is_full(type_name)):
@@ -133,16 +129,16 @@ class ObjectTypes:
         field = unknown(label) if value is None else self._first(type_name, label, value)
         if value is None and len(object_type.fields) >= MAX_FIELDS:
             return field
-        # tasks that learn a key type side by side must write the same key alike
+        # tasks that learn a key type at the same time must write the same key with the same bytes
         by_name = self.of_key(type_name) and not object_type.fixed
         field = field if label == name else spelled(field, name)
         self._note(object_type.learn(name.lower(), field, by_name=by_name))
         return field
 
     def decide(self, type_name: str, name: str, *, is_object: bool) -> pa.Field | None:
-        """Decide a field of an unknown class by a value (:class:`~.unknown_classes.UnknownClasses`).
+        """Set the type of a field of an unknown class by a value (:class:`~.unknown_classes.UnknownClasses`).
 
-        None: it stays open.
+        Return None if the class is still undecided.
         """
         object_type = self._type(type_name)
         old = object_type.fields[name.lower()]
@@ -153,21 +149,19 @@ class ObjectTypes:
         return field
 
     def new_batch(self) -> None:
-        """Ask the cluster again for classes that it did not know in the batch before."""
+        """Allow new questions to the cluster about unknown classes; note if an earlier question was in vain."""
         if self._classes.new_batch():
             self.rereads += 1
 
     def add_fields(
         self, type_name: str, fields: Sequence[pa.Field], *, of_key: bool = False, by_name: bool = False
     ) -> None:
-        """Add the fields that the type lacks, in their order.
+        """Add the fields that a type does not have, in their order.
 
-        None to a type of keys that the cluster holds or that is declared.
-
-        A full type (:meth:`is_full`) gets none either.
+        Nothing is added to a full type (:meth:`is_full`), nor to a type of keys that is declared or in the cluster.
 
         :param of_key: objects of the type are keys, or within keys.
-        :param by_name: a type of keys is written in the order of its fields' names, as where it is learned from JSON.
+        :param by_name: a type of keys is written in the order of its fields' names, as with fields learned from JSON.
         """
         if of_key:
             self._keys.add(type_name)
@@ -187,7 +181,7 @@ class ObjectTypes:
     def _first(self, type_name: str, label: str, value: Any) -> pa.Field:
         """Return the field of a first value.
 
-        Of a text such as NaN it is a guess: a double, as converter `json` writes floats; in keys String.
+        For a text such as NaN, the type is a guess: double, as converter `json` writes floats, or String in keys.
         """
         if (of_key := self.columns.key_field(type_name, label)) is not None:
             return of_key
@@ -195,11 +189,11 @@ class ObjectTypes:
             self.guessing = True
             return guessed(pa.field(label, pa.string() if self.of_key(type_name) else pa.float64()))
         inner = f"{type_name}.{label}"
-        # the cluster's metadata has Object for it, which another task reads as a field that holds anything
+        # the cluster's metadata has code Object for an object, which another task reads as a field of any type
         return any_kind(label, inner) if type(value) is dict else kind_of(value, inner, label)
 
     def reconsider(self, type_name: str, name: str, value: Any) -> pa.Field | None:
-        """Retype a guessed field by a value that contradicts the guess; None if its type was not guessed."""
+        """Change a guessed type to fit a value that contradicts the guess; None if the type was not guessed."""
         object_type = self._type(type_name)
         old = object_type.fields[name.lower()]
         kind = pa.string() if type(value) is str else pa.float64() if type(value) is Number else None
@@ -211,14 +205,14 @@ class ObjectTypes:
         return field
 
     def settle(self, type_name: str, name: str) -> None:
-        """Mark a field's type as certain, because a value fits no other type."""
+        """Mark a guessed type as certain, because a value fits no other type."""
         fields = self._type(type_name).fields
         field = fields.get(name.lower())
         if field is not None and is_guessed(field):
             fields[name.lower()] = settled(field)
 
     def forget(self, version: int) -> None:
-        """Take back what was learned since a version, because a bad record teaches nothing."""
+        """Undo all changes since a version, because a bad record must not change types."""
         while self.version > version:
             self._undo.pop()()
             self.version -= 1
@@ -228,15 +222,14 @@ class ObjectTypes:
         self.version += 1
 
     def declare(self, type_name: str, field: pa.Field) -> None:
-        """Add a field whose type is known beforehand."""
+        """Add a field with a known type."""
         self._type(type_name).put(field.name.lower(), field)
 
     def hint(self, type_name: str, kind: pa.Field) -> None:
-        """Note the kind of a field's first value, where any kind may follow.
+        """Note the type of a field's first value, for a field that may hold values of any type.
 
-        Columns are tried with it, rows hold whatever it does not fit.
-
-        Not double, of which a column would also take integers, nor arrays, which may be nested.
+        The field is first read as a column of this type; values of other types are read row by row. Doubles are not
+        noted, because a column of doubles would also accept integers, nor are arrays, which may be nested.
         """
         if type_name not in self._hints:
             useful = not (pa.types.is_list(kind.type) or pa.types.is_floating(kind.type))
@@ -245,20 +238,20 @@ class ObjectTypes:
                 self._note(lambda: self._hints.pop(type_name))
 
     def remember(self, type_name: str, content: str) -> None:
-        """Note the content of lists of an element type: `text`, `number`, or `guess` for only such texts as NaN."""
+        """Note the content of lists of an element type: `text`, `number`, or `guess` for only texts such as NaN."""
         old, self.lists[type_name] = self.lists.get(type_name), content
         self._note(lambda: self.lists.update({type_name: old}))
 
     def expanded(self, root: pa.Field, within: tuple[str, ...] = ()) -> pa.Field:
-        """Return the field with references as structs, and a field of any kind with the kind seen first.
+        """Return the field with structs instead of references, and first types instead of any type.
 
-        A type within itself stays a reference.
+        A type within itself stays a reference; a field of any type gets the type noted by :meth:`hint`.
         """
         kind = root.type
         name = (root.metadata or {}).get(TYPE_NAME, b"").decode()
         if pa.types.is_list(kind):
             element = kind.value_field
-            # an array of Object would become one of its elements' type
+            # an array of Object would become an array of its elements' type
             fixed = is_a(element, ANY) and mark_of(root) != "collection"
             return root if fixed else root.with_type(pa.list_(self.expanded(element, within)))
         hint = self._hints.get(name) if is_a(root, ANY) else None
@@ -272,32 +265,32 @@ class ObjectTypes:
         return root.with_type(pa.struct(inner)).with_metadata(metadata)
 
     def written(self, type_name: str) -> tuple[pa.Field, ...]:
-        """Return the fields of the type's objects: all but fields that have no type yet."""
+        """Return the fields of the objects as written: all fields that have a type."""
         return tuple(field for field in self.fields(type_name) if not is_open(field))
 
     def register(self) -> bool:
-        """Make the cluster hold every type as it is written here.
+        """Register the types of all objects in the cluster, with their fields and schemas.
 
-        Returns False if the cluster has another form: it is read anew, and records must be read again.
+        Return False if the cluster has another form of a type: the records must be read again with this form.
 
-        :raises TypeClash: a query entity declares a field otherwise than the cluster's metadata; a type of keys has
-            several forms.
+        :raises TypeClash: a field is declared differently in a query entity and in the cluster's metadata, or a type of
+            keys has several schemas.
         """
         return all(self._register(name) for name in list(self._by_name))
 
     def accepted(self, type_name: str, schemas: Sequence[Schema]) -> list[bool]:
-        """Return whether objects of the type may have these schemas.
+        """Return for each schema whether objects of the type may have it.
 
         See :class:`~ignite_kafka.ignite.binary.encode_sparse.Schemas`.
         """
         return self._schemas.accepted(type_name, schemas, limited=not self.of_key(type_name))
 
     def use(self, type_name: str, schema: Schema) -> None:
-        """Register a schema of the type with its fields; see :meth:`accepted`."""
+        """Accept a schema, to be registered with its type; see :meth:`accepted`."""
         self._schemas.use(type_name, schema)
 
     def whole(self, type_name: str) -> tuple[pa.Field, ...]:
-        """Return all fields of the type's objects; see :meth:`accepted`."""
+        """Return all fields of the type's objects, for objects without an accepted schema; see :meth:`accepted`."""
         return self.written(type_name)
 
     def _register(self, type_name: str) -> bool:
@@ -315,14 +308,14 @@ class ObjectTypes:
         schemas = {layout.schema_id: layout.field_ids} if object_type.dense else schemas
         expected = BinaryType(layout.type_id, type_name, None, coded, schemas)
         of_key = self.of_key(type_name)
-        undeclared_key = of_key and not self._declared.get(type_name)  # known to the cluster alone
+        undeclared_key = of_key and not self._declared.get(type_name)  # known only to the cluster
         one_form = undeclared_key and not (object_type.fixed and type_name in self._key_classes)
         if one_form and object_type.fixed:
             require_one_form(self.types.binary_type(layout.type_id))
         try:
             held = self.types.register(expected, unless_known=of_key and not object_type.fixed)
         except TypeClash:
-            # a field learned here that another task has learned otherwise meanwhile: the cluster's is the one
+            # another task has meanwhile learned the field with another type: the cluster's type is used
             declared = self._declared.get(type_name, ())
             if not object_type.learned - {field.name.lower() for field in declared if not is_open(field)}:
                 raise
@@ -331,7 +324,7 @@ class ObjectTypes:
         if one_form:
             require_one_form(held)
         if of_key and not alike(held, expected):
-            # another task has registered the key type meanwhile: keys are written as it has them
+            # another task has meanwhile registered the key type: keys are written in the registered form
             self._read_anew(type_name)
             return False
         self._report_guesses(type_name, object_type)
@@ -348,7 +341,7 @@ class ObjectTypes:
         self.rereads += 1
 
     def _report_guesses(self, type_name: str, object_type: KnownType) -> None:
-        """Warn of fields with a guessed type: it is registered now, and never changes."""
+        """Report fields with guessed types, which never change once they are registered."""
         for name, field in object_type.fields.items():
             if is_guessed(field):
                 events.emit(events.FLOAT_GUESSED, type=type_name, field=field.name, kind=code_name(type_code(field)))
@@ -379,7 +372,7 @@ class ObjectTypes:
             )
             inner = f"{type_name}.{field.name}"
             if is_a(of_metadata[name], ANY) and self.names.is_known(inner):
-                # most likely objects, as where a record has taught the field
+                # most likely objects, as in a field learned from a record
                 self._hints.setdefault(inner, reference("", inner))
         held = {field.name.lower(): field.type_code for field in binary.fields}
         always = self._always_of(type_name)

@@ -1,4 +1,4 @@
-"""The types of a cache's keys and values: by its query entity, or without one by the entries themselves."""
+"""Types of a cache's keys and values, as query entities declare them; any types without query entities."""
 
 from __future__ import annotations
 
@@ -21,13 +21,14 @@ _PRIMITIVES = {"S": "short", "I": "int", "J": "long", "F": "float", "D": "double
 
 
 def entry_types(cache: CacheInfo, types: TypeSource, *, several: bool = False) -> EntryTypes:
-    """Return the types of a cache's entries by its query entity.
+    """Return the types of a cache's entries by its query entities.
 
-    Without one keys and values have their own, and objects are ``<cache>.Key`` and ``<cache>.Value``.
+    Without a query entity, each key and value determines its own type; objects are ``<cache>.Key`` and
+    ``<cache>.Value``.
 
-    :param several: whether records name their types, so that several query entities are no error.
-    :raises UnsupportedType: several query entities, of which records do not say one; a Java class that no JSON is
-        turned into.
+    :param several: whether records name their types, so that several query entities are allowed.
+    :raises UnsupportedType: there are several query entities, and records do not name their types; or JSON cannot be
+        converted to a Java class.
     """
     names = f"{cache.name}.Key", f"{cache.name}.Value"
     entities = cache.query_entities
@@ -61,7 +62,7 @@ def _of_entity(cache: CacheInfo, types: TypeSource, entity: QueryEntity) -> Entr
     objects: dict[str, tuple[pa.Field, ...]] = {}
     if java_code(entity.key_type) is None:
         of_key = _fields(cache, types, [field for field in entity.fields if field.is_key], entity.key_type)
-        # a key that lacks a field because its class is not known would be another key once it is
+        # a key without a field of an unknown class would be a different key once the class is known
         objects[entity.key_type] = tuple(
             field.with_nullable(False) if undecided_class(field) else field for field in of_key
         )
@@ -72,12 +73,12 @@ def _of_entity(cache: CacheInfo, types: TypeSource, entity: QueryEntity) -> Entr
 
 
 def _scale(entity: QueryEntity, whole: str | None) -> int:
-    """Return the declared scale of a key or value that is one column; -1: none."""
+    """Return the declared scale of a key or value with a column of its own; -1 if there is none."""
     return next((field.scale for field in entity.fields if whole and field.name.lower() == whole.lower()), -1)
 
 
 def _fields_within(cache: CacheInfo, types: TypeSource, entity: QueryEntity) -> dict[str, tuple[pa.Field, ...]]:
-    """Return the fields of objects within the value, by type: columns such as `address.city`."""
+    """Return the fields of objects within the value, by type, for columns such as `address.city`."""
     fields: dict[str, tuple[pa.Field, ...]] = {}
     for column in _value_fields(entity):
         *_, (type_name, name) = object_paths(entity, column, whole=True)
@@ -87,9 +88,9 @@ def _fields_within(cache: CacheInfo, types: TypeSource, entity: QueryEntity) -> 
 
 
 def object_paths(entity: QueryEntity, column: QueryField, *, whole: bool = False) -> Iterator[tuple[str, str]]:
-    """Yield the binary types on the way of a column such as `address.geo.lat`, each with the rest of the path.
+    """Yield the binary types along a column's path, such as `address.geo.lat`, each with the rest of the path.
 
-    :param whole: with the last type, of which the rest is a field; else only those of which it is a path.
+    :param whole: also yield the last type, in which the rest of the path is a single field.
     """
     classes = {field.name: field.java_type for field in entity.fields if field.is_key == column.is_key}
     type_name = entity.key_type if column.is_key else entity.value_type
@@ -102,7 +103,7 @@ def object_paths(entity: QueryEntity, column: QueryField, *, whole: bool = False
 
 
 def _value_fields(entity: QueryEntity) -> Iterable[QueryField]:
-    """Return the columns of the value, without the key's columns and the SQL names of a whole key or value."""
+    """Yield the columns of the value's fields, without the SQL names of a whole key or value."""
     return (
         field
         for field in entity.fields
@@ -111,7 +112,7 @@ def _value_fields(entity: QueryEntity) -> Iterable[QueryField]:
 
 
 def _fields(cache: CacheInfo, types: TypeSource, columns: Sequence[QueryField], type_name: str) -> tuple[pa.Field, ...]:
-    """Return the fields of an object; columns such as `address.city` make `address` an object."""
+    """Return the declared fields of an object; a column such as `address.city` makes `address` an object."""
     outer = {column.name.partition(".")[0] for column in columns if "." in column.name}
     plain = (column for column in columns if "." not in column.name)
     return tuple(
@@ -137,12 +138,12 @@ def class_field(
     *,
     unknown: Callable[[str, str], pa.Field] = reference,
 ) -> pa.Field:
-    """Return the field of a Java class: simple classes by the type table.
+    """Return the Arrow field of a Java class: a simple class, a binary type or an enum.
 
-    Any other class is a binary type of that name, or an enum.
+    The type table has the simple classes; any other class is a binary type with the class's name, or an enum.
 
-    :param inner: the name of a binary type for objects of which the class says none.
-    :param unknown: makes the field, of a name, for a class that the cluster does not know.
+    :param inner: name of the binary type of objects if the class does not name a type.
+    :param unknown: function that returns the field, by its name and class, if the cluster does not know the class.
     """
     inner = inner or f"{cache.name}.Value"
     simple = java_field(name, java_type, scale)

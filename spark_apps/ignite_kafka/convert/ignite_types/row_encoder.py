@@ -1,4 +1,4 @@
-"""Encoding of the row path's values, for fields that refer to types or hold values of any type."""
+"""Arrow arrays of values read row by row, for fields that refer to types or hold values of any type."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ENCODED = pa.field("", pa.binary(), metadata={MARK: b"encoded"})
 
 
 def array_of(values: Sequence[Any], field: pa.Field, objects: ObjectTypes) -> tuple[pa.Array, pa.Field]:
-    """Return an array of values of :class:`~.json.read_rows.RowReader` and its field, as :func:`encoded` takes them."""
+    """Return values of :class:`~.json.read_rows.RowReader` as an Arrow array, with its field for :func:`encoded`."""
     kind = field.type
     if is_a(field, OBJECT) or pa.types.is_struct(kind):
         return _structs(values, field, objects)
@@ -41,7 +41,7 @@ def array_of(values: Sequence[Any], field: pa.Field, objects: ObjectTypes) -> tu
 
 
 def _structs(values: Sequence[Any], field: pa.Field, objects: ObjectTypes) -> tuple[pa.Array, pa.Field]:
-    if all(value is None for value in values):  # also the end of a type that holds itself
+    if all(value is None for value in values):  # also the innermost level of a type that contains itself
         return pa.nulls(len(values), pa.binary()), ENCODED.with_name(field.name)
     name = str(field.metadata[TYPE_NAME], "utf-8")
     written = _written_fields(objects.written(name), values)
@@ -58,15 +58,15 @@ def _structs(values: Sequence[Any], field: pa.Field, objects: ObjectTypes) -> tu
 
 
 def _written_fields(fields: Sequence[pa.Field], values: Sequence[Any]) -> Sequence[pa.Field]:
-    """Return the fields without the optional ones that no value has."""
+    """Return the fields without optional fields that are null in all values."""
     names = {label for value in values if value is not None for label, item in value.items() if item is not None}
     return [field for field in fields if field.name in names or not is_optional(field)] or fields[:1]
 
 
 def _any(values: Sequence[Any], field: pa.Field, objects: ObjectTypes) -> tuple[pa.Array, pa.Field]:
-    """Encode each value by the field of its own kind, all values of a kind as one column."""
+    """Encode values of any type: all values of the same type as one column."""
     kinds: dict[tuple[str, bytes | None], list[int]] = {}
-    of_field: dict[int, tuple[str, bytes | None]] = {}  # by identity: values of one kind share their field
+    of_field: dict[int, tuple[str, bytes | None]] = {}  # by identity: values of one type share their field
     for row, value in enumerate(values):
         if value is not None:
             kind = of_field.get(id(value.field))

@@ -1,4 +1,4 @@
-"""Columns of query entities that are no fields of a value, though records may have fields of their names."""
+"""Columns of query entities that are not fields of a value, although records may have fields with such names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .resolve_types import class_field, object_paths
 
 
 class NestedColumn(NamedTuple):
-    """A column such as `address.city`: the name of the object's field within its type, and the column's whole name."""
+    """A column such as `address.city`: its path within a binary type, and its full name."""
 
     path: str
     column: str
@@ -24,12 +24,12 @@ class NestedColumn(NamedTuple):
 
 @dataclass(frozen=True)
 class SqlColumns:
-    """Columns of a cache that are no fields of a value.
+    """Columns of a cache that are not fields of a value.
 
-    :param key_fields: by binary type of values and name in lower case, fields of the classes that columns of the key
-        have. A Java class that repeats a part of its key has the field with this class, so a record's field gets it; a
-        value without the field gets none.
-    :param nested: by binary type, columns of objects within it by their paths in lower case: SQL never reads a field of
+    :param key_fields: Arrow fields for columns of the key, by binary type of the value and by name in lower case. A
+        Java class of values that repeats a part of its key has a field of the column's class, so a record's field gets
+        this class; a value without the field gets none.
+    :param nested: columns of nested objects, by binary type and by path in lower case: SQL never reads a field with
         such a name.
     """
 
@@ -37,15 +37,15 @@ class SqlColumns:
     nested: Mapping[str, Mapping[str, NestedColumn]] = field(default_factory=dict)
 
     def key_field(self, type_name: str, name: str) -> pa.Field | None:
-        """Return the key column of a field name, in whatever case; None if there is none."""
+        """Return the Arrow field for the key's column with a field's name, in any case; None without such a column."""
         return self.key_fields.get(type_name, {}).get(name.lower())
 
     def undecided(self, type_name: str) -> Iterator[pa.Field]:
-        """Return the key columns of a type whose class is unknown to the cluster."""
+        """Return the fields for a type's key columns whose class is unknown to the cluster."""
         return (field for field in self.key_fields.get(type_name, {}).values() if undecided_class(field))
 
     def refusal(self, type_name: str, name: str) -> str | None:
-        """Return why a field of that name cannot be stored, as the predicate of a sentence; None if it can."""
+        """Return why a field with a name cannot be stored, as the predicate of a sentence; None if a field can."""
         nested = self.nested.get(type_name, {}).get(name.lower())
         if nested is None:
             return None
@@ -57,9 +57,9 @@ class SqlColumns:
 
 
 def sql_columns(cache: CacheInfo, types: TypeSource) -> SqlColumns:
-    """Return the columns of a cache.
+    """Return the columns of a cache that are not fields of a value.
 
-    :raises UnsupportedType: a Java class that no JSON is turned into.
+    :raises UnsupportedType: JSON cannot be converted to a Java class.
     """
     key_fields: dict[str, dict[str, pa.Field]] = {}
     nested: dict[str, dict[str, NestedColumn]] = defaultdict(dict)
@@ -76,7 +76,7 @@ def sql_columns(cache: CacheInfo, types: TypeSource) -> SqlColumns:
 
 
 def _key_columns(entity: QueryEntity) -> Iterator[QueryField]:
-    """Yield the key's columns that are no paths: columns of its fields, or the name of the whole key."""
+    """Yield the key's columns without nested columns: columns of its fields, or the name of the whole key."""
     listed = [
         column
         for column in entity.fields

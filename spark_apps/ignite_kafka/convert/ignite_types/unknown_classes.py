@@ -1,9 +1,7 @@
-"""Classes of columns that the cluster does not know.
+"""Decision about fields of classes unknown to the cluster: each class is either of objects or an enum.
 
-An object or an enum, which decides about the code that metadata has for a field.
-
-The cluster never changes the code of a field. So nothing is registered for such a field until a value, or the
-application that registers the class, decides.
+An object and an enum have different type codes in the metadata, and the cluster never changes the code of a field. So
+such a field is not registered until a value decides, or an application registers the class.
 """
 
 from __future__ import annotations
@@ -19,9 +17,9 @@ from ..rules.marked_fields import is_untyped_enum, reference, undecided_class
 
 
 class UnknownClasses:
-    """Decides about fields of unknown classes. The cluster is asked again for a class at most once in a batch.
+    """Decisions about fields of unknown classes; the cluster is asked for a class at most once in a batch.
 
-    For one thread.
+    Threads must not share it.
     """
 
     def __init__(self, types: TypeSource) -> None:
@@ -29,13 +27,13 @@ class UnknownClasses:
         self._asked: set[str] = set()
 
     def new_batch(self) -> bool:
-        """Allow one more question for each class; return whether one was asked in vain."""
+        """Allow another question for each class; return whether a question of the last batch was in vain."""
         asked = bool(self._asked)
         self._asked.clear()
         return asked
 
     def decided(self, field: pa.Field) -> pa.Field:
-        """Return the field of a class that the cluster knows by now; else the field as it is."""
+        """Return the field with its class if the cluster knows the class by now; otherwise the field unchanged."""
         name = undecided_class(field)
         try:
             return _of_class(field, self._types.binary_type(java_hash(name.lower()))) if name else field
@@ -43,9 +41,9 @@ class UnknownClasses:
             return field
 
     def by_value(self, field: pa.Field, *, is_object: bool) -> pa.Field | None:
-        """Return the field as a value decides it: an object of the class, or the cluster's answer by now.
+        """Return a field of an unknown class as the cluster or a value decides it; None if it is still undecided.
 
-        None: it is still open.
+        The cluster is asked first; if it does not know the class, a value that is an object decides.
 
         :param is_object: whether the value is an object, or an array of objects.
         """
@@ -63,7 +61,7 @@ class UnknownClasses:
 
 
 def unknown_class(name: str) -> str:
-    """Return why a value of an unknown class cannot be stored, as the predicate of a sentence, and what to do."""
+    """Return why a value of an unknown class cannot be stored, and a remedy, as the predicate of a sentence."""
     what = f"is of class {name}, which the cluster does not know: a text fits only if this is an enum"
     remedy = (
         "register it (put an object that has one by a Java client), or let types_topic name the types of a source that "
@@ -82,6 +80,6 @@ def _element(field: pa.Field) -> pa.Field:
 
 
 def _of_element(field: pa.Field, element: pa.Field) -> pa.Field:
-    """Return the field with a type, or with elements of the type."""
+    """Return the field of an element, or of a list of such elements if `field` is a list."""
     typed = pa.field(field.name, pa.list_(element)) if pa.types.is_list(field.type) else element
     return typed.with_nullable(field.nullable)

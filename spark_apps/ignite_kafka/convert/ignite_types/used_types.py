@@ -1,7 +1,8 @@
-"""Types of keys and values as a source has seen them, where neither query entity nor binary metadata has them.
+"""Types of keys and values seen by a source, where neither query entities nor binary metadata have them.
 
-Binary metadata does not say the class of an object, enum or element within an object, nor what a field of class Object,
-List or Map holds. A source that decodes its entries notes them; what is of one class at a path is read as that class.
+Binary metadata does not have the class of an object, enum or element within an object, nor the content of a field of
+class Object, List or Map. A source that decodes its entries notes these classes; if all values at a path have the same
+class, records are read as values of this class.
 """
 
 from __future__ import annotations
@@ -22,18 +23,18 @@ from .entries import EntryTypes
 from .metadata_fields import metadata_code, metadata_field
 from .resolve_types import class_field
 
-OTHER = "?"  # what a source has seen and names no class of
+OTHER = "?"  # a value that a source has seen, and has no name of a class for
 Objects = dict[str, dict[str, pa.Field | None]]
-"""Fields by the names of binary types; None: of two classes in two places, which is left open."""
+"""Fields by name, by name of the binary type; None for a field with two classes in two places, which stays open."""
 
 
 def with_uses(entry_types: EntryTypes, cache: CacheInfo, types: TypeSource, uses: Iterable[TypeUse]) -> EntryTypes:
-    """Complete the types of a cache by the classes and types that were seen.
+    """Return the types of a cache, completed by the classes and types that a source has seen.
 
-    :param uses: classes and types that the source of the records has seen: they decide what the query entity leaves
+    :param uses: classes and types seen by the source of the records: they complete types that the query entity leaves
         open.
 
-    :raises UnsupportedType: a class that no other format is turned into.
+    :raises UnsupportedType: no other format can be converted to a class.
     """
     seen = _Seen(cache, types, _names(uses), entry_types.objects)
     if not seen.names:
@@ -51,7 +52,7 @@ def with_uses(entry_types: EntryTypes, cache: CacheInfo, types: TypeSource, uses
 
 
 def _names(uses: Iterable[TypeUse]) -> dict[tuple[str, str], set[str]]:
-    """Map side and path to the names of the classes seen there."""
+    """Return the names of the classes seen, by side and path."""
     names: dict[tuple[str, str], set[str]] = defaultdict(set)
     for use in uses:
         names[use.side, use.path].add(use.name)
@@ -70,19 +71,19 @@ class _Seen:
     declared: Mapping[str, Sequence[pa.Field]]
 
     def objects(self, side: str, type_name: str) -> Objects:
-        """Return the fields of binary types that were completed, from a type at a side's root on."""
+        """Return the completed fields of binary types, starting with the type at the root of a side."""
         objects: Objects = {}
         self._collect(side, "", type_name, objects)
         self._visit(side, "", objects)
         return objects
 
     def refined(self, side: str, path: str, field: pa.Field) -> pa.Field:
-        """Return the field completed by what was seen; the field itself if nothing was seen or nothing is open."""
+        """Return a field completed by the classes seen; the same field if there is nothing to complete."""
         kind = field.type
         if is_a(field, ANY):
             by_use = self._at(side, path, field.name, _name_of(field))
             return field if by_use is None else by_use.with_nullable(field.nullable)
-        if is_a(field, REFUSED):  # metadata does not say of which enum a field is
+        if is_a(field, REFUSED):  # metadata does not name the enum of a field
             return self._enum(side, path, field.name) or self._enums(side, path, field.name) or field
         if pa.types.is_list(kind):
             element = self.refined(side, f"{path}[]", kind.value_field)
@@ -100,7 +101,7 @@ class _Seen:
         return field
 
     def _visit(self, side: str, path: str, objects: Objects) -> None:
-        """Collect the fields of all objects at a path, and within the containers there."""
+        """Collect the completed fields of all objects at a path, and in the containers there."""
         for name in sorted(self.names.get((side, path), ())):
             self._collect(side, path, name, objects)
         for inner in (f"{path}[]", f"{path}{{key}}", f"{path}{{value}}"):
@@ -133,14 +134,14 @@ class _Seen:
             return None
 
     def _only(self, side: str, path: str) -> str:
-        """Return the only class at a path; empty if several were seen, or one without a name."""
+        """Return the only class at a path; empty if several classes or a value without a class name were seen."""
         names = self.names.get((side, path), {OTHER})
         return "" if len(names) > 1 or OTHER in names else next(iter(names))
 
     def _at(self, side: str, path: str, name: str, inner: str) -> pa.Field | None:
-        """Return the field of the only class at a path; None without one.
+        """Return the field for the only class at a path; None if there is no such class.
 
-        :param inner: binary type of objects whose class was not seen.
+        :param inner: name of the binary type for objects with a class that was not seen.
         """
         only = self._only(side, path)
         if only == COLLECTION_CLASS:
@@ -160,18 +161,18 @@ class _Seen:
         return self._at(side, path, name, inner) or any_kind(name, inner)
 
     def _enum(self, side: str, path: str, name: str) -> pa.Field | None:
-        """Return the field of the only enum at a path."""
+        """Return the field for the only class at a path if it is an enum; None otherwise."""
         only = self._only(side, path)
         field = class_field(self.cache, self.types, name, only) if only and not only.startswith("[") else None
         return field if field is not None and mark_of(field) == "enum" else None
 
     def _enums(self, side: str, path: str, name: str) -> pa.Field | None:
-        """Return the field of an array of the only enum at the path of its elements."""
+        """Return the field for an array of enums if the elements at a path have one class, an enum; None otherwise."""
         element = self._enum(side, f"{path}[]", "item")
         return None if element is None else pa.field(name, pa.list_(element))
 
 
 def _objects(name: str, element: pa.Field) -> pa.Field:
-    """Return the field of an Object[], marked if an array of such elements would be of another class."""
+    """Return the field for an array of class Object[], marked unless its elements imply this class."""
     field = pa.field(name, pa.list_(element))
     return field if metadata_code(field) == codes.OBJECT_ARRAY else objects_of(name, element)

@@ -1,5 +1,5 @@
-"""Converter `json` without schemas: JSON texts of Ignite's values, by columns and by rows, and back.
+"""Converter `json` without schemas: Ignite's values as JSON texts and back, by columns and by rows.
 
-Imports convert.rules, convert.ignite_types and convert.to_kafka; convert.to_ignite and the other JSON formats import
-it.
+Imports convert.rules, convert.ignite_types and convert.to_kafka; convert.to_ignite and the
+other JSON formats import it.
 """

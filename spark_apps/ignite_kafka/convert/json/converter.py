@@ -1,6 +1,7 @@
-"""Converter `json`: keys and values as Kafka's JsonConverter writes them with ``schemas.enable=false``.
+"""Converter `json` of a source: keys and values as Kafka's JsonConverter writes them without schemas.
 
-Source of the forms: docs of `json_columns`; compared with the real connect-json by tests/integration/convert.
+That is with ``schemas.enable=false``. :mod:`.write_columns` has the source of the JSON forms;
+tests/integration/convert compares them with Kafka's connect-json.
 """
 
 from __future__ import annotations
@@ -31,9 +32,9 @@ _HOLDS = codes.KNOWN - {codes.PROXY}
 
 
 class JsonConverter:
-    """Arrow columns of keys or of values written as JSON.
+    """Converter of Arrow columns of keys or values to JSON texts, as JsonConverter writes them without schemas.
 
-    :param part: key or value.
+    :param part: `key` or `value`.
     """
 
     name = "json"
@@ -43,9 +44,9 @@ class JsonConverter:
         self._form = form or JsonFormat()
 
     def check(self, context: SideContext) -> None:
-        """Raise UnsupportedType if a type of the cache's query entities has a field that JSON cannot hold.
+        """Check that JSON can hold all fields of the types named by query entities; raise UnsupportedType if not.
 
-        Types that no query entity names show themselves with their first entry: :meth:`convert` raises then.
+        A type without a query entity is checked with its first entry, by :meth:`convert`.
         """
         for binary in declared_types(context.cache, context.types, self._part):
             self._warn_of_decimals(context.cache, binary)
@@ -73,10 +74,10 @@ class JsonConverter:
         """Do nothing: JSON without schemas has nothing to register."""
 
     def convert(self, values: pa.Array, kind: TypeRef, context: SideContext) -> pa.BinaryArray:
-        """Return JSON of each value.
+        """Return the JSON text of each value.
 
-        :raises ValueNotWritten: a value that JSON cannot hold, or a decimal that has no exact form at its declared
-            scale: names cache and field.
+        :raises ValueNotWritten: JSON cannot hold a value, or a decimal is not exact at its declared scale; the message
+            names cache and field.
         """
         cache = context.cache
         field = field_of("", values.type, kind.mark)
@@ -89,11 +90,11 @@ class JsonConverter:
             return text(values, field, self._form)
 
     def key_kinds(self, group: EntryGroup, keys: pa.BinaryArray, context: SideContext) -> set[KeyKind]:
-        """Return the kinds of the keys of a group."""
+        """Return the kinds of a group's keys."""
         return proved_kinds(group, keys, self, context)
 
     def key_forms(self, keys: Sequence[bytes], kinds: Collection[KeyKind], context: SideContext) -> list[list[bytes]]:
-        """Return, for each JSON text, its possible Ignite keys of these kinds, not wrapped."""
+        """Return, for each JSON text of a key, all Ignite keys of some kinds with this text, not wrapped."""
         unscaled = self._form.decimal_format == "BASE64"
         forms = KeyForms(kinds, context.cache, context.types, context.enums, unscaled=unscaled)
         forms_of_keys = []
@@ -107,15 +108,15 @@ class JsonConverter:
         return forms_of_keys
 
     def key_types(self, group: EntryGroup, keys: pa.BinaryArray) -> set[KeyType]:
-        """Return the types of the keys of a group."""
+        """Return the types of a group's keys."""
         return key_types_of(group, keys, self._form.decimal_format)
 
 
 def declared_types(cache: CacheInfo, types: TypeSource, part: str) -> Iterator[BinaryType]:
-    """Return the binary types of keys, or values, named by the cache's query entities and known to the cluster."""
+    """Yield the binary types of keys or values that query entities name and the cluster knows."""
     names = {entity.key_type if part == "key" else entity.value_type for entity in cache.query_entities}
     for name in sorted(names):
         try:
             yield types.binary_type(java_hash(name.lower()))
         except UnknownBinaryType:
-            continue  # a simple class such as java.lang.Integer, or a type of which no object was written yet
+            continue  # a simple class such as java.lang.Integer, or a type without any object yet

@@ -1,4 +1,4 @@
-"""Texts of ``{"schema":…,"payload":…}``, split into their members without reading these."""
+"""Split of envelopes ``{"schema":…,"payload":…}`` into the texts of their members, without parsing these texts."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ _PAYLOAD = re.compile(r'[ \t\r\n]*,[ \t\r\n]*"payload"[ \t\r\n]*:')
 # finds where a value ends; int refuses more than 4,300 digits
 _DECODER = json.JSONDecoder(parse_int=str, parse_float=str)
 SPACE = " \t\r\n"
-"""What may stand between the parts of a JSON text."""
+"""Characters allowed between the parts of a JSON text."""
 BEGINS = r'^[ \t\r\n]*\{[ \t\r\n]*"(schema|payload)"[ \t\r\n]*:'
 """Pattern of the beginning of an envelope."""
 
 
 def head_of(text: bytes) -> bytes:
-    """Return the bytes before the payload, equal in all records of one schema.
+    """Return the bytes of an envelope before its payload, which are equal in all records of a schema.
 
-    Empty if the record has another layout.
+    The head is empty if the record has another layout.
     """
     parts = split_head(text)
     return b"" if parts is None else parts[0]
 
 
 def split_head(text: bytes) -> tuple[bytes, str] | None:
-    """Return the bytes up to the payload, and the JSON text of the schema.
+    """Return the bytes of an envelope before its payload, and the JSON text of its schema.
 
-    None where the record is spelled otherwise.
+    None if the record has another layout.
     """
     try:
         whole = text.decode()
@@ -45,7 +45,7 @@ def split_head(text: bytes) -> tuple[bytes, str] | None:
 
 
 def member_texts(text: str) -> dict[str, str]:
-    """Return the JSON texts of an object's members; `text` is known to be one object."""
+    """Return the JSON text of each member of an object."""
     texts: dict[str, str] = {}
     at = text.index("{")
     while text[at] != "}":

@@ -1,9 +1,8 @@
-"""Envelopes of Kafka Connect's JsonConverter.
+"""Recognition of envelopes, which Kafka Connect's JsonConverter writes by default.
 
-``{"schema": ..., "payload": ...}``, its default form (``schemas.enable=true``).
-
-It is recognized as `JsonConverter.toConnectData` of Kafka 4.3.1 does: an object of these two members and no other,
-whose schema is null or names a type. Read as a plain object it would become an entry of two fields, schema and payload.
+An envelope is ``{"schema": ..., "payload": ...}`` (``schemas.enable=true``). It is recognized as
+`JsonConverter.toConnectData` of Kafka 4.3.1 does: an object with exactly these two members, whose schema is null or
+names a type. Read as a plain object, it would become an entry with two fields, schema and payload.
 """
 
 from __future__ import annotations
@@ -24,13 +23,13 @@ _MEMBERS = frozenset({"schema", "payload"})
 
 
 def envelopes(texts: pa.BinaryArray) -> RowIndex:
-    """Return the rows of JSON texts, none null, that are envelopes."""
+    """Return the rows with envelopes in an array of JSON texts without nulls."""
     begin = np.flatnonzero(np.asarray(pc.match_substring_regex(texts, BEGINS)))
     return np.array([row for row in begin.tolist() if _is_envelope(texts[row].as_py())], np.int64)
 
 
 def refusal(side: str) -> str:
-    """Return the reason against a record whose `side`, key or value, is an envelope."""
+    """Return why a record is bad if its key or value (`side`) is an envelope."""
     return (
         "an object of schema and payload, as Kafka Connect's JsonConverter writes by default: set schemas.enable to "
         f"true, or to auto where other records are plain, in {side}_converter_config ({side}.converter.schemas.enable "
@@ -39,7 +38,7 @@ def refusal(side: str) -> str:
 
 
 def are_columns(cache: CacheInfo, side: str) -> bool:
-    """Return whether the cache's query entity declares schema and payload as columns, so that they are data."""
+    """Return whether a query entity declares columns schema and payload, so that such objects are plain data."""
     names = (
         {field.name.lower() for field in entity.fields if field.is_key == (side == "key")}
         for entity in cache.query_entities

@@ -1,4 +1,4 @@
-"""JSON of floats and doubles as Jackson writes them: Java's text of the number, in quotes if it is not finite.
+"""JSON of floats and doubles as Jackson writes it: Java's text of the number, quoted if it is not finite.
 
 Source: com.fasterxml.jackson.databind.node.DoubleNode and FloatNode 2.21.
 """
@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from ...java.text import java_text
 
-_PLAIN_FROM = 1e-3  # outside of this range Java writes an exponent, and polars another one or none
+_PLAIN_FROM = 1e-3  # outside of this range Java writes an exponent, and polars a different one or none
 _PLAIN_TO = 1e7
 _BINARY = pa.binary()
 _NOTHING = pa.scalar("")
@@ -25,7 +25,7 @@ def have_one_form(array: pa.FloatingPointArray) -> bool:
 
 
 def floats(array: pa.FloatingPointArray) -> pa.BinaryArray:
-    """Return JSON of each value; null is the four bytes ``null``. NaN and the infinities are in quotes."""
+    """Return the JSON of each value as bytes: ``null`` for null, quoted text for NaN and infinities."""
     texts = java_text(array)
     finite = pc.is_finite(array).fill_null(True)
     if not pc.all(finite, min_count=0).as_py():

@@ -1,14 +1,14 @@
-"""Parsing of many JSON records at once by Arrow, as strictly as one by one.
+"""Parser of many JSON records at once by Arrow, as strict as parsing each record alone.
 
-The few on which that fails are found by halving.
+Records that Arrow cannot parse are found by bisection.
 
-Records are put one after the other and parsed as one block. No record can reach into the next: each begins with `{` and
-ends with `}` (all others are put into an object first, or left out), and what stands between two of them, `}` line feed
-`{`, is never inside of a JSON value. So every record holds at least one value, and as many values as records means one
-each.
+Records are concatenated and parsed as one block. No record can extend into the next: each begins with `{` and ends with
+`}` (other records are put into an object first, or left out), and the text between two records, `}` line feed `{`,
+never occurs inside of a JSON value. So every record holds at least one value; if there are as many values as records,
+each record holds exactly one value.
 
-Arrow, not polars, though that is a third faster: polars takes the last of two equal names, numbers for texts, and half
-of a surrogate pair (docs/decisions/0012-json-to-columns.md).
+Arrow is used although polars is a third faster: polars accepts equal names, of which it takes the last, numbers as
+texts, and half of a surrogate pair (docs/decisions/0012-json-to-columns.md).
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ _NOTHING = pa.scalar(b"", _BINARY)
 _LINE = pa.scalar(b"\n", _BINARY)
 _OPEN = pa.scalar(b'{"":', _BINARY)
 _CLOSE = pa.scalar(b"}\n", _BINARY)
-# a null where a record is due ends the process (pyarrow 26)
+# a null instead of a record ends the process (pyarrow 26)
 _NULL_RECORD = re.compile(rb"\}[ \t\r\n]*null")
-_SMALLEST = 32  # a call of the parser costs as much as ten rows one by one, and there are several on the way down
+_SMALLEST = 32  # a call of the parser costs as much as reading ten rows one by one, and a bisection makes several calls
 
 
 def parsed(
     texts: pa.BinaryArray, kind: pa.DataType, *, ignore: bool = False
 ) -> Iterator[tuple[slice, pa.Array | None]]:
-    """Yield the runs of rows in order, each with its values as the plain JSON type `kind`.
+    """Yield runs of consecutive rows in order, each with its values as the plain JSON type `kind`.
 
-    None for rows that only rows can judge.
+    The values are None for rows that must be read one by one.
 
-    :param texts: not null. A struct is parsed from objects, any other kind from whatever JSON values.
-    :param ignore: pass over members of objects that the struct lacks; else they are for rows to judge.
+    :param texts: JSON texts, none null; objects if `kind` is a struct.
+    :param ignore: ignore members of objects that the struct does not have; otherwise such rows must be read one by one.
     """
     if pa.types.is_struct(kind):
         texts = _trim(texts)
@@ -82,13 +82,13 @@ def _halve(
 
 
 def _read(texts: pa.BinaryArray, schema: pa.Schema, unexpected: str) -> pa.Table | None:
-    """Return a table of as many rows as there are texts, or None."""
+    """Return a table with a row for each text; None if Arrow cannot parse the texts, or not safely."""
     offsets = np.frombuffer(texts.buffers()[1], np.int32, len(texts) + 1, texts.offset * 4)
     block = texts.buffers()[2].slice(int(offsets[0]), int(offsets[-1] - offsets[0]))
-    if _NULL_RECORD.search(block) or not np.frombuffer(block, np.uint8).all():  # Arrow takes a zero byte for the end
+    if _NULL_RECORD.search(block) or not np.frombuffer(block, np.uint8).all():  # Arrow reads a zero byte as the end
         return None
     try:
-        texts.cast(pa.string())  # the parser does not look whether text is UTF-8
+        texts.cast(pa.string())  # the parser does not check for UTF-8
         table = pj.read_json(
             pa.BufferReader(block),
             pj.ReadOptions(use_threads=False, block_size=block.size + 1),
@@ -106,7 +106,7 @@ def _trim(texts: pa.BinaryArray) -> pa.BinaryArray:
 
 
 def _are_objects(texts: pa.BinaryArray) -> Mask:
-    """Mark texts with { as first byte and } as last."""
+    """Return N flags: whether the first byte of a text is { and its last byte is }."""
     offsets = np.frombuffer(texts.buffers()[1], np.int32, len(texts) + 1, texts.offset * 4)
     data = texts.buffers()[2]
     if data is None or not data.size:
@@ -120,7 +120,7 @@ def _are_objects(texts: pa.BinaryArray) -> Mask:
 
 
 def _runs(flags: Mask) -> Iterator[slice]:
-    """Yield the runs of equal flags."""
+    """Yield the runs of consecutive equal flags."""
     if flags.size:
         cuts = [0, *(np.flatnonzero(np.diff(flags)) + 1).tolist(), flags.size]
         yield from (slice(a, b) for a, b in itertools.pairwise(cuts))

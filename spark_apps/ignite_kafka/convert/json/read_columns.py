@@ -1,10 +1,10 @@
-"""JSON forms of the type table read back, column by column.
+"""Reader of JSON texts column by column, in the JSON forms of the type table.
 
-The inverse of :mod:`~ignite_kafka.convert.json.write_columns`.
+:mod:`~ignite_kafka.convert.json.write_columns` writes these forms.
 
 A column is parsed as a plain JSON type (:func:`parsed_as`) and then converted to its field's type (:func:`typed`). Rows
-that do not match are returned as a mask; the row path (:mod:`.read_rows`) then finds the reason or, for the few forms
-that columns lack, the value.
+that do not match are returned as a mask; :mod:`.read_rows` then finds the reason or, for a few forms that columns do
+not support, the value.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _MARKED = {"char": pa.uint16(), "time": pa.int64(), "date": pa.int64(), "uuid": 
 
 
 def parsed_as(field: pa.Field, form: JsonFormat) -> pa.DataType | None:
-    """Return the plain JSON type that the field's values are parsed as; None where only rows can hold them."""
+    """Return the plain JSON type to parse a field's values as; None if the values must be read row by row."""
     kind = field.type
     mark = mark_of(field)
     if is_open(field):
@@ -63,12 +63,12 @@ def parsed_as(field: pa.Field, form: JsonFormat) -> pa.DataType | None:
 
 
 def narrowed(field: pa.Field, texts: pa.BinaryArray) -> pa.Field:
-    """Return the field without the optional members of wide objects that no text has.
+    """Return the field without the optional members of wide objects that occur in no text.
 
-    Each column costs time, also one of nulls.
+    Each column costs time, even if it is all null.
 
-    Members are found by their names in the texts. One that is missed, such as a name with escapes, makes its rows ones
-    for the row path.
+    Members are found by their names in the texts. If a member is missed, because its name has escapes for example, its
+    rows are read one by one.
     """
     if not _is_wide(field) or not len(texts):
         return field
@@ -95,9 +95,9 @@ def _with_members(field: pa.Field, names: set[bytes]) -> pa.Field:
 
 
 def typed(array: pa.Array, field: pa.Field) -> tuple[pa.Array, Mask]:
-    """Convert a parsed column to its field's type, and mark rows with values that the form does not allow.
+    """Convert a parsed column to its field's type; return the column and a mask of the rows with wrong values.
 
-    Those come out as anything.
+    Values in wrong rows are undefined.
     """
     kind = field.type
     mark = mark_of(field)
@@ -159,7 +159,7 @@ def _list(array: pa.ListArray, field: pa.Field) -> tuple[pa.Array, Mask]:
 
 
 def _enum(array: pa.Array, field: pa.Field) -> tuple[pa.Array, Mask]:
-    """Return the ordinals of constants by their names."""
+    """Return the ordinals of constants given by name, and a mask of rows with unknown names."""
     forms = enum_forms(field)
     places = pc.index_in(array, value_set=pa.array(list(forms), pa.string()))
     wrong = np.asarray(places.is_null()) & np.asarray(array.is_valid())

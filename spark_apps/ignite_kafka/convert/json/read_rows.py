@@ -1,4 +1,4 @@
-"""Reading of JSON records one by one: for types that columns cannot hold, and for the reason why a record is bad."""
+"""Reader of JSON records one by one, for types that columns cannot hold, and for the reasons of bad records."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ from .values import (
 )
 from .write_columns import JsonFormat
 
-# a text in quotes, also one without an end, so that no quote is looked at twice; or the zeros before a number's first
+# a quoted text, even without a closing quote, so that no quote is matched twice; or the zeros before a number's first
 # digit
 _QUOTED_OR_ZEROS = re.compile(rb'"(?:[^"\\]|\\.)*(?:"|\\?\Z)|(?<![\w.+-])(-?)0+(?=[0-9])', re.DOTALL)
 
 
 class Typed:
-    """A value of a field that holds any kind, with the field of its own kind."""
+    """A value of a field that may hold any type, with a field of the value's own type."""
 
     __slots__ = ("field", "value")
 
@@ -50,13 +50,13 @@ class Typed:
 
 
 def parse(text: bytes, *, doubled: bool = False) -> Any:
-    """Parse the JSON value of a record: numbers as :class:`Number`.
+    """Parse the JSON value of a record, with numbers as :class:`Number`.
 
-    Raises Refused for whatever is not exactly one JSON value.
+    Raise Refused if the text is not exactly one JSON value.
 
     Numbers may have leading zeros, as for Kafka's JsonConverter.
 
-    :param doubled: an object in which a name stands twice is a :class:`DuplicateNames`; else it is refused.
+    :param doubled: return an object with duplicate names as a :class:`DuplicateNames`; otherwise refuse it.
     """
     if not text:
         raise Refused("no bytes at all, which is no JSON value (a tombstone is null, not empty)")
@@ -74,15 +74,15 @@ def parse(text: bytes, *, doubled: bool = False) -> Any:
 
 
 def without_leading_zeros(text: bytes) -> bytes:
-    """Remove leading zeros, which JSON does not allow, from the numbers of a JSON text: 007 is 7.
+    """Remove leading zeros, which JSON does not allow, from the numbers of a JSON text: 007 becomes 7.
 
-    Texts in quotes stay.
+    Quoted texts stay unchanged.
     """
     return _QUOTED_OR_ZEROS.sub(lambda matched: matched[0] if matched[1] is None else matched[1], text)
 
 
 def is_json(text: bytes) -> bool:
-    """Return whether a text is exactly one JSON value, in which an object may have a name twice."""
+    """Return whether a text is exactly one JSON value; objects may have duplicate names."""
     try:
         parse(text, doubled=True)
     except Refused:
@@ -113,7 +113,7 @@ _DECODER, _DOUBLED_TOO = (
 
 
 class RowReader:
-    """Reader of parsed JSON as values of a field; `objects` learns the fields that it lacks."""
+    """Reader of parsed JSON values as values of a field; `objects` learns new fields."""
 
     def __init__(self, objects: ObjectTypes, form: JsonFormat) -> None:
         self._objects = objects
@@ -122,23 +122,23 @@ class RowReader:
         self._depth = 0
         self._members: dict[str, dict[str, tuple[str, Read]]] = {}
         self._required: dict[str, tuple[str, ...]] = {}
-        # of values of any type, by type name and JSON kind
+        # fields and readers for values of any type, by type name and JSON kind
         self._kinds: dict[tuple[str, str], tuple[pa.Field, Read]] = {}
 
     def forget(self) -> None:
-        """Forget readers of types, because what a bad record taught was taken back."""
+        """Forget the readers of members, because changes by a bad record were undone."""
         self._members = {}
         self._required = {}
 
     def value(self, item: Any, field: pa.Field) -> Any:
-        """Return the value for :func:`~ignite_kafka.convert.ignite_types.row_encoder.array_of`.
+        """Read a parsed JSON value, for :func:`~ignite_kafka.convert.ignite_types.row_encoder.array_of`.
 
-        Raises Refused, which names the field.
+        Raise Refused, with the field's name, if the field cannot hold the value.
         """
         return self.reader(field)(item)
 
     def reader(self, field: pa.Field) -> Read:
-        """Return the reader of the field's values."""
+        """Return the reader of a field's values."""
         read = self._not_null(field)
         if field.nullable:
             return lambda item: None if item is None else read(item)
@@ -175,7 +175,7 @@ class RowReader:
     def _any_list(self, type_name: str, read: Read, item: Any) -> list[Any]:
         """Read a list whose elements determine their own types.
 
-        NaN is a number unless other texts are met, in it or in lists before.
+        A text such as NaN is read as a number, unless this list or an earlier one has other texts.
         """
         if type(item) is list and any(type(element) is str for element in item):
             content = self._objects.lists.get(type_name)
@@ -238,9 +238,9 @@ class RowReader:
         return Refused(unknown_class(unknown), of_value=True) if unknown else null_error()
 
     def _names_required(self, type_name: str) -> tuple[str, ...]:
-        """Return the names of the fields that may not be null.
+        """Return the names of a type's fields that must not be null.
 
-        Kept until a type changes, as small objects may be of a type of many fields.
+        The names are kept until a type changes, because a type may have many more fields than its objects.
         """
         self._members_of(type_name)
         names = self._required.get(type_name)
@@ -252,7 +252,7 @@ class RowReader:
         return names
 
     def _read(self, type_name: str, label: str, read: Read, member: Any) -> Any:
-        """Read a member's value; the first other text, or number, settles a guessed type."""
+        """Read a member's value; a text or number other than NaN and infinities makes a guessed type certain."""
         try:
             value = read(member)
         except Refused:
@@ -265,7 +265,7 @@ class RowReader:
         return value
 
     def _members_of(self, type_name: str) -> dict[str, tuple[str, Read]]:
-        """Return the readers of a type's members by their names in JSON; dropped when a type changes."""
+        """Return the readers of a type's members by their names in JSON; they are dropped when a type changes."""
         if self._version != self._objects.version:
             self._members = {}
             self._required = {}
@@ -304,13 +304,13 @@ class RowReader:
 
 
 def _holds_objects(item: Any) -> bool:
-    """Return True for an object, and for an array whose first element other than null is one."""
+    """Return whether a value is an object, or an array whose first element other than null is an object."""
     first = next((first for first in item if first is not None), None) if type(item) is list else item
     return isinstance(first, dict)
 
 
 def _of_column(read: Read, java_type: str, item: Any) -> Any:
-    """Read a field that is also a column of the key; an error names the column's class."""
+    """Read a field with the name of a key's column; an error names the column's class."""
     try:
         return read(item)
     except Refused as error:
@@ -318,7 +318,7 @@ def _of_column(read: Read, java_type: str, item: Any) -> Any:
 
 
 def _json_kind(item: Any) -> str:
-    """Return the kind of a parsed JSON value: its class, and whether a number is a fraction."""
+    """Return the kind of a parsed JSON value: its class or, for a number, `fraction` or `integer`."""
     kind = type(item)
     if kind is Number:
         return "fraction" if "." in item or "e" in item or "E" in item else "integer"
@@ -336,7 +336,7 @@ def _list(read: Read, item: Any) -> list[Any]:
 
 
 def report_list_guesses(objects: ObjectTypes) -> None:
-    """Warn, once for each, of lists that were read as doubles because of texts such as NaN alone."""
+    """Report lists read as doubles only because of texts such as NaN, once for each element type."""
     for type_name, content in objects.lists.items():
         if content == "guess":
             emit(FLOAT_GUESSED, type=type_name, field="(list element)", kind="double")
@@ -344,7 +344,7 @@ def report_list_guesses(objects: ObjectTypes) -> None:
 
 
 def _map(read_key: Read, read_item: Read, item: Any) -> list[tuple[Any, Any]]:
-    """Read an object, or an array of [key, value] as JsonConverter writes maps whose keys are not all texts."""
+    """Read a map: an object, or an array of [key, value] as JsonConverter writes maps with keys that are not text."""
     pairs = []
     for pair in item.items() if type(item) is dict else expect(list, "object", item):
         if type(pair) not in (list, tuple) or len(pair) != 2:

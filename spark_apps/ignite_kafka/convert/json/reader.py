@@ -1,4 +1,4 @@
-"""Conversion of JSON texts of one side of records, keys or values, to values in Ignite's binary format."""
+"""Conversion of JSON texts of keys or values to values in Ignite's binary format."""
 
 from __future__ import annotations
 
@@ -28,22 +28,21 @@ from .read_rows import RowReader, parse, report_list_guesses
 from .values import Refused
 from .write_columns import JsonFormat
 
-_MOST_RESTARTS = 16  # by then the records of a batch have too little in common for columns
-# rows that columns refuse before the rest of the batch is read row by row: a row costs 10 of a column's
+_MOST_RESTARTS = 16  # beyond that, the records of a batch have too little in common for columns
+# rows that columns refuse before the rest of the batch is read row by row, which costs ten times as much for each row
 _MOST_SINGLE = 512
 
 _NONE = np.zeros(0, np.int64)
 
 
 class JsonReader:
-    """Reads JSON texts as values of one field, and adds fields that the records introduce to `objects`.
+    """Reader of JSON texts as values of one field; it adds fields that the records introduce to `objects`.
 
-    :param root: the type of all values, which may be a reference (marked_fields.py).
-    :param chosen: names of the only members that are read, each required; empty for all members.
-    :param alone: the value is the one chosen member itself, not an object of it.
-    :param enveloped: key or value: refuse envelopes of Kafka Connect on that side of the records; None: such objects
-        are data.
-    :param date_zone: time zone at whose midnight a java.sql.Date is made.
+    :param root: field with the type of all values, which may be a reference (marked_fields.py).
+    :param chosen: names of the members to read, each required; empty for all members.
+    :param alone: return the only chosen member itself, not an object with it.
+    :param enveloped: `key` or `value`: refuse envelopes of Kafka Connect on this side; None: such objects are data.
+    :param date_zone: time zone of the midnight that a java.sql.Date is set to.
     """
 
     def __init__(
@@ -66,9 +65,9 @@ class JsonReader:
         self._seen: set[str] = set()
 
     def read(self, texts: pa.BinaryArray) -> ConvertedSide:
-        """Read all texts, none null.
+        """Read N texts, none null.
 
-        :raises TypeClash: a query entity declares a field otherwise than the cluster's binary metadata.
+        :raises TypeClash: a field is declared differently in a query entity and in the cluster's binary metadata.
         """
         self._objects.new_batch()
         wrong = envelopes(texts) if self._enveloped else _NONE
@@ -88,14 +87,14 @@ class JsonReader:
             learned = batch.by_columns() if restart < _MOST_RESTARTS else batch.by_rows(range(len(texts)))
             if learned:
                 continue
-            side = batch.side()  # says which schemas its objects have, which the cluster must hold first
+            side = batch.side()  # notes the schemas of objects, which must be registered before
             if self._objects.register():
                 report_list_guesses(self._objects)
                 return side
         raise AssertionError("the types of a batch change each time it is read")
 
     def _by_kind(self, texts: pa.BinaryArray) -> ConvertedSide:
-        """Read values whose JSON kind decides their type: all of one kind as one column."""
+        """Read values whose types depend on their JSON kinds: all values of a kind as one column."""
         name = str(self._root.metadata[TYPE_NAME], "utf-8")
         if not len(texts):
             return ConvertedSide(_NONE, texts, ())
@@ -117,12 +116,12 @@ class JsonReader:
         return concat_sides(sides, places)
 
     def _with_floats(self, trimmed: pa.StringArray, kinds: np.ndarray, name: str) -> np.ndarray:
-        """Return the kinds, with those of "NaN", "Infinity" and "-Infinity" by the other kinds seen.
+        """Return the kinds of the texts; the kind of "NaN", "Infinity" and "-Infinity" depends on the other texts.
 
-        Converter `json` writes such doubles so.
+        These texts may be doubles as converter `json` writes them, or Strings.
 
-        What was met is kept between batches, as no metadata of the cluster has the type of a whole value. Keys become
-        no double, since the same key would have two forms if its first batch had no number.
+        The kinds seen are kept between batches, because the cluster has no metadata for the type of a whole value. Keys
+        are not read as doubles, since the same key would have two forms if its first batch had no number.
         """
         quoted = np.asarray(pc.is_in(trimmed, value_set=pa.array([f'"{text}"' for text in QUOTED_FLOATS])))
         if np.isin(kinds, ("1", ".")).any():
@@ -143,7 +142,7 @@ class JsonReader:
 
 @dataclass(frozen=True)
 class _Choice:
-    """Selection of the members to read, see :class:`JsonReader`."""
+    """Selection of the members to read; see :class:`JsonReader`."""
 
     names: tuple[str, ...]
     alone: bool
@@ -166,14 +165,14 @@ class _Choice:
         return dict(members[name.lower()] for name in self.names)
 
     def of_column(self, array: pa.Array, field: pa.Field) -> tuple[pa.Array, pa.Field]:
-        # no struct: each of these JSON values is null, and so is its member
+        # without a struct, all of these JSON values are null, and so are their members
         if not self.alone or not pa.types.is_struct(array.type):
             return array, field
         return array.field(0), field.type.field(0)
 
 
 class _Batch:
-    """One attempt to read the texts with the types known so far."""
+    """An attempt to read the texts of a batch with the types known so far."""
 
     def __init__(
         self,
@@ -197,7 +196,7 @@ class _Batch:
         self._columns: tuple[RowIndex, pa.BinaryArray] = (_NONE, pa.array([], pa.binary()))
 
     def by_columns(self) -> bool:
-        """Read the texts as columns; True if a field was learned, so that all must be read again."""
+        """Read the texts as columns; return True if a field was learned, so that all must be read again."""
         field = self._choice.of_field(narrowed(self._objects.expanded(self._root), self._texts))
         plain = parsed_as(field, self._form)
         if plain is None:
@@ -237,7 +236,7 @@ class _Batch:
         return False
 
     def by_rows(self, rows: Iterable[int]) -> bool:
-        """Read these rows one by one; True if a field was learned."""
+        """Read some rows one by one; return True if a field was learned."""
         for row in rows:
             version = self._objects.version
             try:
@@ -251,7 +250,7 @@ class _Batch:
         return self._objects.version != self._version
 
     def side(self) -> ConvertedSide:
-        """Return the converted texts in the order of the rows."""
+        """Return the converted values in the order of the rows, with the bad rows."""
         rows, data = self._columns
         if self._single:
             array, field = array_of([value for _, value in self._single], self._root, self._objects)
@@ -263,14 +262,14 @@ class _Batch:
         return ConvertedSide(rows, data, tuple(sorted(self._bad)))
 
     def _encode(self, array: pa.Array, field: pa.Field) -> pa.BinaryArray:
-        """Encode values, null for null."""
+        """Encode values in Ignite's binary format; null for null."""
         array, field = self._choice.of_column(array, field)
         data = encoded(array, field, date_zone=self._date_zone, schemas=self._objects)
         return pc.if_else(array.is_valid(), data, pa.scalar(None, pa.binary())) if array.null_count else data
 
 
 def _settle(array: pa.Array, field: pa.Field, objects: ObjectTypes) -> None:
-    """Settle guessed fields of parsed objects by values beyond the guess."""
+    """Mark guessed types of fields as certain where values other than NaN and infinities fit them."""
     kind = field.type
     type_name = (field.metadata or {}).get(TYPE_NAME, b"").decode()
     for number, inner in enumerate(kind if pa.types.is_struct(kind) else ()):
@@ -294,7 +293,7 @@ _FIRST[list(b"-0123456789")] = "1"
 
 
 def _kinds(trimmed: pa.StringArray) -> np.ndarray:
-    """Return the kind of JSON value of each text by its first letter; text if it begins with no other kind."""
+    """Return the kind of each JSON text by its first letter; a text that begins like no other kind is a string."""
     first = pc.binary_slice(trimmed.view(pa.binary()), 0, 1)
     letters = np.array(
         [letter[0] if letter else 0 for letter in first.dictionary_encode().dictionary.to_pylist()], np.uint8

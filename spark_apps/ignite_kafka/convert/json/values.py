@@ -1,6 +1,6 @@
-"""Single JSON values of the row path: the values that each type takes, and the words for refused ones.
+"""Reader of single JSON values, by the type they must have, and the error of a value that does not fit its type.
 
-Numbers keep their digits until their type is known, so that nothing passes through float that is not one.
+Numbers keep their digits until their type is known, so that only floats are converted to float.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ _DECLARE_NUMBER = (
     "ignite-binary"
 )
 _EXACT = Context(prec=100_000, Emax=MAX_EMAX, Emin=MIN_EMIN)
-MOST_DIGITS = 40_000  # of MAX_MAGNITUDE; a number like 1E+999999999 is a few bytes here and a gigabyte in Ignite
+MOST_DIGITS = 40_000  # about MAX_MAGNITUDE bytes; 1E+999999999 would have a gigabyte in Ignite
 
 
 class Refused(Exception):
-    """Error of a record that cannot be converted; the names of enclosing objects are added while it propagates."""
+    """Error of a record that cannot be converted; names of enclosing objects are added while the error propagates."""
 
     def __init__(self, what: str, *, of_value: bool = False) -> None:
         super().__init__(what)
@@ -46,25 +46,25 @@ class Refused(Exception):
         self._path = ""
 
     def within(self, name: str) -> Refused:
-        """Put `name` in front of the error's path; return the error."""
+        """Add the name of an enclosing field or position to the front of the error's path; return the error."""
         self._path = f"{name}.{self._path}" if self._path and not self._path.startswith("[") else f"{name}{self._path}"
         return self
 
     def because(self, cause: str) -> Refused:
-        """Add the cause to the error's text; return the error."""
+        """Add a cause to the error's text; return the error."""
         self._what = f"{self._what}: {cause}"
         return self
 
     @property
     def reason(self) -> str:
-        """A sentence that names the field."""
+        """Reason as a sentence that names the field."""
         if not self._of_value:
             return self._what
         return f"field {self._path} {self._what}" if self._path else f"it {self._what}"
 
 
 class DuplicateNames(dict[str, Any]):
-    """A JSON object in which a name stands twice, with the last member of each name."""
+    """A JSON object with duplicate names; it has the last member of each name."""
 
     def __init__(self, pairs: list[tuple[str, Any]]) -> None:
         super().__init__(pairs)
@@ -72,7 +72,7 @@ class DuplicateNames(dict[str, Any]):
         self._twice = [name for name in self if counts[name] > 1]
 
     def refuse(self, read: Iterable[str] | None = None) -> None:
-        """Raise Refused if one of the members that are read stands twice; None: all are read."""
+        """Raise Refused if one of the names in `read` is a duplicate; None: all names."""
         among = self.keys() if read is None else set(read)
         for name in self._twice:
             if name in among:
@@ -80,7 +80,7 @@ class DuplicateNames(dict[str, Any]):
 
 
 def decimal_of(kind: pa.DataType | None, numeric: bool, item: Any) -> Any:
-    """Return a decimal as text if each value has its own scale (`kind` None), else as a Decimal of the type's scale."""
+    """Return a decimal: as text if its type has no fixed scale (`kind` None), else as Decimal of the type's scale."""
     if numeric:
         value = number_of(_digits(item))
     elif kind is None:
@@ -102,7 +102,7 @@ def decimal_of(kind: pa.DataType | None, numeric: bool, item: Any) -> Any:
 
 
 def number_of(digits: str) -> Decimal:
-    """Return the decimal of a JSON number; raises Refused if it has more digits than Ignite's largest decimal."""
+    """Return the decimal of a JSON number; raise Refused if it has more digits than Ignite's largest decimal."""
     value = parsed(digits)
     if value is None or abs(value.adjusted()) > MOST_DIGITS or len(digits) > MOST_DIGITS:
         refuse(f"is a decimal of more than {MOST_DIGITS} digits")
@@ -110,7 +110,7 @@ def number_of(digits: str) -> Decimal:
 
 
 def parsed(digits: str) -> Decimal | None:
-    """Return the number, None where its exponent is beyond the largest that Python has."""
+    """Return the decimal of some digits; None if its exponent is beyond Python's limit."""
     try:
         return Decimal(digits)
     except InvalidOperation:
@@ -118,7 +118,7 @@ def parsed(digits: str) -> Decimal | None:
 
 
 def scalar_reader(kind: pa.DataType, mark: str | None, *, strict: bool = False) -> Read:
-    """Return the reader of values of a type other than containers; `strict` refuses numbers beyond a double."""
+    """Return the reader of values of a simple type; with `strict` it refuses numbers that a double does not hold."""
     if mark in _MARKED_RANGES:
         return partial(_integer, *_MARKED_RANGES[mark])
     if mark == "uuid":
@@ -152,7 +152,7 @@ def _float(kind: pa.DataType, strict: bool, item: Any) -> float:
     digits = _digits(item)
     value = float(digits)
     if kind == pa.float32() and math.isfinite(value):
-        value = pa.scalar(digits).cast(kind).as_py()  # not by way of the double: rounded once
+        value = pa.scalar(digits).cast(kind).as_py()  # directly, not through a double, so that it is rounded once
     if not math.isfinite(value):
         refuse(f"is {_short(digits)}, which is beyond a {'float' if kind == pa.float32() else 'double'}")
     if strict and not holds(digits, value):
@@ -171,7 +171,7 @@ def _integer(low: int, high: int, item: Any) -> int:
 
 
 def bytes_of(item: Any) -> bytes:
-    """Return the bytes of a base64 text; raises Refused for another text."""
+    """Return the bytes of a base64 text; raise Refused for another value."""
     data = base64_bytes(text_of(item))
     if data is None:
         refuse("is no base64")
@@ -179,11 +179,12 @@ def bytes_of(item: Any) -> bytes:
 
 
 def constant_of(type_name: str, forms: dict[str, int], names: dict[int, str], by_name: bool, item: Any) -> Any:
-    """Return the name or the ordinal of an enum constant, given by a form of its name or by its ordinal.
+    """Return the name or the ordinal of an enum constant, given by name or by ordinal.
 
-    Raises Refused if there is none.
+    Raise Refused if the enum has no such constant.
 
-    :param forms: ordinals by the forms of names. :param names: names by ordinals.
+    :param forms: ordinals by the forms of a constant's name. :param names: names by ordinals.
+    :param by_name: return the name, not the ordinal.
     """
     ordinal = (
         forms.get(item, -1)
@@ -202,7 +203,7 @@ def _digits(item: Any) -> str:
 
 
 def text_of(item: Any) -> str:
-    """Return the item as text; raises Refused if it is no text or has half of a surrogate pair."""
+    """Return a JSON string; raise Refused for another item, or for a string with half of a surrogate pair."""
     text: str = expect(str, "text", item)
     if not text.isascii():
         try:
@@ -224,29 +225,29 @@ _JSON_KINDS = {
 
 
 def expect(kind: type, expected: str, item: Any) -> Any:
-    """Return the item if it is of a type; else raise Refused with the JSON type `expected`."""
+    """Return an item that has the expected type; raise Refused for an item of another type."""
     if type(item) is not kind:
         refuse(f"is a JSON {_JSON_KINDS[type(item)]} where a{'n' if expected[0] in 'ao' else ''} {expected} is due")
     return item
 
 
 def no_value(item: Any) -> None:
-    """Return None for any item: reads members that are not stored."""
+    """Return None for any item, as reader of members that are not stored."""
     return
 
 
 def no_null() -> NoReturn:
-    """Raise Refused because a null is not allowed."""
+    """Raise Refused because null is not allowed."""
     raise null_error()
 
 
 def null_error() -> Refused:
-    """Return the error of a null that its type does not allow."""
+    """Return the error of a null where the type does not allow null."""
     return Refused("is null, which its type does not allow", of_value=True)
 
 
 def refuse(what: str) -> NoReturn:
-    """Raise Refused for an item that is no value of its type."""
+    """Raise Refused for a value that does not fit its type."""
     raise Refused(what, of_value=True)
 
 

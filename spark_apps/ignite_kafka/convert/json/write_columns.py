@@ -1,9 +1,9 @@
-"""Writing of Arrow columns as JSON of Kafka's JsonConverter (schemas.enable=false), without a Python object a row.
+"""Writer of Arrow columns as JSON of Kafka's JsonConverter (schemas.enable=false), without Python objects per row.
 
-A column is either *plain*: polars' serializer writes it right after a cheap change in Arrow (timestamps to
-milliseconds, bytes to base64), or it becomes *text*: one JSON fragment per row, spliced between the plain columns.
-Maps, NUMERIC decimals and floats that Java writes with an exponent are text; so is whatever holds one of them. Measured
-against joining all columns with pyarrow: docs/decisions/0003-json-from-columns.md.
+A column is either *plain*: polars' serializer writes it correctly after a cheap change in Arrow (timestamps to
+milliseconds, bytes to base64), or it becomes *text*: one JSON fragment per row, inserted between the plain columns.
+Maps, NUMERIC decimals and floats that Java writes with an exponent are text, and so are columns that contain one of
+them. Measured against joining all columns with pyarrow: docs/decisions/0003-json-from-columns.md.
 
 Source of the forms: org.apache.kafka.connect.json.JsonConverter.convertToJson (4.3.1) and Jackson, which writes NaN and
 Infinity quoted.
@@ -40,11 +40,11 @@ _NULL = pa.scalar(b"null", _BINARY)
 
 @dataclass(frozen=True)
 class JsonFormat:
-    """Forms of values whose types have several JSON forms.
+    """Choices between several JSON forms of a value.
 
     :param decimal_format: Connect's ``decimal.format``, BASE64 or NUMERIC.
-    :param omit_nulls: null fields of objects are left out; nulls in arrays and maps stay.
-    :param maps_by_type: the type of its keys decides the form of a map, also of an empty one; else its entries do.
+    :param omit_nulls: leave out null fields of objects; nulls in arrays and maps stay.
+    :param maps_by_type: the type of the keys decides the form of a map, even if it is empty; else its entries decide.
     """
 
     decimal_format: str = "BASE64"
@@ -53,11 +53,11 @@ class JsonFormat:
 
 
 def text(array: pa.Array, field: pa.Field, form: JsonFormat) -> pa.Array:
-    """Return JSON of each value as ``pa.binary()``; null is the four bytes ``null``.
+    """Return the JSON of each value as ``pa.binary()``; null is the four bytes ``null``.
 
-    Marks of `field` and of its inner fields count.
+    The marks of `field` and of its inner fields are considered.
 
-    :raises UnsupportedType: an Arrow type that JSON has no form for here; names the field.
+    :raises UnsupportedType: there is no JSON form for an Arrow type; the message names the field.
     """
     array = _decode(array)
     kind = array.type
@@ -83,7 +83,7 @@ def text(array: pa.Array, field: pa.Field, form: JsonFormat) -> pa.Array:
 
 
 def objects(array: pa.StructArray, field: pa.Field, form: JsonFormat) -> pa.Array:
-    """Return JSON objects of a struct array's rows, fields in order; null rows are undefined, and masked later."""
+    """Return the rows of a struct array as JSON objects with fields in order; null rows must be masked later."""
     fields = list(field.type)
     if not fields:
         return pa.array([b"{}"] * len(array), _BINARY)
@@ -116,9 +116,9 @@ def objects(array: pa.StructArray, field: pa.Field, form: JsonFormat) -> pa.Arra
 
 
 def present_members(array: pa.StructArray, field: pa.Field, form: JsonFormat) -> pa.Array:
-    """Return JSON objects of rows, none null, without their null fields; nulls within fields stay.
+    """Return structs, none null, as JSON objects without their null fields; nulls within fields are written.
 
-    The errors of :func:`text`.
+    It raises the errors of :func:`text`.
     """
     fields = list(field.type)
     columns = [_decode(array.field(i)) for i in range(len(fields))]
@@ -137,11 +137,11 @@ def _objects_without_nulls(
     form: JsonFormat,
     names: Collection[str],
 ) -> pa.Array:
-    """Return JSON objects without their null fields.
+    """Return rows as JSON objects without their null fields.
 
-    Runs of plain columns and single texts, each of which may be empty in a row.
+    The parts of a row are runs of plain columns and single texts; each part may be empty.
 
-    :param names: of the fields that are null somewhere, also in objects within.
+    :param names: names of the fields that are null in some row, also in nested objects.
     """
     pieces: list[pa.Array] = []
     run: list[int] = []
@@ -168,9 +168,9 @@ def _has_orders(fields: Sequence[pa.Field]) -> bool:
 
 
 def _ordered_objects(array: pa.StructArray, fields: Sequence[pa.Field], form: JsonFormat) -> pa.Array:
-    """Write JSON objects whose rows differ in their fields or the order of these.
+    """Write JSON objects whose fields, or their order, differ from row to row.
 
-    Members by column, then taken row by row.
+    Members are written by column, and then taken row by row.
     """
     members = gather(
         [
@@ -198,7 +198,7 @@ def _ordered_objects(array: pa.StructArray, fields: Sequence[pa.Field], form: Js
 
 
 def plain(array: pa.Array, field: pa.Field, form: JsonFormat) -> pa.Array | None:
-    """Return the column as a type that polars writes as Connect does; None if there is no such type."""
+    """Return the column in a type that polars writes as Connect does; None if there is no such type."""
     array = _decode(array)
     kind = array.type
     if is_decimal(field):
@@ -253,9 +253,9 @@ def _run(
 
 
 def _encode(rows: pa.StructArray, omitted: Collection[str] = ()) -> pa.Array:
-    """Return JSON of each row, as polars writes it, as ``pa.binary()``.
+    """Return the JSON object of each row, written by polars, as ``pa.binary()``.
 
-    :param omitted: names of fields that are left out where they are null.
+    :param omitted: names of fields to leave out where they are null.
     """
     return as_jackson(without_members(pl.Series(values=rows).struct.json_encode(), omitted).to_arrow().cast(_BINARY))
 
@@ -271,7 +271,7 @@ def _no_form(field: pa.Field) -> UnsupportedType:
 
 
 def _cut_by_c(field: pa.Field) -> bool:
-    """Return whether a name is cut on its way to polars, as a C string ends at a zero."""
+    """Return whether polars would get a cut name, because a C string ends at a zero character."""
     return "\0" in field.name
 
 
@@ -284,9 +284,9 @@ def _with_nulls(written: pa.Array, source: pa.Array) -> pa.Array:
 
 
 def _flat_list(array: pa.Array) -> tuple[pa.Array, pa.Array]:
-    """Return the values of all lists (or entries of all maps, as structs) and, int32, where each list starts.
+    """Return the values of all lists, or the entries of all maps as structs, and where each list starts (int32).
 
-    A null list is empty.
+    A null list has no values.
     """
     if pa.types.is_map(array.type):
         entries = pa.StructArray.from_arrays([array.keys, array.items], names=["key", "value"])
@@ -295,13 +295,13 @@ def _flat_list(array: pa.Array) -> tuple[pa.Array, pa.Array]:
 
 
 def _lists(items: pa.Array, starts: pa.Array, opening: bytes, closing: bytes) -> pa.Array:
-    """Join fragments list by list, none null."""
+    """Join the fragments of each list, between an opening and a closing bracket."""
     joined = pc.binary_join(pa.ListArray.from_arrays(starts, items), b",")
     return pc.binary_join_element_wise(pa.scalar(opening, _BINARY), joined, pa.scalar(closing, _BINARY), _NOTHING)
 
 
 def _union(array: pa.UnionArray, field: pa.Field, form: JsonFormat) -> pa.Array:
-    """Write values of several kinds in one column (a dense union), each in the form of its kind."""
+    """Write a dense union, each value in the form of its own type."""
     kind = field.type
     children = [text(array.field(i), kind.field(i), form) for i in range(kind.num_fields)]
     first = np.cumsum([0, *(len(child) for child in children[:-1])])
@@ -312,10 +312,10 @@ def _union(array: pa.UnionArray, field: pa.Field, form: JsonFormat) -> pa.Array:
 
 
 def _maps(array: pa.MapArray, field: pa.Field, form: JsonFormat) -> pa.Array:
-    """Write maps: an object if all keys are strings, also if it is empty; else an array of [key, value].
+    """Write each map as an object if all its keys are strings, or if it is empty; else as an array of [key, value].
 
-    Decided map by map, as JsonConverter does without a schema: an entry's form never depends on the others of its
-    batch. With a schema the type of the keys decides for all.
+    Without a schema each map is decided alone, as JsonConverter does: an entry's form never depends on other entries of
+    its batch. With a schema the type of the keys decides for all maps.
     """
     entries, starts = _flat_list(array)
     key_field = field.type.key_field
@@ -336,7 +336,7 @@ def _maps(array: pa.MapArray, field: pa.Field, form: JsonFormat) -> pa.Array:
 
 
 def _are_text(keys: pa.Array, field: pa.Field) -> npt.NDArray[np.bool_]:
-    """Return True for keys that are strings in Connect's terms: strings, UUIDs, names of enums and classes."""
+    """Return N flags: whether a key is a string for Connect: a string, a UUID, or the name of an enum or class."""
     kind = field.type
     if pa.types.is_union(kind):
         by_code = np.zeros(128, bool)

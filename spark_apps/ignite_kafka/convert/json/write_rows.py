@@ -1,8 +1,9 @@
-"""JSON of single Python values, for checks: the plain counterpart of :mod:`.write_columns`.
+"""Writer of single Python values as JSON, for checks: the simple counterpart of :mod:`.write_columns`.
 
-Nothing but the declared scales is shared.
+Both have only the declared scales in common.
 
-Forms are those of Kafka's JsonConverter with ``schemas.enable=false`` and the reference's type table (docs/types.md).
+The JSON forms are the forms of Kafka's JsonConverter with ``schemas.enable=false``, and of the type table in
+docs/types.md.
 """
 
 from __future__ import annotations
@@ -47,13 +48,13 @@ def json_value(
     is_key: bool = False,
     omit_nulls: bool = False,
 ) -> Any:
-    """Return the result of `json.loads` for the record of a row-path value (`ignite/binary/row_values.py`).
+    """Return the expected result of `json.loads` for the record of a value (`ignite/binary/row_values.py`).
 
-    :param scales: declared scales of decimals, by the names of their fields below `path`.
-    :param is_key: objects have the fields of their own schemas alone, in a value also the others of their types, as
-        null.
-    :param omit_nulls: null fields of objects are left out.
-    :raises UnsupportedType: JSON has no form for it.
+    :param scales: declared scales of decimals, by the path of their fields.
+    :param is_key: objects have only the fields of their own schemas; in a value they also have all other fields of
+        their types, as null.
+    :param omit_nulls: leave out null fields of objects.
+    :raises UnsupportedType: JSON has no form for the value.
     """
 
     def form(item: Any, *names: str, item_scales: Mapping[Path, int] | None = scales) -> Any:
@@ -98,9 +99,9 @@ def _scalar(value: Any) -> str | int:
 
 
 def same_json(expected: Any, actual: Any) -> bool:
-    """Return whether a parsed record equals the expected value: same fields in the same order.
+    """Return whether a parsed record equals the expected value, with the same fields in the same order.
 
-    A float32 may have its shortest form.
+    A float32 may be written in its shortest form.
     """
     if isinstance(actual, Decimal) and isinstance(expected, float):
         actual = float(actual)
@@ -151,9 +152,9 @@ def _decimal(value: Decimal, decimal_format: str, scale: int | None) -> Any:
             raise UnsupportedType(
                 f"a decimal has no exact form at the declared scale {scale}", "Correct the entry."
             ) from None
-    # of any scale, negative ones too, Connect's Decimal has the unscaled value alone
+    # Connect's Decimal has only the unscaled value, whatever the scale is
     sign, digits, _ = value.as_tuple()
-    unscaled = int(Decimal((sign, digits, 0)))  # not by way of str: Python limits the digits of int(str)
+    unscaled = int(Decimal((sign, digits, 0)))  # not through str: Python limits the digits of int(str)
     size = (unscaled + (unscaled < 0)).bit_length() // 8 + 1
     return base64.b64encode(unscaled.to_bytes(size, "big", signed=True)).decode()
 

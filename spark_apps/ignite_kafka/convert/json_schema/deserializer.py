@@ -1,8 +1,6 @@
-"""Converter `json-schema`: JSON documents with the id of their JSON Schema to Connect columns.
+"""Deserializer of JSON documents with the id of their JSON Schema, as Confluent's JsonSchemaConverter reads them.
 
-They are read as Confluent's JsonSchemaConverter reads them.
-
-The documents of one id are read together, as :mod:`~.json_with_schemas.deserializer` reads payloads of one schema.
+Documents with the same id are read together, as :mod:`~.json_with_schemas.deserializer` reads payloads of one schema.
 
 Source: io.confluent.connect.json.JsonSchemaConverter.toConnectData.
 """
@@ -35,10 +33,9 @@ _NULL_KEY = "a map has a null key, which Arrow's maps cannot hold"
 
 
 class JsonSchemaDeserializer:
-    """Reads JSON with the id of a schema.
+    """Deserializer of keys or values that are JSON documents with the id of their schema.
 
-    :param required: members that a schema does not require may not be null either (not
-        ``use.optional.for.nonrequired``).
+    :param required: do not allow null for members that are not required (not ``use.optional.for.nonrequired``).
     """
 
     name = JSON_SCHEMA
@@ -46,16 +43,16 @@ class JsonSchemaDeserializer:
     def __init__(self, registry: Registry, *, required: bool = True) -> None:
         self._registry = registry
         self._required = required
-        self._listed: dict[ConnectSchema, ConnectSchema] = {}  # schemas with maps by the schemas that they are read as
+        self._listed: dict[ConnectSchema, ConnectSchema] = {}  # schemas with maps, by the same schemas with lists
         self._reader = ConnectJsonDeserializer(
             kept=registry.config.properties["max.schemas.per.subject"], schema_of=self._schema_of
         )
 
     def deserialize(self, data: pa.BinaryArray, topic: str) -> Deserialized:
-        """Read the records; a document of null has its schema.
+        """Read N records; a document of null is a null with a schema.
 
-        :raises RegistryError: the registry refuses the credentials, or is none.
-        :raises RegistryUnavailable: it did not answer for ``retry_timeout_ms``.
+        :raises RegistryError: the registry refuses the credentials, or the server is not a registry.
+        :raises RegistryUnavailable: the registry did not answer for ``retry_timeout_ms``.
         """
         id_of, headless = schema_ids(data)
         bad = [(row, f"{reason}; {_PLAIN}") for row, reason in headless.items()]
@@ -82,7 +79,7 @@ class JsonSchemaDeserializer:
         return Deserialized(tuple(parts), tuple(sorted(bad)))
 
     def _schemas(self, ids: list[int]) -> tuple[dict[int, KnownSchema], dict[int, str]]:
-        """Return the schemas of ids by their places, and why the schemas of other places cannot be read."""
+        """Return the schemas of ids, and the reasons for ids whose schemas cannot be read, by index in `ids`."""
         schemas = {}
         refused = {}
         for place, id in enumerate(ids):
@@ -93,7 +90,7 @@ class JsonSchemaDeserializer:
         return schemas, refused
 
     def _schema_of(self, text: str) -> ConnectSchema:
-        """Return the schema for reading documents of an id."""
+        """Return the Connect schema to read documents with a schema id."""
         try:
             registered = self._registry.schema(int(text))
             if registered.type != JSON:
@@ -102,7 +99,7 @@ class JsonSchemaDeserializer:
                 parse(registered.text.encode()), self._resolve(registered), required=self._required
             ).schema()
         except RegistryError as error:
-            if error.where.get("code") not in NOT_FOUND:  # nothing that a record has to do with
+            if error.where.get("code") not in NOT_FOUND:  # the error does not depend on the record
                 raise
             raise Refused(str(error)) from error
         if not has_listed(schema):
@@ -120,7 +117,7 @@ class JsonSchemaDeserializer:
         return read
 
     def _maps(self, part: ConnectPart) -> tuple[ConnectPart, list[int]]:
-        """Return the part with its maps, and the rows whose maps Arrow cannot hold."""
+        """Return the part with maps instead of lists, and the rows of maps that Arrow cannot hold."""
         assert part.column.schema
         schema = self._listed.get(part.column.schema)
         if schema is None:

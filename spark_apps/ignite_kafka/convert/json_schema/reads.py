@@ -1,6 +1,6 @@
-"""Check whether a registered JSON Schema reads the documents of another one.
+"""Check whether the registered JSON Schema accepts all documents of another JSON Schema.
 
-The part of JSON Schema that Connect's schemas use.
+It covers the part of JSON Schema that Connect's schemas use.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from typing import Any
 
 
 def refused_at(theirs: Any, ours: Any, path: str = "") -> str:
-    """Find the first place where `theirs` refuses a document of `ours`, and why; empty without one.
+    """Return the first place where schema `theirs` refuses a document of schema `ours`, and why; empty if none.
 
-    :param theirs: the registered schema. A keyword that Connect's schemas do not use is not looked at.
-    :param ours: a schema that :func:`~.schema_from_connect.json_schema_text` made.
+    :param theirs: the registered schema; keywords that Connect's schemas do not use are ignored.
+    :param ours: a schema made by :func:`~.schema_from_connect.json_schema_text`.
     """
     where = path or "the whole document"
     nullable, theirs = _without_null(theirs)
@@ -56,8 +56,8 @@ def _items(theirs: dict[str, Any], ours: dict[str, Any], path: str) -> str:
 
 
 def _without_null(schema: Any) -> tuple[bool, dict[str, Any]]:
-    """Return whether null is allowed, and the schema of other values."""
-    if not isinstance(schema, dict) or not schema:  # true, or an object without keywords: anything
+    """Return whether a schema allows null, and the schema of values that are not null."""
+    if not isinstance(schema, dict) or not schema:  # true, or an object without keywords, allows any value
         return schema is not False, {}
     kinds = schema.get("type")
     if isinstance(kinds, list):

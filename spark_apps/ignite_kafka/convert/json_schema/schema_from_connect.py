@@ -1,8 +1,8 @@
-"""JSON Schemas of Connect schemas, as Confluent's JsonSchemaConverter makes them.
+"""Conversion of Connect schemas into JSON Schemas, as Confluent's JsonSchemaConverter does it.
 
 A value that may be null is ``oneOf`` null and its type; ``connect.type``, ``connect.index``, ``connect.version`` and
-``connect.parameters`` keep what JSON Schema has no word for. The order of members is that of the JSON Schema library
-there: title, description, default, those of the type, Connect's.
+``connect.parameters`` keep the properties unknown to JSON Schema. Members have the order of Confluent's JSON Schema
+library: title, description, default, members of the type, Connect's members.
 
 Source: io.confluent.connect.json.JsonSchemaData.rawSchemaFromConnectSchema.
 """
@@ -30,17 +30,17 @@ _INTEGERS = {ConnectType.INT8, ConnectType.INT16, ConnectType.INT32, ConnectType
 
 
 def json_schema_text(schema: ConnectSchema, form: JsonFormat, *, additional: bool = True) -> str:
-    """Return the JSON Schema of a Connect schema, without spaces.
+    """Return the JSON Schema of a Connect schema, as JSON without spaces.
 
-    :param form: the form of decimals, for defaults.
+    :param form: JSON form of decimals in defaults.
     :param additional: whether objects may have members that the schema does not name.
-    :raises UnsupportedType: a default is no value of its schema.
+    :raises UnsupportedType: a default does not fit its schema.
     """
     return _text(_schema(schema, form, additional))
 
 
 class _Json(str):
-    """A JSON text written unchanged: a default keeps the digits of its numbers."""
+    """A JSON text to be written unchanged, so that the numbers in a default keep their digits."""
 
 
 def _text(node: Any) -> str:

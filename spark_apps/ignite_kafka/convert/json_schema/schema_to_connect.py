@@ -1,7 +1,8 @@
-"""Connect schemas of JSON Schemas, as Confluent's JsonSchemaConverter reads them, also such as others wrote.
+"""Conversion of JSON Schemas into Connect schemas, as Confluent's JsonSchemaConverter does it.
 
-What is read otherwise than there: properties without ``connect.index`` keep the order of the text, and a choice between
-several types beside null is refused instead of made a struct of each.
+Schemas made by other programs are converted, too. There are two differences to Confluent's converter: properties
+without ``connect.index`` keep the order of the text, and a choice between several types other than null is refused
+instead of converted into a struct with a field for each type.
 
 Source: io.confluent.connect.json.JsonSchemaData.toConnectSchema.
 """
@@ -28,16 +29,15 @@ _NULL = {"type": "null"}
 _TYPES = frozenset({"object", "array", "string", "boolean", "integer", "number"})
 
 Referenced = Callable[[str], Any]
-"""The parsed JSON Schema of a reference's name; None for a name that is unknown."""
+"""Function that returns the parsed JSON Schema for a reference's name; None for an unknown name."""
 
 
 class SchemaReader:
-    """Reads one JSON Schema.
+    """Conversion of one JSON Schema into a Connect schema.
 
-    :param root: as :func:`~.json.read_rows.parse` gives it.
-    :param referenced: of the schemas that it refers to.
-    :param required: members that the schema does not require may not be null either (not
-        ``use.optional.for.nonrequired``).
+    :param root: the JSON Schema, parsed by :func:`~.json.read_rows.parse`.
+    :param referenced: function that returns the schemas it refers to.
+    :param required: do not allow null for members that are not required (not ``use.optional.for.nonrequired``).
     """
 
     def __init__(self, root: Any, referenced: Referenced, *, required: bool = True) -> None:
@@ -50,10 +50,10 @@ class SchemaReader:
         self._kept: dict[tuple[int, bool], tuple[ConnectSchema, int, int]] = {}
 
     def schema(self) -> ConnectSchema:
-        """Return the Connect schema.
+        """Return the Connect schema of the JSON Schema.
 
-        :raises Refused: Connect has no schema for it, or it is larger than `MAX_SCHEMA_NODES` or `MAX_SCHEMA_DEPTH`
-            allow.
+        :raises Refused: Connect has no such schema, or the schema is larger than `MAX_SCHEMA_NODES` or
+            `MAX_SCHEMA_DEPTH` allow.
         """
         return self._schema(self._root, self._root, optional=False, depth=0)
 
@@ -96,7 +96,7 @@ class SchemaReader:
             )
 
     def _read_reference(self, reference: Any, root: Any, optional: bool, depth: int) -> ConnectSchema:
-        """Read the schema of a ``$ref``. Its target is read once, but counts at each place."""
+        """Return the schema of a ``$ref``; its target is read once, but its types count at each reference."""
         target, its_root = self._target(reference, root)
         place = id(target), optional
         if place in self._kept:
@@ -185,9 +185,9 @@ class SchemaReader:
         return tuple(field for _place, field in sorted(placed, key=lambda pair: pair[0]))
 
     def _target(self, reference: Any, root: Any) -> tuple[Any, Any]:
-        """Return the target of a ``$ref``, and the document that holds it.
+        """Return the target of a ``$ref``, and the document with the target.
 
-        Each document is parsed once, each pointer followed once.
+        Each document is parsed once, and each pointer is followed once.
         """
         target = self._targets.get((str(reference), id(root)))
         if target is None:
@@ -217,7 +217,7 @@ def _type_of(node: dict[str, Any]) -> str:
 
 
 def _merge(node: dict[str, Any]) -> dict[str, Any]:
-    """Merge the parts of an allOf: properties and required members of all, of other keywords the last."""
+    """Merge the parts of an allOf: properties and required members of all parts, the last value of other keywords."""
     merged: dict[str, Any] = {name: value for name, value in node.items() if name != "allOf"}
     properties = dict(_object(merged, "properties"))
     required = list(_required(merged))
@@ -236,7 +236,7 @@ def _text(node: dict[str, Any], name: str) -> str | None:
 
 
 def _object(node: dict[str, Any], name: str) -> dict[str, Any]:
-    """Return the members of a keyword that holds an object; none without it."""
+    """Return the members of the object under a keyword; none if the keyword is missing."""
     member = node.get(name)
     if member is not None and type(member) is not dict:
         raise Refused(f"{name} of the JSON Schema is no object")
@@ -244,6 +244,6 @@ def _object(node: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def _required(node: dict[str, Any]) -> list[Any]:
-    """Return the names of the required members. Draft 3 has `required` in the members: true or false, not read."""
+    """Return the names of the required members; `required` in the members themselves (Draft 3) is ignored."""
     names = node.get("required")
     return names if type(names) is list else []

@@ -1,6 +1,7 @@
-"""Converter `json-schema` of Connect columns, as Confluent's JsonSchemaConverter writes them.
+"""Serializer of Connect columns as JSON documents with the id of their JSON Schema.
 
-A record is 0x00, the four bytes of the schema's id in the registry, and the JSON document.
+Confluent's JsonSchemaConverter writes the same bytes: 0x00, the schema's id in the registry in four bytes, and the JSON
+document.
 
 Source: io.confluent.connect.json.JsonSchemaConverter and JsonSchemaData.fromConnectData.
 """
@@ -33,7 +34,7 @@ _REMEDY = "Set isSchemaless to false (is_schemaless), or use converter json"
 
 
 class JsonSchemaSerializer:
-    """Writes Connect columns as JSON with the id of their JSON Schema.
+    """Serializer of keys or values as JSON documents with the id of their schema.
 
     :param additional: whether objects may have members that the schema does not name
         (``object.additional.properties``).
@@ -53,18 +54,18 @@ class JsonSchemaSerializer:
         )
 
     def check(self, schema: ConnectSchema, topic: str) -> None:
-        """Check that JSON Schema has a form for the schema. A plan registers nothing; raises UnsupportedType."""
+        """Check that JSON Schema has a form for the schema, without registering it; raise UnsupportedType if not."""
         self._registry.subject(topic, schema.name)
         self._text(schema)
 
     def register(self, schema: ConnectSchema, topic: str) -> None:
-        """Register the schema, or find it where schemas are not registered; the errors of :meth:`serialize`."""
+        """Register the schema or, if settings do not allow that, look it up; errors of :meth:`serialize`."""
         self._prefix(schema, topic)
 
     def serialize(self, column: ConnectColumn, topic: str) -> pa.BinaryArray:
-        """Return the bytes of each value. A null with a schema is a document of null, one without a schema is null.
+        """Return the bytes of each value: a document of null for a null with a schema, null for a null without one.
 
-        :raises UnsupportedType: a value without a schema, or a null in a required field without a default.
+        :raises UnsupportedType: a value has no schema, or a required field without a default is null.
         :raises RegistryError, RegistryUnavailable: see :meth:`~ignite_kafka.registry.client.Registry.registered`.
         """
         schema = column.schema
@@ -80,7 +81,7 @@ class JsonSchemaSerializer:
         return pc.binary_join_element_wise(pa.scalar(prefix, _BINARY), values, _NOTHING)
 
     def serialize_sparse(self, column: SparseColumn, topic: str) -> pa.BinaryArray:
-        """Return the bytes of structs of many schemas; the errors of :meth:`serialize`."""
+        """Return the bytes of structs of many schemas; raise the errors of :meth:`serialize`."""
         schema = column.whole.schema
         data = column.whole.data
         assert schema is not None

@@ -1,7 +1,7 @@
-"""Converter `json` with schemas: ``{"schema":…,"payload":…}`` to Connect columns, as Kafka's JsonConverter reads it.
+"""Deserializer of envelopes ``{"schema":…,"payload":…}`` to Connect columns, as Kafka's JsonConverter reads them.
 
-Records of one schema begin with the same text: it is found once, and the payloads behind it are parsed as columns.
-Records of another spelling (members in the other order, texts with escapes in their names) are read one by one.
+Records of one schema begin with the same text. This head is found once, and the payloads behind it are parsed as
+columns. Records of another layout (members in the other order, names with escapes) are read one by one.
 
 Source: org.apache.kafka.connect.json.JsonConverter.toConnectData (4.3.1).
 """
@@ -38,26 +38,26 @@ _BINARY = pa.binary()
 _NULL = pa.scalar(b"null", _BINARY)
 _MISSING = pa.scalar(None, _BINARY)
 _CLOSE = b"}"
-_FEW_SCHEMAS = 4  # up to which schemas are not merged
+_FEW_SCHEMAS = 4  # up to this number, schemas are not merged
 _FEW_ROWS = 16
-_MOST_CUTS = 16  # in a group of records that are merged
-_MOST_SCHEMAS = 64  # of one batch; the records of further ones are read one by one
-_MOST_SINGLE = 512  # rows that columns refuse before the rest is read row by row: a row costs 10 of a column's
+_MOST_CUTS = 16  # of a group of merged records
+_MOST_SCHEMAS = 64  # of a batch; records of further schemas are read one by one
+_MOST_SINGLE = 512  # rows that columns refuse before the rest is read row by row, which is ten times as slow
 _SAMPLE = 32
 
 
 class ConnectJsonDeserializer:
-    """Reads JSON with schemas; of decimals both forms.
+    """Deserializer of JSON with schemas; it reads both forms of decimals.
 
-    :param plain: read records that are no envelopes as JSON without a schema (``schemas.enable=auto``); else they are
-        bad.
+    :param plain: read records that are no envelopes as JSON without a schema (``schemas.enable=auto``); otherwise such
+        records are bad.
     :param defaults: read a null of a field with a default as the default (``replace.null.with.default``).
-    :param kept: number of schemas that are kept (``schemas.cache.size``).
-    :param schema_of: the schema that the JSON text of the member ``schema`` refers to; raises Refused. None: it
-        describes one.
-    :param content: JSON text of the schema of all records, which are payloads alone (``schema.content``); empty: each
-        has its own.
-    :raises Refused: the content describes no schema.
+    :param kept: maximum number of schemas kept (``schemas.cache.size``).
+    :param schema_of: function that returns the schema for the JSON text of the member ``schema``, or raises Refused;
+        None: the text describes a Connect schema.
+    :param content: JSON text of one schema for all records, which are payloads then (``schema.content``); empty: each
+        record has a schema.
+    :raises Refused: `content` does not describe a schema.
     """
 
     name = JSON
@@ -79,9 +79,9 @@ class ConnectJsonDeserializer:
             raise Refused("null is no schema")
 
     def deserialize(self, data: pa.BinaryArray, topic: str, head: bytes = b"") -> Deserialized:
-        """Return the values of the records; a null payload without a schema is a null without one.
+        """Read records; a null payload without a schema is a null without a schema.
 
-        :param head: common beginning of all records (:func:`head_of`) that was cut from `data`.
+        :param head: common beginning of all records (:func:`head_of`), missing in `data`.
         """
         if self._schema is not None:
             return self.deserialize_payloads(data, [(np.arange(len(data)), self._schema)])
@@ -90,14 +90,14 @@ class ConnectJsonDeserializer:
     def deserialize_payloads(
         self, payloads: pa.BinaryArray, groups: Sequence[tuple[RowIndex, KnownSchema]]
     ) -> Deserialized:
-        """Return the values of payloads without envelopes.
+        """Read payloads without envelopes.
 
-        :param groups: the rows of each schema, rising; every row is in one group.
+        :param groups: the rows of each schema, ascending; every row is in one group.
         """
         return _Batch(self, payloads).read_payloads(groups)
 
     def deserialize_joined(self, data: pa.BinaryArray, topic: str) -> Deserialized:
-        """Return the values of the records; schemas that differ only in their fields are read as one."""
+        """Read records; STRUCT schemas that differ only in their fields are read as one schema."""
         if self._schema is not None:
             return self.deserialize(data, topic)
         return _Batch(self, data, joined=True).read()
@@ -108,14 +108,14 @@ class ConnectJsonDeserializer:
 
 @dataclass
 class _Values:
-    """Values of one schema."""
+    """Values of one schema, collected from columns and single rows."""
 
     pieces: list[tuple[RowIndex, pa.Array]] = field(default_factory=list)
     rows: list[int] = field(default_factory=list)
     items: list[Any] = field(default_factory=list)
 
     def parts(self, schema: ConnectSchema | None) -> Iterable[ConnectPart]:
-        """Yield one part; two where the values of single rows need another Arrow type."""
+        """Yield the values as one part; as two parts if values of single rows need another Arrow type."""
         if self.rows:
             single = array_of(self.items, schema) if schema else pa.array(self.items, _BINARY)
             self.pieces.append((np.array(self.rows, np.int64), single))
@@ -131,9 +131,9 @@ class _Values:
 
 
 class _Batch:
-    """The records of one call.
+    """The records of one call, while they are read.
 
-    :param head: common beginning of the records, cut from `texts`.
+    :param head: common beginning of the records, missing in `texts`.
     :param joined: see :meth:`ConnectJsonDeserializer.deserialize_joined`.
     """
 
@@ -148,7 +148,7 @@ class _Batch:
         self._bad: list[tuple[int, str]] = []
 
     def read(self) -> Deserialized:
-        """Read every row by columns, or alone."""
+        """Read every row, as part of a column or alone."""
         rows = np.arange(len(self._texts))
         if self._head and rows.size:
             whole = split_head(self._head)
@@ -159,7 +159,7 @@ class _Batch:
         return self._result()
 
     def read_payloads(self, groups: Sequence[tuple[RowIndex, KnownSchema]]) -> Deserialized:
-        """Read payloads; see :meth:`ConnectJsonDeserializer.deserialize_payloads`."""
+        """Read every row as a payload; see :meth:`ConnectJsonDeserializer.deserialize_payloads`."""
         for number, (rows, known_schema) in enumerate(groups):
             rest = rows
             if number < _MOST_SCHEMAS:
@@ -188,14 +188,14 @@ class _Batch:
         self._singly(self._by_schema(rest, _MOST_SCHEMAS))
 
     def _by_schema(self, rest: RowIndex, most: int) -> RowIndex:
-        """Read the rows of at most so many schemas; return the others."""
+        """Read the rows of the first schemas, `most` at most; return the other rows."""
         for _ in range(most):
             if rest.size:
                 rest = self._one_schema(rest)
         return rest
 
     def _one_schema(self, rest: RowIndex) -> RowIndex:
-        """Read the rows with the schema of the first one; return the others."""
+        """Read the rows with the schema of the first row; return the other rows."""
         head = split_head(self._texts[int(rest[0])].as_py())
         if head is None:
             self._singly(rest[:1])
@@ -210,7 +210,7 @@ class _Batch:
         return others
 
     def _read_closed(self, rows: RowIndex, texts: pa.BinaryArray, begin: int, schema_text: str) -> None:
-        """Read rows of one schema; their payloads begin at byte `begin`."""
+        """Read rows of one schema whose payloads begin at byte `begin`."""
         closed = np.asarray(pc.ends_with(texts, _CLOSE))
         if not closed.all():
             self._singly(rows[~closed])
@@ -224,7 +224,7 @@ class _Batch:
             self._singly(self._payloads(rows, pc.binary_slice(texts, begin, -1), known_schema))
 
     def _payloads(self, rows: RowIndex, payloads: pa.BinaryArray, known_schema: KnownSchema) -> RowIndex:
-        """Read payloads of one schema as columns; return the rows that only rows can judge."""
+        """Read payloads of one schema as columns; return the rows that must be read one by one."""
         if known_schema.schema is None:
             self._add_plain(rows, payloads)
             return rows[:0]
@@ -239,9 +239,9 @@ class _Batch:
         schema: ConnectSchema,
         misfits: Callable[[pa.Array, RowIndex], Mask] | None = None,
     ) -> tuple[list[tuple[RowIndex, pa.Array]], RowIndex]:
-        """Read payloads of one schema as columns with their places; return the places that only rows can judge.
+        """Read payloads of one schema as columns with their places, and return the places that must be read one by one.
 
-        :param misfits: finds further ones by their parsed values and places.
+        :param misfits: function that marks further such places, by their parsed values.
         """
         places: RowIndex = np.arange(len(payloads))
         quoted = self._find_quoted(payloads, known_schema)
@@ -266,10 +266,7 @@ class _Batch:
         return read, np.sort(np.concatenate(odd))
 
     def _read_merged(self, rest: RowIndex) -> RowIndex:
-        """Read STRUCTs of one name, whose schemas differ in their fields, as one schema.
-
-        Returns the rows that are left.
-        """
+        """Read STRUCTs of one name with different fields by one merged schema; return the remaining rows."""
         if rest.size < _FEW_ROWS:
             return rest
         texts = self._texts if rest.size == len(self._texts) else self._texts.take(pa.array(rest))
@@ -279,15 +276,15 @@ class _Batch:
         return np.sort(np.concatenate(left))
 
     def _read_singly(self, rows: RowIndex) -> RowIndex:
-        """Read rows one by one; return the good ones."""
+        """Read rows one by one; return the rows that are not bad."""
         before = len(self._bad)
         self._singly(rows)
         return rows[~np.isin(rows, [row for row, _ in self._bad[before:]])]
 
     def _runs(self, group: PayloadGroup, cuts: RowIndex, most: int) -> RowIndex:
-        """Read a group in runs that end at some of its places; return the rows left over.
+        """Read a group in runs that end at some of its places; return the remaining rows.
 
-        No fields are merged across a record that is read alone: a type has its fields in the order of the records.
+        Schemas before and behind a record read alone are not merged: a type has its fields in the order of the records.
         """
         runs = [run for run in np.split(np.arange(len(group.rows)), cuts) if run.size]
         if len(runs) - 1 > most:
@@ -301,9 +298,9 @@ class _Batch:
             return None
 
     def _group(self, group: PayloadGroup, cuts: int) -> RowIndex:
-        """Read the records of a group, and the odd ones one by one; return the rows that are left.
+        """Read a group by its merged schema, and records that do not fit one by one; return the remaining rows.
 
-        A bad record decides about no type, so the others are read again without it.
+        A bad record must not influence types, so the other records are read again without it.
         """
         merged = group.merge() if group.several else None
         if merged is None or cuts < 0:
@@ -323,9 +320,9 @@ class _Batch:
 
     @staticmethod
     def _find_quoted(payloads: pa.BinaryArray, known_schema: KnownSchema) -> Mask | None:
-        """Return the rows of :func:`.uncertain_decimals` if decimals are numbers.
+        """Return the rows with :func:`.uncertain_decimals` if decimals are read as numbers, else None.
 
-        None if more of them are base64, or there are none.
+        Decimals are read as base64 if most of them are, and there is nothing to find without decimals.
         """
         if not known_schema.decimals:
             return None

@@ -1,4 +1,4 @@
-"""A cache of the schemas described by JSON texts."""
+"""Cache of the schemas in JSON texts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SchemaOf = Callable[[str], ConnectSchema | None]
 
 
 class KnownSchema:
-    """A schema, and the reader of its values.
+    """A schema with the reader of its values.
 
     :param defaults: see :class:`.PayloadReader`.
     """
@@ -26,20 +26,20 @@ class KnownSchema:
 
     @cached_property
     def reader(self) -> PayloadReader | None:
-        """The reader of one value; None without a schema."""
+        """Reader of a single value; None without a schema."""
         return None if self.schema is None else PayloadReader(self.schema, defaults=self._defaults)
 
     @cached_property
     def decimals(self) -> frozenset[tuple[str, int]]:
-        """See :func:`.decimal_members`."""
+        """Names and scales of the schema's decimals; see :func:`.decimal_members`."""
         return frozenset() if self.schema is None else frozenset(decimal_members(self.schema))
 
 
 class KnownSchemas:
-    """The schemas used last.
+    """Cache of the schemas used last.
 
-    :param schema_of: the schema that a text describes; raises Refused.
-    :param most: how many are kept.
+    :param schema_of: function that returns the schema for a text, or raises Refused.
+    :param most: maximum number of schemas kept.
     """
 
     def __init__(self, schema_of: SchemaOf, most: int, *, defaults: bool) -> None:
@@ -49,7 +49,7 @@ class KnownSchemas:
         self._kept: OrderedDict[str, KnownSchema | str] = OrderedDict()
 
     def get(self, text: str) -> KnownSchema:
-        """Return the schema that a text describes; raises Refused if it describes none."""
+        """Return the schema that a text describes; raise Refused if it describes no schema."""
         entry = self._kept.get(text)
         if entry is None:
             try:

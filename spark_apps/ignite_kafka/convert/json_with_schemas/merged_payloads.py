@@ -1,4 +1,4 @@
-"""Groups of JSON records whose schemas differ from record to record: each group is read as one schema."""
+"""Groups of JSON records with different STRUCT schemas, so that each group is read by one schema."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ _END = b"}"
 
 @dataclass(frozen=True)
 class PayloadGroup:
-    """Records of STRUCTs of one name.
+    """Records of STRUCTs with the same name.
 
-    :param rows: rising. :param payloads: their JSON texts.
-    :param schemas: by number, in the order of their first records. :param numbers: number of each record's schema.
+    :param rows: rows of the records, ascending. :param payloads: JSON text of each record's payload.
+    :param schemas: distinct schemas in the order of their first records.
+    :param numbers: index in `schemas` of each record's schema.
     """
 
     rows: RowIndex
@@ -33,19 +34,19 @@ class PayloadGroup:
 
     @property
     def several(self) -> bool:
-        """Whether they have more than one schema."""
+        """Whether the group's records have more than one schema."""
         return len(self.schemas) > 1
 
     def merge(self) -> MergedSchema | None:
-        """Return the schema of all fields; None if the schemas contradict each other."""
+        """Return the merged schema, with all fields; None if the schemas contradict each other."""
         return merge(self.schemas)
 
     def misfits(self, merged: MergedSchema, values: pa.Array, places: RowIndex) -> Mask:
-        """Find misfits among the values at these places of the group; see :meth:`.MergedSchema.misfits`."""
+        """Return a flag for each value: whether it is a misfit; see :meth:`.MergedSchema.misfits`."""
         return merged.misfits(values, self.numbers[places], len(self.schemas))
 
     def take(self, places: RowIndex) -> PayloadGroup:
-        """Return the records at some places, rising, with their schemas alone."""
+        """Return the records at some places, ascending, with only their schemas."""
         distinct, first, numbers = np.unique(self.numbers[places], return_index=True, return_inverse=True)
         order = np.argsort(first)
         rank = np.empty_like(order)
@@ -57,11 +58,10 @@ class PayloadGroup:
 def payloads_by_name(
     rows: RowIndex, texts: pa.BinaryArray, schema_of: Callable[[str], ConnectSchema | None]
 ) -> tuple[list[PayloadGroup], RowIndex, RowIndex]:
-    """Group records by the name of their STRUCT.
+    """Group records by the name of their STRUCT schema.
 
-    :param schema_of: the schema that a text describes; None if there is none.
-    :returns: the groups, the rows without such a STRUCT, and the rows that are spelled otherwise, whose schema is not
-        known.
+    :param schema_of: function that returns the schema for a text, or None.
+    :returns: the groups, the rows without a STRUCT, and the rows of another layout, whose schema is unknown.
     """
     groups: dict[str | None, _Group] = {}
     groups_of: dict[bytes, tuple[_Group, int] | None] = {}
@@ -73,7 +73,7 @@ def payloads_by_name(
         if begin is None or middle is None or not text.endswith(_END):
             unknown.append(row)
             continue
-        # no schema if the member is one of the schema: then it describes none
+        # if a member of the schema itself is named payload, the text is cut within the schema, and describes no schema
         head = text[begin.end() : middle.start()]
         if head not in groups_of:
             groups_of[head] = _group_of(groups, head, schema_of)
@@ -104,7 +104,7 @@ def _group_of(
 
 @dataclass
 class _Group:
-    """A group that grows."""
+    """A group of records while it is collected."""
 
     rows: list[int]
     payloads: list[bytes]

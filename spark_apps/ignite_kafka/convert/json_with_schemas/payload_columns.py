@@ -1,8 +1,7 @@
-"""Payloads of JSON with schemas column by column.
+"""Reader of payloads of JSON with schemas, column by column.
 
-The Arrow types that they are parsed as, and what becomes of the parsed columns.
-
-Rows that do not match are returned as a mask; the row path (:mod:`.payload_rows`) finds the reason or the value.
+Payloads are parsed as plain Arrow types and then converted to the types of their schema. Rows that do not match are
+returned as a mask; :mod:`.payload_rows` finds the reason or the value.
 """
 
 from __future__ import annotations
@@ -29,16 +28,16 @@ _MOST_DIGITS = 38
 
 @functools.lru_cache(maxsize=1_000)
 def parsed_as(schema: ConnectSchema, numeric: bool) -> pa.DataType | None:
-    """Return the plain JSON type for parsing values of the schema; None where only rows can hold them.
+    """Return the plain JSON type to parse a schema's values as; None if the values must be read one by one.
 
-    :param numeric: decimals are numbers, else base64.
+    :param numeric: whether decimals are numbers, not base64.
     """
     if schema.type is ConnectType.STRUCT:
         inner = [(field.name, parsed_as(field.schema, numeric)) for field in schema.fields]
         return None if not inner or any(kind is None for _, kind in inner) else pa.struct(inner)
     if schema.type is ConnectType.ARRAY:
         if numeric and any(not name for name, _ in decimal_members(schema)):
-            return None  # uncertain_decimals sees the first element only
+            return None  # uncertain_decimals checks only the first element
         element = parsed_as(schema.value_schema, numeric) if schema.value_schema else None
         return None if element is None else pa.list_(element)
     if schema.type is ConnectType.MAP:
@@ -54,7 +53,7 @@ def parsed_as(schema: ConnectSchema, numeric: bool) -> pa.DataType | None:
 
 
 def decimal_members(schema: ConnectSchema) -> Iterator[tuple[str, int]]:
-    """Yield the names of members that are decimals or arrays of them, and their scales.
+    """Yield names and scales of the members that are decimals, or arrays of decimals.
 
     The name of the whole payload is empty.
     """
@@ -68,9 +67,10 @@ def decimal_members(schema: ConnectSchema) -> Iterator[tuple[str, int]]:
 
 
 class PayloadColumns:
-    """Parsed columns as values of a schema.
+    """Reader of payloads as columns of a schema's values.
 
-    :param defaults: a null in a field with a default is the default.
+    :param defaults: read a null of a field with a default as the default.
+    :param numeric: whether decimals are numbers, not base64.
     """
 
     def __init__(self, *, defaults: bool, numeric: bool) -> None:
@@ -80,17 +80,16 @@ class PayloadColumns:
     def read(
         self, payloads: pa.BinaryArray, schema: ConnectSchema, kind: pa.DataType, most: int
     ) -> tuple[list[tuple[RowIndex, pa.Array, pa.Array]], RowIndex]:
-        """Read payloads, none ``null``, as values of a schema.
+        """Read payloads, none the text ``null``, as values of a schema.
 
-        :param kind: of :func:`parsed_as`.
-        :param most: how many may be refused before the rest is, too.
-        :returns: places of payloads with their parsed and their typed values, and the places of those that only rows
-            can judge.
+        :param kind: plain type by :func:`parsed_as`.
+        :param most: number of refused payloads after which all remaining ones are refused.
+        :returns: places of payloads with their parsed and their typed values, and places that must be read one by one.
         """
         pieces = []
         rest = [np.arange(0)]
         refused = 0
-        # a member behind a payload that is no object would be passed over, too
+        # with ignore, a member behind a payload that is no object would be ignored, too
         for part, array in parsed(payloads, kind, ignore=pa.types.is_struct(kind)):
             places: RowIndex = np.arange(part.start, part.stop)
             if array is None:
@@ -111,11 +110,11 @@ class PayloadColumns:
         return pieces, np.concatenate(rest)
 
     def typed(self, array: pa.Array, schema: ConnectSchema, parent: pa.Array | None = None) -> tuple[pa.Array, Mask]:
-        """Convert a parsed column to the schema's type, and mark rows with values that the schema does not allow.
+        """Convert a parsed column to its schema's type; return the column and a mask of the rows with wrong values.
 
-        Those come out as anything.
+        Values in wrong rows are undefined.
 
-        :param parent: the struct array that holds the column: a value of a null struct is none.
+        :param parent: struct array that contains the column; its null rows have no value in the column.
         """
         values, wrong = self._typed_present(array, schema)
         if not array.null_count:
@@ -126,7 +125,7 @@ class PayloadColumns:
         if schema.default is not None and self._defaults:
             try:
                 default = default_array(schema, values.type)
-            except pa.ArrowException:  # of more digits than the column: rows have decimals as text
+            except pa.ArrowException:  # too many digits: rows read one by one have decimals as text
                 return values, wrong | missing
             rows = np.where(missing, len(values), np.arange(len(values)))
             return pa.concat_arrays([values, default]).take(pa.array(rows)), wrong
@@ -173,11 +172,10 @@ class PayloadColumns:
 
 
 def uncertain_decimals(texts: pa.BinaryArray, members: Collection[tuple[str, int]]) -> Mask:
-    """Mark texts with a decimal that Arrow's parser may misread.
+    """Return N flags: whether a text has a decimal that Arrow's parser may misread as a number.
 
-    It may be base64: parsed as numbers, base64 of nothing but digits would be taken for one. And the parser gives
-    another number for one with more digits before the point than the type has
-    (:mod:`~ignite_kafka.common.exact_decimals`).
+    Such a decimal may be base64 that consists of digits only. Or it has more digits before the point than the type, for
+    which the parser returns a different number (:mod:`~ignite_kafka.common.exact_decimals`).
 
     :param members: see :func:`decimal_members`.
     """
@@ -190,7 +188,7 @@ def uncertain_decimals(texts: pa.BinaryArray, members: Collection[tuple[str, int
 
 
 def number_decimals(texts: pa.BinaryArray, members: Collection[tuple[str, int]]) -> Mask:
-    """Mark texts in which a decimal is a number; the arguments of :func:`uncertain_decimals`."""
+    """Return N flags: whether a decimal in a text is a number. Parameters as in :func:`uncertain_decimals`."""
     if any(not name for name, _ in members):
         return np.asarray(pc.match_substring_regex(texts, r"^[ \t\r\n\[]*-?[0-9]"))
     choice = "|".join(re.escape(name) for name, _ in sorted(members))

@@ -1,9 +1,9 @@
-"""Payloads of JSON with schemas one by one.
+"""Reader of payloads of JSON with schemas, one by one.
 
-For schemas that columns cannot hold, and for the reason why a record is bad.
+It serves schemas that columns cannot hold, and finds the reasons of bad records.
 
-What Kafka's JsonConverter reads as something else without a word (a text as the number 0, 1.5 as 1, 300 as the INT8 44)
-is refused. NaN and the infinities, which it writes in quotes and reads as 0, are read.
+A value is refused if Kafka's JsonConverter would silently read another one (a text as the number 0, 1.5 as 1, 300 as
+the INT8 44). NaN and infinities, which JsonConverter writes in quotes and reads as 0, are read correctly.
 
 Source: org.apache.kafka.connect.json.JsonConverter.convertToConnect (4.3.1).
 """
@@ -37,9 +37,9 @@ _Read = Callable[[Any], Any]
 
 
 class PayloadReader:
-    """Reads values of a schema from parsed JSON.
+    """Reader of parsed JSON as values of a schema.
 
-    :param defaults: a null in a field with a default is the default (``replace.null.with.default``).
+    :param defaults: read a null of a field with a default as the default (``replace.null.with.default``).
     """
 
     def __init__(self, schema: ConnectSchema, *, defaults: bool = True) -> None:
@@ -47,12 +47,12 @@ class PayloadReader:
         self._read = self._reader(schema)
 
     def value(self, item: Any) -> Any:
-        """Return the value for :func:`array_of`.
+        """Return the value of a parsed JSON item, for :func:`array_of`.
 
-        Dates and times as numbers, a decimal as Decimal, a map as pairs, a struct as dict.
+        Dates and times are numbers, a decimal is a Decimal, a map a list of pairs, and a struct a dict.
 
-        :param item: as :func:`~.json.read_rows.parse` gives it.
-        :raises Refused: it is no value of the schema; names the field.
+        :param item: JSON parsed by :func:`~.json.read_rows.parse`.
+        :raises Refused: the item does not fit the schema; the reason names the field.
         """
         return self._read(item)
 
@@ -95,7 +95,7 @@ class PayloadReader:
         readers = [(field.name, self._reader(field.schema)) for field in schema.fields]
 
         def read(item: Any) -> dict[str, Any]:
-            if type(item) is DuplicateNames:  # members that the schema lacks are passed over, as they are by columns
+            if type(item) is DuplicateNames:  # members unknown to the schema are ignored, as in columns
                 item.refuse(name for name, _ in readers)
             elif type(item) is not dict:
                 raise _wrong("Structs should be encoded as JSON objects", item)
@@ -132,9 +132,9 @@ class PayloadReader:
 
 
 def array_of(values: Sequence[Any], schema: ConnectSchema) -> pa.Array:
-    """Return the values as an array of :func:`~ignite_kafka.convert.connect.schema.arrow_type`.
+    """Return values as an array of the schema's :func:`~ignite_kafka.convert.connect.schema.arrow_type`.
 
-    Decimals as text where that cannot hold one.
+    Decimals are text if this type cannot hold one of them.
     """
     try:
         return pa.array(values, arrow_type(schema))
@@ -186,7 +186,7 @@ def _wrong(rule: str, item: Any, but_found: str = ", but found ") -> Refused:
 
 
 def _whole(item: Any) -> Any:
-    """Return 1.0 and 1e3 as the digits of an integer; other items stay."""
+    """Return a number such as 1.0 or 1e3 as the digits of an integer; other items unchanged."""
     if type(item) is not Number or item.lstrip("-").isdecimal():
         return item
     value = parsed(item)
@@ -232,7 +232,7 @@ def _decimal(schema: ConnectSchema) -> _Read:
 
 
 def _numeric(digits: str, scale: int) -> Decimal:
-    """Return the number at the schema's scale if that holds it, else at its own."""
+    """Return a number with the schema's scale if that is exact; otherwise with the number's own scale."""
     value = number_of(digits)
     sign, figures, exponent = value.as_tuple()
     assert isinstance(exponent, int)

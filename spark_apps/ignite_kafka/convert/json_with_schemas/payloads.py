@@ -1,7 +1,7 @@
-"""Values of a Connect schema as JSON, columns at a time: the payload of Kafka's JsonConverter.
+"""Writer of columns with a Connect schema as JSON payloads, as Kafka's JsonConverter writes them.
 
-Beyond :mod:`~.json.write_columns` the schema decides: the form of a map follows the schema of its keys, a decimal has
-its schema's scale, and a null is the field's default or an error where the field is required.
+It adds the rules of schemas to :mod:`~.json.write_columns`: the schema of a map's keys decides the map's form, a
+decimal has its schema's scale, and a null becomes the field's default, or an error if the field is required.
 
 Source: org.apache.kafka.connect.json.JsonConverter.convertToJson (4.3.1).
 """
@@ -26,11 +26,11 @@ _ROOT = ""
 
 
 def payload(column: ConnectColumn, form: JsonFormat, *, defaults: bool = True) -> pa.BinaryArray:
-    """Return JSON of each value of a column with a schema; null is the four bytes ``null``.
+    """Return the JSON of each value of a column with a schema; null is the four bytes ``null``.
 
-    :param defaults: a null is written as the default of its field, where there is one (``replace.null.with.default``).
-    :raises UnsupportedType: a null in a required field without a default, or a decimal that its schema's scale does not
-        hold.
+    :param defaults: write a null of a field with a default as the default (``replace.null.with.default``).
+    :raises UnsupportedType: a required field without a default is null, or a decimal is not exact at its schema's
+        scale.
     """
     schema = column.schema
     assert schema is not None
@@ -39,9 +39,9 @@ def payload(column: ConnectColumn, form: JsonFormat, *, defaults: bool = True) -
 
 
 def sparse_payload(column: ConnectColumn, form: JsonFormat) -> pa.BinaryArray:
-    """Return JSON of each struct without its null fields; nulls within fields are written.
+    """Return each struct as JSON without its null fields; nulls within fields are written.
 
-    The errors of :func:`payload`.
+    It raises the errors of :func:`payload`.
     """
     schema = column.schema
     assert schema is not None
@@ -50,7 +50,7 @@ def sparse_payload(column: ConnectColumn, form: JsonFormat) -> pa.BinaryArray:
 
 
 class _Filling:
-    """Fills nulls with defaults, checks the others, and gives each column its field for :mod:`~.json.write_columns`."""
+    """Preparation of columns for :mod:`~.json.write_columns`: defaults instead of nulls, checks, and marked fields."""
 
     def __init__(self, defaults: bool) -> None:
         self._defaults = defaults
@@ -58,9 +58,9 @@ class _Filling:
     def value(
         self, array: pa.Array, schema: ConnectSchema, path: str, parent: pa.Array | None = None
     ) -> tuple[pa.Array, pa.Field]:
-        """Return the values under `path`.
+        """Return the values under `path`, prepared for writing, with their field.
 
-        :param parent: the struct array that holds them: a value of a null struct is none.
+        :param parent: struct array that contains the values; its null rows have no value.
         """
         if array.null_count:
             array = self._without_null(array, schema, path, parent)
@@ -81,7 +81,7 @@ class _Filling:
         return array, with_scales(field_of(name, array.type, "decimal"), {(): scale})
 
     def _without_null(self, array: pa.Array, schema: ConnectSchema, path: str, parent: pa.Array | None) -> pa.Array:
-        """Return the array with defaults for its nulls; as it is where null is allowed."""
+        """Return the array with its nulls replaced by the default; unchanged if null is allowed."""
         replaced = schema.default is not None and self._defaults
         if not replaced and schema.optional:
             return array
@@ -132,7 +132,7 @@ class _Filling:
 
 
 def _starts(array: pa.Array) -> pa.Array:
-    """Return where each list, or map, starts among the flattened values, int32; a null one is empty."""
+    """Return the position (int32) of each list or map among the flattened values; a null has no values."""
     bounds = np.asarray(array.offsets)
     counts = np.diff(bounds)
     if array.null_count:

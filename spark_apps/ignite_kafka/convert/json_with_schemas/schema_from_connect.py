@@ -1,4 +1,4 @@
-"""JSON of Connect schemas, byte by byte as Kafka's JsonConverter writes it with ``schemas.enable=true``.
+"""Writer of Connect schemas as JSON, with the same bytes as Kafka's JsonConverter (``schemas.enable=true``).
 
 Source: org.apache.kafka.connect.json.JsonConverter.asJsonSchema (4.3.1).
 """
@@ -16,15 +16,15 @@ from .payloads import payload
 
 
 def quoted(text: str) -> str:
-    """Quote a JSON text as Jackson does: half of a surrogate pair alone stays, as an escape."""
+    """Return a text as a JSON string, as Jackson writes it: half of a surrogate pair is kept as an escape."""
     return escape(json.dumps(text, ensure_ascii=False).encode("utf-8", "surrogatepass")).decode("utf-8")
 
 
 def schema_json(schema: ConnectSchema | None, form: JsonFormat) -> str:
-    """Return the JSON object of a schema, without spaces; ``null`` for no schema.
+    """Return the JSON object of a schema, without spaces; ``null`` if there is no schema.
 
-    :param form: the form of decimals, for defaults.
-    :raises UnsupportedType: the default is no value of the schema.
+    :param form: JSON form of decimals in defaults.
+    :raises UnsupportedType: a default does not fit its schema.
     """
     if schema is None:
         return "null"

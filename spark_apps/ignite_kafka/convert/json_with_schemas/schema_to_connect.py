@@ -1,4 +1,4 @@
-"""Connect schemas read from JSON, as Kafka's JsonConverter reads them, with its errors.
+"""Reader of Connect schemas in JSON, as Kafka's JsonConverter reads them, with the same error messages.
 
 Source: org.apache.kafka.connect.json.JsonConverter.asConnectSchema and org.apache.kafka.connect.data.SchemaBuilder
 (4.3.1).
@@ -16,7 +16,7 @@ from ..rules.parsed_json import Number
 from .payload_rows import PayloadReader, array_of
 
 _TYPES = {str(kind): kind for kind in ConnectType}
-# most fields are such; the schema is one object for all of them, whose hash is known
+# most fields have such a schema; all share one object, with its hash computed once
 _PLAIN = {
     str(kind): (ConnectSchema(kind), ConnectSchema(kind, optional=True))
     for kind in ConnectType
@@ -26,11 +26,12 @@ _PLAIN_MEMBERS = frozenset({"type", "optional", "field"})
 
 
 def connect_schema(node: Any, *, defaults: bool = True) -> ConnectSchema | None:
-    """Read the schema that a JSON value describes; None for null.
+    """Return the schema that parsed JSON describes; None for null.
 
-    :param node: as :func:`~.json.read_rows.parse` gives it.
-    :param defaults: see :class:`~.payload_rows.PayloadReader`: how a null within a default is read.
-    :raises Refused: it describes no schema, or one that is larger than `MAX_SCHEMA_NODES` or `MAX_SCHEMA_DEPTH` allow.
+    :param node: JSON parsed by :func:`~.json.read_rows.parse`.
+    :param defaults: how a null within a default is read (:class:`~.payload_rows.PayloadReader`).
+    :raises Refused: the JSON describes no schema, or the schema is larger than `MAX_SCHEMA_NODES` or `MAX_SCHEMA_DEPTH`
+        allow.
     """
     return None if node is None else _schema(node, _Rules(defaults), 0)
 
@@ -116,7 +117,7 @@ def _parameters(node: Any) -> tuple[tuple[str, str], ...]:
 
 
 def encodable(text: str) -> str:
-    """Return the text of a schema; raises Refused if it has half of a surrogate pair."""
+    """Return a text of a schema; raise Refused if the text has half of a surrogate pair."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -125,22 +126,22 @@ def encodable(text: str) -> str:
 
 
 def _int32(digits: str) -> int:
-    """Return the number as Jackson's intValue does, which wraps."""
+    """Return the number of some digits as Jackson's intValue does, which wraps around."""
     number = int(digits) if len(digits) < 20 else 0
     return (number + 2**31) % 2**32 - 2**31
 
 
 def with_default(schema: ConnectSchema, node: Any, defaults: bool = True) -> ConnectSchema:
-    """Return the schema with a default of a JSON value, without one for null.
+    """Return the schema with a default given as parsed JSON; unchanged if the default is null.
 
-    Raises Refused if it is no value of the schema, or one beyond Python's.
+    Raise Refused if the default does not fit the schema, or is a date or time beyond Python's range.
     """
     value = PayloadReader(schema, defaults=defaults).value(node)
     if value is None:
         return schema
     try:
         default = array_of([value], schema)[0].as_py()
-    except (OverflowError, ValueError) as error:  # a date that Python has none for
+    except (OverflowError, ValueError) as error:  # a date beyond Python's range
         raise Refused(f"the default of a {schema.name or schema.type} is out of range: {error}") from None
     return ConnectSchema(
         schema.type, schema.optional, schema.name, schema.version, schema.doc, schema.parameters, default,

@@ -1,7 +1,7 @@
-"""Converter `json` of Connect columns: what Kafka's JsonConverter writes, with the schema of each value or without.
+"""Serializer of Connect columns as JSON of Kafka's JsonConverter, with or without schemas.
 
-``{"schema":…,"payload":…}`` is the constant text of the column's schema, then the payload of each row. Without
-``schemas.enable`` a record is the payload alone.
+``{"schema":…,"payload":…}`` has the constant text of the column's schema, and then the payload of the row. Without
+``schemas.enable`` a record is only the payload.
 
 Source: org.apache.kafka.connect.json.JsonConverter.fromConnectData (4.3.1), compared by tests/integration/convert.
 """
@@ -27,11 +27,11 @@ _SCHEMALESS = b'{"schema":null,"payload":'
 
 
 class ConnectJsonSerializer:
-    """Writes Connect columns as JSON.
+    """Serializer of Connect columns as JSON.
 
     :param schemas: write the schema with each value (``schemas.enable``).
     :param defaults: write a null of a field with a default as the default (``replace.null.with.default``).
-    :param kept: number of schemas whose text is kept (``schemas.cache.size``).
+    :param kept: maximum number of schemas with a kept text (``schemas.cache.size``).
     """
 
     name = JSON
@@ -45,15 +45,15 @@ class ConnectJsonSerializer:
         self._prefix = functools.lru_cache(maxsize=kept)(self._prefix_of)
 
     def check(self, schema: ConnectSchema, topic: str) -> None:
-        """Check the defaults of a schema; raises UnsupportedType for one that is no value of its schema."""
+        """Check the defaults of a schema; raise UnsupportedType for a default that does not fit its schema."""
         if self._schemas:
             schema_json(schema, self._form)
 
     def serialize(self, column: ConnectColumn, topic: str) -> pa.BinaryArray:
-        """Return the bytes of each value. A null with a schema is a record of null, one without a schema is null.
+        """Return the bytes of each value: JSON for a null with a schema, null for a null without one.
 
-        :raises UnsupportedType: a null in a required field without a default, or a decimal that its schema's scale does
-            not hold.
+        :raises UnsupportedType: a required field without a default is null, or a decimal is not exact at its schema's
+            scale.
         """
         if column.schema is None:
             return self._wrap(pa.scalar(_SCHEMALESS, _BINARY), column.data) if self._schemas else column.data
@@ -61,7 +61,7 @@ class ConnectJsonSerializer:
         return self._wrap(pa.scalar(self._prefix(column.schema), _BINARY), values) if self._schemas else values
 
     def serialize_sparse(self, column: SparseColumn, topic: str) -> pa.BinaryArray:
-        """Return the bytes of structs of many schemas; the errors of :meth:`serialize`."""
+        """Return the bytes of structs of many schemas; raise the errors of :meth:`serialize`."""
         values = sparse_payload(column.whole, self._form)
         if not self._schemas:
             return values

@@ -1,1 +1,1 @@
-"""Rules of types for both directions: bytes, decimals and times in JSON, declared scales. Imports common and ignite."""
+"""Rules of types for source and sink: bytes, decimals and times in JSON, declared scales. Imports common and ignite."""

@@ -1,8 +1,9 @@
-"""Decimals as Kafka Connect's Decimal logical type has them, both ways.
+"""Conversion of decimals to and from the unscaled bytes of Kafka Connect's Decimal.
 
-The unscaled integer, big-endian two's complement, shortest form.
+The bytes are the unscaled integer in two's complement, big-endian, in the shortest form. No value is converted through
+float.
 
-Nothing passes through float. Source: java.math.BigInteger.toByteArray,
+Source: java.math.BigInteger.toByteArray,
 org.apache.kafka.connect.data.Decimal.fromLogical.
 """
 
@@ -25,11 +26,11 @@ _ARROW_DIGITS = 38
 def unscaled_bytes(array: pa.Array, scale: int | None = None, name: str = "") -> pa.BinaryArray:
     """Return the unscaled bytes of each value of a decimal128, decimal256 or string array.
 
-    A string is in java.math.BigDecimal's form.
+    A string has java.math.BigDecimal's form.
 
-    :param scale: every value is written at this scale; None: each at its own.
-    :param name: of the field, for the error.
-    :raises UnsupportedType: a value that has no exact form at `scale`.
+    :param scale: scale of all values; None: each value has its own scale.
+    :param name: name of the field, for the error.
+    :raises UnsupportedType: a value is not exact at `scale`.
     """
     if pa.types.is_decimal(array.type):
         if scale is None or scale == array.type.scale:
@@ -38,25 +39,25 @@ def unscaled_bytes(array: pa.Array, scale: int | None = None, name: str = "") ->
             try:
                 return _from_buffer(array.cast(pa.decimal256(2 * _ARROW_DIGITS, scale)))
             except pa.ArrowInvalid:
-                pass  # a value that is not exact at this scale: found below
+                pass  # a value is not exact at this scale: it is found below
         array = array.cast(pa.string())
-    # the text under a null object is empty
+    # under a null object the text is empty
     return pa.array(
         [_shortest(_unscaled(text, scale, name)) if text else None for text in array.to_pylist()], pa.binary()
     )
 
 
 def unscaled_of(value: Decimal, scale: int) -> bytes:
-    """Return unscaled bytes of one value at a scale; raises UnsupportedType if it has no exact form there."""
+    """Return the unscaled bytes of a value at a scale; raise UnsupportedType for a value that is not exact there."""
     return _shortest(_unscaled(str(value), scale, ""))
 
 
 def decimals_from_bytes(data: pa.BinaryArray, wrong: Mask, kind: pa.DataType) -> tuple[pa.Array, Mask]:
-    """Read unscaled bytes as decimals of the scale of `kind`, a decimal128, and mark rows without a decimal.
+    """Convert unscaled bytes to decimals of type `kind` (decimal128); return decimals and a mask of rows without one.
 
-    Values of 16 bytes or more are among them, as they may have more than 38 digits: the row path reads them.
+    The mask includes values of 16 bytes or more, which may have more than 38 digits and must be read one by one.
 
-    :param wrong: rows already known to hold no bytes.
+    :param wrong: mask of the rows already known to have no bytes.
     """
     sizes = np.asarray(pc.fill_null(pc.binary_length(data), 0))
     wrong = wrong | (sizes > 15) | (np.asarray(data.is_valid()) & (sizes == 0))
@@ -78,10 +79,10 @@ def decimals_from_bytes(data: pa.BinaryArray, wrong: Mask, kind: pa.DataType) ->
 
 
 def _unscaled(text: str, scale: int | None, name: str) -> int:
-    """Return the unscaled value of a BigDecimal at a scale; None: at its own."""
+    """Return the unscaled value of a BigDecimal's text at a scale; None: at its own scale."""
     sign, digits, exponent = Decimal(text).as_tuple()
     assert isinstance(exponent, int)
-    unscaled = int(Decimal((sign, digits, 0)))  # not by way of str: Python limits the digits of int(str)
+    unscaled = int(Decimal((sign, digits, 0)))  # not through str: Python limits the digits of int(str)
     shift = 0 if scale is None or not unscaled else exponent + scale
     if 0 <= shift <= MOST_DIGITS:
         return unscaled * int(10**shift)
@@ -104,7 +105,7 @@ def _inexact(text: str, exponent: int, scale: int | None, name: str) -> Unsuppor
 
 
 def _shortest(unscaled: int) -> bytes:
-    """Encode as BigInteger.toByteArray does: one sign bit at least, no redundant byte."""
+    """Encode an integer as BigInteger.toByteArray does: at least one sign bit, no redundant byte."""
     bits = (unscaled if unscaled >= 0 else ~unscaled).bit_length() + 1
     return unscaled.to_bytes((bits + 7) // 8, "big", signed=True)
 
@@ -117,7 +118,7 @@ def _from_buffer(array: pa.Array) -> pa.BinaryArray:
     little = np.frombuffer(array.buffers()[1], np.uint8).reshape(-1, width)[array.offset : array.offset + count]
     big = little[:, ::-1]
     sign = big[:, :1] >> 7
-    # a leading byte is redundant when it and the next one's top bit only repeat the sign
+    # a leading byte is redundant if it only repeats the sign, as does the top bit of the next byte
     redundant = (big[:, :-1] == sign * 255) & (big[:, 1:] >> 7 == sign)
     first = np.argmin(np.column_stack([redundant, np.zeros(count, bool)]), axis=1)
     offsets = np.zeros(count + 1, np.int32)

@@ -1,8 +1,8 @@
-"""Scales of decimals: declared by a cache's query entities, or missing.
+"""Declared scales of decimals in a cache's query entities, and decimals without a declared scale.
 
-BASE64 writes the unscaled value alone, as Kafka Connect's Decimal does: its reader needs the scale. Ignite keeps the
-scale of each value (12.5 in a DECIMAL(10,2) column has scale 1), so values are written at the declared scale, the only
-one that a reader can know.
+BASE64 writes only the unscaled value, as Kafka Connect's Decimal does, so its reader needs the scale. Ignite keeps the
+scale of each value (12.5 in a DECIMAL(10,2) column has scale 1). So values are written at the declared scale, the only
+scale known to a reader.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ...ignite.types.type_table import mark_of
 from ...java.hash_code import java_hash
 
 Path = tuple[str, ...]
-"""Names of the fields from an entry's key or value down to a decimal, in lower case; empty: the key or value itself."""
+"""Path of a decimal: names of fields in lower case, from the key or value down; empty: the key or value itself."""
 
 DECIMAL_CLASS = "java.math.BigDecimal"
 _SCALE = b"ignite.scale"
@@ -27,9 +27,9 @@ _DECIMALS = (DECIMAL_CLASS, f"[L{DECIMAL_CLASS};")
 
 
 def declared_scales(cache: CacheInfo, type_id: int | None, *, key: bool) -> dict[Path, int]:
-    """Return the declared scales of a type's decimals in keys or values; an array has its elements' scale.
+    """Return the declared scales of the decimals in a type of keys or values; an array has its elements' scale.
 
-    :param type_id: binary type of the objects; None: keys or values are simple ones.
+    :param type_id: type id of the objects; None: keys or values are not objects.
     """
     scales: dict[Path, int] = {}
     for entity in cache.query_entities:
@@ -53,7 +53,7 @@ def _has_scale(column: QueryField) -> bool:
 
 
 def with_scales(field: pa.Field, scales: Mapping[Path, int], path: Path = ()) -> pa.Field:
-    """Return the field with the declared scales in its decimals."""
+    """Return the field with declared scales added to its decimals."""
     kind = field.type
     if not scales:
         return field
@@ -67,28 +67,25 @@ def with_scales(field: pa.Field, scales: Mapping[Path, int], path: Path = ()) ->
 
 
 def scale_of(field: pa.Field) -> int | None:
-    """Return the declared scale that the field carries."""
+    """Return a field's declared scale, added by :func:`with_scales`; None without one."""
     scale = (field.metadata or {}).get(_SCALE)
     return None if scale is None else int(scale)
 
 
 def scale_of_text(text: str) -> int:
-    """Return the scale of a number in java.math.BigDecimal's form: 2 of ``1.50``, -2 of ``1E+2``."""
+    """Return the scale of a number in java.math.BigDecimal's form: 2 for ``1.50``, -2 for ``1E+2``."""
     exponent = Decimal(text).as_tuple().exponent
     assert isinstance(exponent, int)
     return -exponent
 
 
 def is_decimal(field: pa.Field) -> bool:
-    """Return whether the field holds BigDecimals, as decimals or as their text."""
+    """Return whether a field holds BigDecimals, as decimals or as text."""
     return pa.types.is_decimal(field.type) or (pa.types.is_string(field.type) and mark_of(field) == "decimal")
 
 
 def without_scale(field: pa.Field, path: str = "") -> Iterator[str]:
-    """Yield the names of decimals within the field without a declared scale.
-
-    Such as ``total``, ``prices[]`` or ``place.height``.
-    """
+    """Yield the paths of a field's decimals without a declared scale, such as ``total`` or ``prices[]``."""
     kind = field.type
     if pa.types.is_struct(kind):
         for child in kind:
@@ -107,8 +104,8 @@ def without_scale(field: pa.Field, path: str = "") -> Iterator[str]:
 
 @functools.cache
 def warn_without_scale(cache: str, part: str, field: str) -> None:
-    """Emit the warning of one decimal without a declared scale, once in a process.
+    """Report a decimal without a declared scale, once in a process.
 
-    :param part: key or value. :param field: its name there; empty: the key or value itself.
+    :param part: `key` or `value`. :param field: path of the decimal; empty: the key or value itself.
     """
     events.emit(events.DECIMAL_WITHOUT_SCALE, cache=cache, field=f"{part}.{field}" if field else part)

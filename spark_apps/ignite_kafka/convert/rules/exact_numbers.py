@@ -1,9 +1,9 @@
-"""Check for numbers that a double does not hold: a decimal of an undeclared field would silently lose digits.
+"""Check for numbers a double does not hold, so that a decimal in an undeclared field does not lose digits.
 
-A double holds a number if it prints as that number with as many digits as the number has, 17 at most: so it holds what
-any program wrote from a double, and refuses 12345678901234567.89. Columns are parsed to doubles at once, so
-:func:`doubtful` names the records whose texts must be read one by one. A float or double that a query entity declares
-takes every number, rounded to the nearest.
+A double holds a number if the double, printed with as many digits as the number has (17 at most), is the same number.
+So it holds any number that a program wrote from a double, but not 12345678901234567.89. Columns are parsed to doubles
+at once, so :func:`doubtful` finds the records to read one by one. A float or double declared by a query entity accepts
+every number, rounded to the nearest.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .marked_fields import is_declared
 
 _MOST_DIGITS = 17
 _WHOLE = 2.0**53
-_SUSPECT = 16  # characters: 15 digits are held by every double
+_SUSPECT = 16  # characters: a double holds every number of 15 digits
 _LONG = f"[0-9.]{{{_SUSPECT}}}|[eE]-"
 _FRACTION = r"^-?[0-9]+(\.[0-9]+([eE][+-]?[0-9]+)?|[eE][+-]?[0-9]+)$"
 
@@ -38,7 +38,7 @@ _EXACT = Context(prec=2_000, Emax=MAX_EMAX, Emin=MIN_EMIN)
 
 
 def holds(digits: str, value: float) -> bool:
-    """Return whether a finite double, read from these digits, stands for the same number."""
+    """Return whether a finite double, read from some digits, holds their number."""
     try:
         exact = Decimal(digits)
     except InvalidOperation:
@@ -50,7 +50,7 @@ def holds(digits: str, value: float) -> bool:
 
 
 def is_strict(field: pa.Field) -> bool:
-    """Return whether the field, or one within it, is a double that no query entity declares."""
+    """Return whether a field is, or contains, a double that no query entity declares."""
     kind = field.type
     if pa.types.is_struct(kind):
         return any(map(is_strict, kind))
@@ -60,14 +60,14 @@ def is_strict(field: pa.Field) -> bool:
 
 
 def doubtful(texts: pa.BinaryArray, array: pa.Array, field: pa.Field) -> Mask:
-    """Mark JSON texts, parsed as `array`, that may have a number beyond their strict double.
+    """Return N flags: whether a JSON text, parsed as `array`, may have a number that its strict double does not hold.
 
-    Few others are among them.
+    Few flags are true without such a number.
     """
     flags = _large(array, field)
-    if not pa.types.is_struct(field.type):  # nothing but objects keeps a number apart from that of the next text
+    if not pa.types.is_struct(field.type):  # only objects separate their last number from the next text
         texts = pc.binary_join_element_wise(texts, pa.scalar(b"", pa.binary()), pa.scalar(b"\n", pa.binary()))
-    if not pc.any(pc.match_substring_regex(texts, _LONG)).as_py():  # half the time of what follows
+    if not pc.any(pc.match_substring_regex(texts, _LONG)).as_py():  # takes half the time of the search below
         return flags
     offsets = np.frombuffer(texts.buffers()[1], np.int32, len(texts) + 1, texts.offset * 4)
     start = int(offsets[0])
@@ -80,7 +80,7 @@ def doubtful(texts: pa.BinaryArray, array: pa.Array, field: pa.Field) -> Mask:
 
 
 def _fractions(block: npt.NDArray[np.uint8]) -> tuple[pa.StringArray, npt.NDArray[np.int64]]:
-    """Find numbers, not integers, of more than 15 digits or with negative exponent, and their places in the block."""
+    """Return numbers, not integers, with more than 15 digits or a negative exponent, and their places in the block."""
     edges = np.flatnonzero(np.diff(_NUMBER[block], prepend=False, append=False))
     first = edges[::2]
     last = edges[1::2]
@@ -88,7 +88,7 @@ def _fractions(block: npt.NDArray[np.uint8]) -> tuple[pa.StringArray, npt.NDArra
     minus = np.flatnonzero(block == ord("-"))
     minus = minus[(minus > 0) & ((block[minus - 1] | 0x20) == ord("e"))]
     suspect[np.searchsorted(last, minus, "right")] = True
-    # a number stands between these, a part of a text seldom does
+    # a number has such characters on both sides, a part of a string seldom has
     suspect &= _BEFORE[block[np.maximum(first - 1, 0)]] & _BEHIND[block[np.minimum(last, block.size - 1)]]
     first = first[suspect]
     last = last[suspect]
@@ -99,13 +99,13 @@ def _fractions(block: npt.NDArray[np.uint8]) -> tuple[pa.StringArray, npt.NDArra
         pa.binary(), cuts.size - 1, [None, pa.py_buffer(cuts), pa.py_buffer(np.ascontiguousarray(block))]
     )
     tokens = pieces.take(pa.array(np.arange(0, cuts.size - 1, 2)))
-    # integers are judged by the values of columns: most are of fields that are long
+    # integers are checked by the values of columns: most belong to fields of type long
     fractions = np.asarray(pc.match_substring_regex(tokens, _FRACTION))
     return tokens.filter(pa.array(fractions)).cast(pa.string()), first[fractions]
 
 
 def _read_back(tokens: pa.StringArray) -> Mask:
-    """Return whether each number is held; Arrow's shortest text of its double decides most of them."""
+    """Return N flags: whether a double holds the number; mostly decided by Arrow's shortest text of the double."""
     same = np.array(pc.equal(tokens.cast(pa.float64()).cast(pa.string()), tokens))
     for row in np.flatnonzero(~same).tolist():
         text = tokens[row].as_py()
@@ -114,7 +114,7 @@ def _read_back(tokens: pa.StringArray) -> Mask:
 
 
 def _large(array: pa.Array, field: pa.Field) -> Mask:
-    """Mark rows with a strict double beyond the integers that doubles count one by one."""
+    """Return N flags: whether a row has a strict double beyond 2**53, where doubles do not hold all integers."""
     kind = field.type
     flags = np.zeros(len(array), bool)
     if pa.types.is_struct(kind):

@@ -1,8 +1,8 @@
-"""Bytes as base64 text in JSON, both ways.
+"""Conversion of bytes to base64 text in JSON, and back.
 
-Single texts are read as Kafka's JsonConverter reads them: white space between groups of four characters is passed over,
-the bits of the last character that belong to no byte too. A column is read in the form that converters write, and marks
-what has another one.
+Single texts are read as Kafka's JsonConverter reads them: white space between groups of four characters is ignored, and
+so are bits of the last character that belong to no byte. A column is read in the form that converters write; texts in
+another form are marked.
 
 Source: com.fasterxml.jackson.core.Base64Variant.decode, variant MIME_NO_LINEFEEDS.
 """
@@ -23,22 +23,22 @@ _BASE64 = re.compile(r"(?:[\0- ]*[A-Za-z0-9+/]{4})*(?:[\0- ]*[A-Za-z0-9+/]{2}(?:
 
 
 def bytes_to_json(array: pa.Array) -> pa.Array:
-    """Encode each value of a binary array as padded base64 text; nulls stay."""
-    from .polars import pl  # here: who only checks the settings of transforms needs none
+    """Encode each value of a binary array as padded base64 text; null for null."""
+    from .polars import pl  # here, because a check of the settings of transforms does not need polars
 
     return pl.Series(values=array.cast(pa.binary())).bin.encode("base64").to_arrow()
 
 
 def bytes_from_json(array: pa.Array) -> tuple[pa.BinaryArray, Mask]:
-    """Decode each base64 text, and mark rows that are not padded base64 without line feeds; nulls stay."""
+    """Decode padded base64 texts without line feeds; return the bytes and a mask of other texts; null for null."""
     from .polars import pl
 
     decoded = pl.Series(values=array).str.decode("base64", strict=False).to_arrow().cast(pa.binary())
-    # polars decodes more than that form: such text differs when it is encoded again
+    # polars also decodes other forms: such a text differs from its bytes encoded again
     again = pl.Series(values=decoded).bin.encode("base64").to_arrow()
     return decoded, ~np.asarray(pc.equal(again, array.cast(again.type)).fill_null(False)) & np.asarray(array.is_valid())
 
 
 def base64_bytes(text: str) -> bytes | None:
-    """Return the bytes of a base64 text; None for another text."""
+    """Return the bytes of a base64 text; None if the text is not base64."""
     return base64.b64decode(_SPACE.sub("", text)) if _BASE64.fullmatch(text) else None

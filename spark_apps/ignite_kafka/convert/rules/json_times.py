@@ -1,6 +1,6 @@
-"""Dates, times and timestamps as Kafka Connect's JSON integers, both ways.
+"""Conversion of dates, times and timestamps to Kafka Connect's JSON integers, and back.
 
-Days, milliseconds of the day, milliseconds of the epoch.
+The integers are days, milliseconds of the day, and milliseconds of the epoch.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ _PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 
 
 def instants_to_json(array: pa.Array) -> pa.Array:
-    """Convert timestamps to milliseconds of the epoch, dates to days, times to milliseconds of the day.
+    """Convert timestamps to milliseconds of the epoch, dates to days, or times to milliseconds of the day.
 
     Timestamps are rounded down, as in java.util.Date.
 
-    :param array: of a date, time or timestamp type.
-    :returns: int32 or int64 of the same length; nulls stay.
+    :param array: array of a date, time or timestamp type.
+    :returns: int32 or int64; null for null.
     """
     kind = array.type
     if pa.types.is_date32(kind):
@@ -39,7 +39,9 @@ def instants_to_json(array: pa.Array) -> pa.Array:
 
 
 def timestamps_from_json(array: pa.Array, kind: pa.DataType) -> tuple[pa.Array, Mask]:
-    """Convert milliseconds of the epoch (int64) to timestamps, and mark rows beyond 64 bits of microseconds.
+    """Convert milliseconds of the epoch (int64) to timestamps; return timestamps and a mask of rows out of range.
+
+    Microseconds have a range of 64 bits.
 
     :param kind: a timestamp type in milliseconds or microseconds.
     """
@@ -52,9 +54,9 @@ def timestamps_from_json(array: pa.Array, kind: pa.DataType) -> tuple[pa.Array, 
 
 
 def sql_times_to_json(array: pa.Array) -> pa.Array:
-    """Convert java.sql.Time's milliseconds since 1970 to milliseconds of the UTC day.
+    """Convert milliseconds since 1970 of a java.sql.Time to milliseconds of the UTC day.
 
-    Connect's Time takes 0 to 86,400,000 and refuses the rest.
+    Connect's Time accepts only 0 to 86,400,000.
     """
     units = np.asarray(array.fill_null(0))
     inside = (units >= 0) & (units <= DAY_MS)
@@ -62,19 +64,19 @@ def sql_times_to_json(array: pa.Array) -> pa.Array:
 
 
 def sql_times_from_json(array: pa.Array) -> tuple[pa.Array, Mask]:
-    """Convert milliseconds of the day (int64) to those of java.sql.Time, and mark rows outside of the day."""
+    """Return milliseconds of the day (int64) for java.sql.Time, and a mask of rows outside of the day."""
     return array, outside(array, 0, DAY_MS)
 
 
 def outside(array: pa.Array, low: int, high: int) -> Mask:
-    """Mark the rows of an integer array with values below `low` or above `high`; a null is in neither."""
+    """Return N flags: whether an integer is less than `low` or greater than `high`; false for null."""
     values = array.fill_null(low).to_numpy(zero_copy_only=False)
     wrong: Mask = (values < low) | (values > high)
     return wrong
 
 
 def _divide(array: pa.Array, divisor: int) -> pa.Array:
-    """Divide a 64-bit column, rounding down; nulls stay."""
+    """Divide a 64-bit column, rounding down; null for null."""
     valid, data = array.buffers()
     units = np.frombuffer(data, np.int64) if data is not None else np.zeros(0, np.int64)
     quotients = pa.py_buffer(units // divisor if divisor > 1 else units)

@@ -1,8 +1,8 @@
-"""Null fields taken out of objects that are JSON texts already: much cheaper than writing each set of fields apart.
+"""Removal of null fields from JSON texts of objects, which is much cheaper than writing each set of fields alone.
 
-A text is written with its nulls first, as ``{"a":null,"b":1}``, and then searched for members of given names that are
-null. That cannot hit the inside of a string: in one each quote follows a backslash, and between a closing quote and the
-next opening one there are only brackets, commas and colons, which no name here has.
+A text is first written with its nulls, as ``{"a":null,"b":1}``, and then searched for null members with given names.
+The search cannot find a part of a string: within a string each quote follows a backslash, and between a closing quote
+and the next opening quote there are only brackets, commas and colons, which do not occur in these names.
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ _REGULAR = re.compile(r"\w[\w$.-]*")  # no bracket, comma, colon, quote or backs
 
 
 def is_regular(name: str) -> bool:
-    """Return True for names that :func:`without_members` finds."""
+    """Return whether :func:`without_members` can find members with a name."""
     return bool(_REGULAR.fullmatch(name))
 
 
 def without_members(texts: pl.Series, names: Collection[str]) -> pl.Series:
-    """Remove null members of these names from JSON objects, also from objects within; no map is among them.
+    """Remove null members with some names from JSON objects, and from objects within them; not for maps.
 
-    :param texts: compact JSON as polars writes it. :param names: regular ones.
+    :param texts: compact JSON as polars writes it. :param names: names that :func:`is_regular` accepts.
     """
     if not names:
         return texts
     member = f'"(?:{"|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))})":null'
-    # all but those that come first in their object, then these; what follows a first one is not null any more
+    # first all null members with a comma before them, then those at the beginning of an object
     return texts.str.replace_all(f",{member}", "").str.replace_all(rf"\{{{member},?", "{")
 
 
 def null_names(array: pa.Array, field: pa.Field) -> Iterator[str]:
-    """Yield the names of the fields that are null somewhere in the objects of a column, also within lists."""
+    """Yield the names of fields that are null in some object of a column, also of objects within lists."""
     kind = array.type
     if pa.types.is_struct(kind):
         for number, child in enumerate(field.type):
@@ -53,7 +53,7 @@ def null_names(array: pa.Array, field: pa.Field) -> Iterator[str]:
 
 
 def null_rows(array: pa.Array) -> npt.NDArray[np.bool_]:
-    """Mark each null of N values; a union has its nulls in its children."""
+    """Return N flags: whether a value is null; a union's nulls are in its children."""
     if not pa.types.is_union(array.type):
         return np.asarray(array.is_null()) if array.null_count else np.zeros(len(array), np.bool_)
     kind_of, offset = union_layout(array)
@@ -65,7 +65,7 @@ def null_rows(array: pa.Array) -> npt.NDArray[np.bool_]:
 
 
 def joined_members(pieces: Collection[pa.BinaryArray]) -> pa.BinaryArray:
-    """Join objects from pieces that each hold the members of some fields, without braces; a piece may be empty."""
+    """Join pieces with the members of some fields, without braces, to JSON objects; a piece may be empty."""
     comma = pa.scalar(b",", _BINARY)
     nothing = pa.scalar(b"", _BINARY)
     parts = []

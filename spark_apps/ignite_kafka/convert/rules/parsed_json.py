@@ -1,4 +1,4 @@
-"""Values of parsed JSON, whose numbers keep their digits, and their fields where nothing else declares a type."""
+"""Numbers of parsed JSON with their digits, and Arrow fields for parsed values without a declared type."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ QUOTED_FLOATS = {"NaN": "nan", "Infinity": "inf", "-Infinity": "-inf"}
 
 
 class Number(str):
-    """A JSON number as its digits."""
+    """A JSON number, as its digits."""
 
     __slots__ = ()
 
 
 class QuotedFloat(str):
-    """NaN, Infinity or -Infinity in quotes as a float."""
+    """A quoted NaN, Infinity or -Infinity that is a float."""
 
     __slots__ = ()
 
 
 def kind_of(value: Any, type_name: str, name: str = "") -> pa.Field:
-    """Return the field of a value of parsed JSON, not null: integers are long, other numbers double.
+    """Return the field for a parsed JSON value, not null: integers are long, other numbers double.
 
-    :param type_name: binary type of objects. :param name: of the field.
+    :param type_name: binary type of objects. :param name: name of the field.
     """
     match value:
         case bool():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-# Spark tasks already share the cores; polars reads this once, when it is first imported
+# Spark tasks already share the cores; polars reads this variable only when it is first imported
 os.environ.setdefault("POLARS_MAX_THREADS", "1")
 import polars as pl
 

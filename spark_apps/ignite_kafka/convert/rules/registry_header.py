@@ -1,7 +1,7 @@
-"""The header of a value with a registered schema: a zero byte, then the schema's id in four bytes, big-endian.
+"""Header of a value with a registered schema: a zero byte, then four bytes of schema id, big-endian.
 
-Source: io.confluent.kafka.serializers.AbstractKafkaSchemaSerDe (MAGIC_BYTE, idSize); a negative id is no id of a
-registry.
+Source: io.confluent.kafka.serializers.AbstractKafkaSchemaSerDe (MAGIC_BYTE, idSize); a registry has no negative
+ids.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ _MAGIC = 0
 
 
 def registry_header(schema_id: int) -> bytes:
-    """Return the header of values of a schema."""
+    """Return the header for values of a schema."""
     return struct.pack(">bI", _MAGIC, schema_id)
 
 
 def schema_ids(data: pa.BinaryArray) -> tuple[Int64Array, dict[int, str]]:
-    """Return the schema id of each value, -1 for values without one, and by row the reasons of those.
+    """Return the schema id of each value, -1 without one, and the reasons by row for values without an id.
 
     :param data: N values without nulls.
     """

@@ -1,6 +1,6 @@
-"""Stages of failures in the words of Kafka Connect's dead letters, and their error policies.
+"""Stages of failures, as Kafka Connect names them in dead letters, and the error policy of each stage.
 
-The header is ``__connect.errors.stage``.
+Header ``__connect.errors.stage`` of a dead letter has the stage.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from ...settings.connector import ConnectorSettings
 
 
 class Stage(StrEnum):
-    """Constants of ``org.apache.kafka.connect.runtime.errors.Stage``."""
+    """Stages of failures (``org.apache.kafka.connect.runtime.errors.Stage``)."""
 
     POLL = "TASK_POLL"
     KEY = "KEY_CONVERTER"
@@ -30,31 +30,31 @@ _OF_CONNECTOR = frozenset({Stage.POLL, Stage.PUT})
 
 
 def failed_in_filter(stage: str, where: Mapping[str, object]) -> bool:
-    """Return whether the filter failed at an entry or a record.
+    """Return whether an error is of the filter, at an entry or a record.
 
-    A transform, which has the same stage, is named in its error's `where`.
+    Transforms have the same stage, but their errors name the transform in `where`.
     """
     return stage == Stage.TRANSFORMATION and "transform_class" not in where
 
 
 def policy_of_error(settings: ConnectorSettings, error: IgniteKafkaError) -> str:
-    """Return the error policy for an entry of unknown stage, by its error."""
+    """Return the error policy for an entry's error of unknown stage."""
     return policy_of(
         settings, Stage.VALUE if isinstance(error, (ValueNotWritten, TransformFailed)) else Stage.POLL, error.where
     )
 
 
 def policy_of(settings: ConnectorSettings, stage: str, where: Mapping[str, object]) -> str:
-    """Return the error policy for what failed at a stage.
+    """Return the error policy for an error at a stage.
 
     Source: Kafka Connect's ``errors.tolerance`` covers the stages around a connector, the reference's
-    ``errorHandlingPolicy`` those within.
+    ``errorHandlingPolicy`` the stages within it.
 
-    :param where: of the error.
+    :param where: details of the error.
     """
     return settings.error_handling_policy if setting_of(stage, where) == _OWN else settings.conversion_policy
 
 
 def setting_of(stage: str, where: Mapping[str, object]) -> str:
-    """Name of the setting for what failed at a stage."""
+    """Return the name of the setting with the error policy for an error at a stage."""
     return _OWN if stage in _OF_CONNECTOR or failed_in_filter(stage, where) else "conversion_error_policy"

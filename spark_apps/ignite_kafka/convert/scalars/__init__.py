@@ -1,6 +1,4 @@
-"""Converters of single values.
-
-Texts, bytes, numbers, and header values as Kafka Connect's SimpleHeaderConverter has them.
+"""Converters of scalars: texts, bytes, numbers, and header values as Kafka Connect's SimpleHeaderConverter has them.
 
 Imports convert.connect; convert.transforms, convert.to_ignite and convert.connect_converters import it.
 """

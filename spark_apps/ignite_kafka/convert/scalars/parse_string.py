@@ -1,10 +1,8 @@
-"""Texts as values: ``Values.parseString`` of Kafka Connect, by which SimpleHeaderConverter reads headers.
+"""Parser of texts as values, as Kafka Connect's ``Values.parseString`` parses headers: ``"12"`` becomes an INT8.
 
-``"12"`` is an INT8.
-
-Not parsed, but text: a number of more than `MAX_HEADER_DIGITS` digits, or with an exponent of more than four, for which
-Java computes without bound, dates with signs or exponents within, which Java's lenient SimpleDateFormat accepts, and
-arrays of dates among times.
+Three kinds of texts are not parsed but remain text: numbers of more than `MAX_HEADER_DIGITS` digits, or exponents of
+more than four digits, for which Java's computation is not bounded; dates with signs or exponents within, which Java's
+lenient SimpleDateFormat accepts; and arrays with both dates and times.
 
 Source: org.apache.kafka.connect.data.Values (4.3.1).
 """
@@ -26,11 +24,11 @@ from .simple_tokens import BLANKS, Tokens
 
 _NUMBER = re.compile(r"(?!\.)[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,4})?")
 _MOST_LETTERS = MAX_HEADER_DIGITS + len("-.e-9999")
-_BEYOND_FLOATS = 400  # a number is infinite as a float with an exponent above it, and 0 with one below its negative
+_BEYOND_FLOATS = 400  # exponent: beyond it a number is infinite as a float, and below its negative 0
 _BLANK = r"[ \t]*"
 _CLOCK = rf"{_BLANK}(\d+):{_BLANK}(\d+):{_BLANK}(\d+)\.{_BLANK}(\d+)Z"
 _DAY = rf"{_BLANK}(\d+)-{_BLANK}(\d+)-{_BLANK}(\d+)"
-_TEMPORAL = {  # by the length that a text must have, as Connect decides; Java then reads a beginning of it
+_TEMPORAL = {  # by the required length of the text, as in Connect; Java then reads a beginning of the text
     13: (re.compile(_CLOCK), time()),
     24: (re.compile(rf"{_DAY}T{_CLOCK}"), timestamp()),
     10: (re.compile(_DAY), date()),
@@ -43,10 +41,10 @@ _NUMBERS = (*(kind for kind, _ in _INTEGERS), ConnectType.FLOAT32, ConnectType.F
 
 @dataclass(frozen=True)
 class Parsed:
-    """A value with its schema: days, or milliseconds, of dates and times; lists of pairs for maps.
+    """A value with its schema; dates and times are days or milliseconds, maps are lists of pairs.
 
-    :param schema: None with the value None. That of an array or map without a common type of its content has no inner
-        schema.
+    :param schema: None if the value is None. If the content of an array or map has no common type, its schema has no
+        inner schema.
     """
 
     schema: ConnectSchema | None
@@ -58,17 +56,17 @@ _TEXT = ConnectSchema(ConnectType.STRING)
 
 
 class _NotParsed(Exception):
-    """The text is no array or map: a DataException of Java."""
+    """Error of a text that is not an array or map (DataException in Java)."""
 
 
 class NestedTooDeep(ValueError):
-    """The text has more than `MAX_HEADER_DEPTH` levels of arrays and maps, where Java has no limit."""
+    """Error of a text with more than `MAX_HEADER_DEPTH` levels of arrays and maps; Java has no limit."""
 
 
 def parse_string(text: str) -> Parsed:
-    """Parse a text as null, a boolean, number, date, time, array, map or, if nothing else, the text itself.
+    """Parse a text as null, boolean, number, date, time, array or map; any other text is returned unchanged.
 
-    :raises NestedTooDeep: the text seems to be an array or map of more levels than are read.
+    :raises NestedTooDeep: the text seems to be an array or map with too many levels.
     """
     return _Reader(text).read(embedded=False) if text else Parsed(_TEXT, text)
 
@@ -171,7 +169,7 @@ class _Reader:
 
 
 def _map_of(keys: list[Parsed], values: list[Parsed]) -> Parsed:
-    """Make a map; of several values of a key the last counts."""
+    """Make a map; the last value of a key is kept."""
     key_schema = _merge(keys)
     value_schema = None if key_schema is None else _merge(values)
     places = {(key.schema, repr(key.value)): row for row, key in enumerate(keys)}
@@ -186,9 +184,9 @@ def _map_of(keys: list[Parsed], values: list[Parsed]) -> Parsed:
 
 
 def _merge(items: list[Parsed]) -> ConnectSchema | None:
-    """Return the schema of all items that are not null: the widest of numbers.
+    """Return the common schema of all items that are not null: for numbers, the widest type.
 
-    None if they have none in common, or all are null.
+    Return None if there is no common schema, or all items are null.
     """
     common: ConnectSchema | None = None
     for schema in [item.schema for item in items if item.schema is not None]:
@@ -202,15 +200,15 @@ def _merge(items: list[Parsed]) -> ConnectSchema | None:
 
 
 def _align(items: list[Parsed], schema: ConnectSchema | None) -> list[Any]:
-    """Convert values to the common schema; without one, they stay.
+    """Return the values converted to the common schema; unchanged without a common schema.
 
-    :raises _NotParsed: a null, as the schema allows none, or a date among numbers.
+    :raises _NotParsed: a value is null, which the schema does not allow, or a date is among numbers.
     """
     return [item.value if schema is None else _convert(item, schema) for item in items]
 
 
 def _convert(item: Parsed, schema: ConnectSchema) -> Any:
-    """Convert as ``Values.convertTo`` does, for what :func:`_merge` allows."""
+    """Convert a value as ``Values.convertTo`` does, to a schema returned by :func:`_merge`."""
     name = None if item.schema is None else item.schema.name
     if item.schema is None or (item.schema.type in _NUMBERS and schema.type in _NUMBERS and name and not schema.name):
         raise _NotParsed
@@ -224,9 +222,9 @@ def _convert(item: Parsed, schema: ConnectSchema) -> Any:
 
 
 def _number(number: Decimal) -> Parsed:
-    """Return an integer of the narrowest type; else FLOAT32, unless it is too large, FLOAT64 or a Decimal."""
+    """Return a number with its type: the narrowest integer type, or else FLOAT32, FLOAT64 or Decimal by its range."""
     scale = -int(number.as_tuple().exponent)
-    # beyond all floats: the digits of a large exponent are not written out
+    # beyond all floats: avoids the computation of all digits
     if number and number.adjusted() > _BEYOND_FLOATS:
         return Parsed(decimal(scale), number)
     if number and number.adjusted() < -_BEYOND_FLOATS:
@@ -246,7 +244,7 @@ def _number(number: Decimal) -> Parsed:
 
 
 def _float32(exact: Fraction) -> float:
-    """Return the nearest float; a double in between would round twice."""
+    """Return the nearest 32-bit float; a conversion through double would round twice."""
     with np.errstate(over="ignore"):
         near = np.float32(_float64(exact))
     if not np.isfinite(near):
@@ -272,7 +270,7 @@ _FLOATS: tuple[tuple[ConnectType, Callable[[Fraction], float]], ...] = (
 
 
 def _temporal(text: str) -> Parsed | None:
-    """Parse a date, time or timestamp; None for another text."""
+    """Parse a text as date, time or timestamp; return None for another text."""
     text = text.replace("\\:", ":")
     form = _TEMPORAL.get(len(text))
     matched = form and form[0].match(text)
@@ -288,9 +286,9 @@ def _temporal(text: str) -> Parsed | None:
 
 
 def _days(year: int, month: int, day: int) -> int:
-    """Return the days since 1970-01-01 of a lenient date.
+    """Return a lenient date as days since 1970-01-01.
 
-    As in java.util.GregorianCalendar, month 13 is January of the next year.
+    As in java.util.GregorianCalendar, month 13 is January of the next year, for example.
     """
     year = year + (month - 1) // 12
     month = (month - 1) % 12 + 1

@@ -1,8 +1,6 @@
-"""Converters `bytes`, `boolean`, `short`, `integer`, `long`, `float` and `double`.
+"""Converters `bytes`, `boolean`, `short`, `integer`, `long`, `float` and `double`, each for values of one type.
 
-Each writes and reads values of one type.
-
-Numbers are big-endian, a boolean is one byte. Messages are those of Kafka 4.3.1.
+Numbers are big-endian, a boolean is one byte. Error messages are the messages of Kafka 4.3.1.
 
 Source: org.apache.kafka.connect.converters: ByteArrayConverter, BooleanConverter, NumberConverter and its subclasses.
 """
@@ -27,11 +25,11 @@ _TRUE = 1
 
 @dataclass(frozen=True)
 class Primitive:
-    """A type of fixed width, as Kafka's serializer of it writes it.
+    """A type of fixed width, with its bytes as Kafka's serializer of the type writes them.
 
-    :param name: of the converter in the settings, and of the type in Kafka's messages.
-    :param wire: type of the bytes.
-    :param deserializer: name in Kafka's message about bytes of another length.
+    :param name: name of the converter in settings, and of the type in Kafka's messages.
+    :param wire: numpy type of the bytes.
+    :param deserializer: name of the deserializer in Kafka's message about a wrong length.
     """
 
     name: str
@@ -41,7 +39,7 @@ class Primitive:
 
     @property
     def schema(self) -> ConnectSchema:
-        """Schema of values that were read."""
+        """Schema of values that the converter reads."""
         return ConnectSchema(self.type, optional=True)
 
 
@@ -56,18 +54,18 @@ PRIMITIVES = {
         Primitive("double", ConnectType.FLOAT64, np.dtype(">f8"), "Deserializer"),
     )
 }
-"""By name of the converter."""
+"""Primitive types by name of the converter."""
 
 
 class PrimitiveSerializer:
-    """Writes values of one type of fixed width."""
+    """Serializer of values of one type of fixed width."""
 
     def __init__(self, primitive: Primitive) -> None:
         self._primitive = primitive
         self.name = primitive.name
 
     def check(self, schema: ConnectSchema, topic: str) -> None:
-        """Raise UnsupportedType for a schema of another type."""
+        """Check that a schema has the converter's type; raise UnsupportedType if not."""
         _require(schema, self._primitive.type, self.name)
 
     def serialize(self, column: ConnectColumn, topic: str) -> pa.BinaryArray:
@@ -83,21 +81,21 @@ class PrimitiveSerializer:
         plain = array.cast(pa.uint8()) if self._primitive.type is ConnectType.BOOLEAN else array
         numbers = np.asarray(_without_nulls(plain)).astype(wire)
         if self._primitive.type is ConnectType.FLOAT64:
-            # Double.doubleToLongBits has one NaN; Float.floatToRawIntBits keeps its bits
+            # Double.doubleToLongBits writes every NaN alike; Float.floatToRawIntBits keeps the bits of a NaN
             numbers[np.isnan(numbers)] = np.nan
         offsets = np.arange(0, width * len(array) + 1, width, dtype=np.int32)
         return pa.Array.from_buffers(pa.binary(), len(array), [valid, pa.py_buffer(offsets), pa.py_buffer(numbers)])
 
 
 class PrimitiveDeserializer:
-    """Reads values of one type of fixed width."""
+    """Deserializer of values of one type of fixed width."""
 
     def __init__(self, primitive: Primitive) -> None:
         self._primitive = primitive
         self.name = primitive.name
 
     def deserialize(self, data: pa.BinaryArray, topic: str) -> Deserialized:
-        """Read values; bytes of another length are bad, and bytes that are no boolean."""
+        """Read N values; bytes of a wrong length, or bytes that are no boolean, are bad."""
         primitive = self._primitive
         width = self._primitive.wire.itemsize
         right: Mask = np.asarray(pc.equal(pc.binary_length(data), width))
@@ -116,12 +114,12 @@ class PrimitiveDeserializer:
 
 
 class BytesSerializer:
-    """Passes byte strings on."""
+    """Serializer of byte strings, which are written unchanged."""
 
     name = "bytes"
 
     def check(self, schema: ConnectSchema, topic: str) -> None:
-        """Raise UnsupportedType for a schema of another type."""
+        """Check that a schema is BYTES; raise UnsupportedType if not."""
         _require(schema, ConnectType.BYTES, self.name)
 
     def serialize(self, column: ConnectColumn, topic: str) -> pa.BinaryArray:
@@ -134,18 +132,18 @@ class BytesSerializer:
 
 
 class BytesDeserializer:
-    """Reads any bytes as optional byte strings."""
+    """Deserializer of any bytes as optional byte strings."""
 
     name = "bytes"
 
     def deserialize(self, data: pa.BinaryArray, topic: str) -> Deserialized:
-        """Return the bytes as they are."""
+        """Return the bytes unchanged."""
         schema = ConnectSchema(ConnectType.BYTES, optional=True)
         return Deserialized((ConnectPart(np.arange(len(data)), ConnectColumn(data, schema)),) if len(data) else ())
 
 
 def _require(schema: ConnectSchema | None, expected: ConnectType, converter: str) -> None:
-    """Raise unless a schema has a type; a logical type is refused, too: in Connect its values are of another class."""
+    """Raise UnsupportedType unless a schema has a type and is not logical (in Connect another class of values)."""
     if schema is not None and schema.type is expected and not (schema.name or "").startswith(_LOGICAL_VALUES):
         return
     actual = "no schema" if schema is None else f"type {schema.type}" + (f" ({schema.name})" if schema.name else "")
@@ -158,7 +156,7 @@ def _without_nulls(array: pa.Array) -> pa.Array:
 
 
 def _bytes_of(data: pa.BinaryArray) -> bytes | memoryview:
-    """Return the bytes of all values, one after the other."""
+    """Return the concatenated bytes of all values."""
     _, offsets, whole = data.buffers()
     if whole is None or not len(data):
         return b""

@@ -1,7 +1,7 @@
-"""Header converter `simple`, Connect's default: values as text, and texts as the values that they look like.
+"""Header converter `simple`, Connect's default: values as text, and texts as the values they resemble.
 
-A text that begins like a number is one when it is read: ``"12"`` becomes an INT8, and ``"007"`` becomes 7. Header
-converter `string` has no such surprise.
+A text that resembles a number is read as a number: ``"12"`` becomes an INT8, and ``"007"`` becomes 7. Header converter
+`string` keeps texts as they are.
 
 Source: org.apache.kafka.connect.storage.SimpleHeaderConverter and Values.convertToString (4.3.1), in a JVM whose time
 zone is UTC.
@@ -29,12 +29,12 @@ _MOST_DIGITS = 38
 
 
 class SimpleSerializer:
-    """Writes scalars as text: bytes in base64, dates and times in ISO 8601."""
+    """Serializer of scalars as text: bytes in base64, dates and times in ISO 8601."""
 
     name = "simple"
 
     def check(self, schema: ConnectSchema, topic: str) -> None:
-        """Raise UnsupportedType for objects, maps and arrays."""
+        """Check that a schema is not of objects, maps or arrays; raise UnsupportedType if it is."""
         if schema.type in _CONTAINERS:
             what = f"the value is of type {schema.type}, which the header converter simple does not write here"
             raise UnsupportedType(what, "Use the header converter json.")
@@ -52,7 +52,7 @@ class SimpleSerializer:
 
 
 def iso_text(array: pa.Array) -> pa.StringArray:
-    """Return dates, times and timestamps in the only form that converter `simple` reads for their type."""
+    """Return dates, times or timestamps as text in ISO 8601, the only form that converter `simple` reads."""
     _, days, clock = _days_and_clock(array)
     if pa.types.is_date32(array.type):
         return days
@@ -60,7 +60,7 @@ def iso_text(array: pa.Array) -> pa.StringArray:
 
 
 def _days_and_clock(array: pa.Array) -> tuple[pa.Int64Array, pa.StringArray, pa.StringArray]:
-    """Return milliseconds since 1970, the date's text, and the time's."""
+    """Return milliseconds since 1970, the text of the date, and the text of the time."""
     if pa.types.is_date32(array.type):
         ms = array.cast(pa.int32()).cast(pa.int64())
         ms = pc.multiply(ms, _DAY_MS)
@@ -71,9 +71,9 @@ def _days_and_clock(array: pa.Array) -> tuple[pa.Int64Array, pa.StringArray, pa.
 
 
 def _moments(array: pa.Array) -> pa.StringArray:
-    """Format times as ``Values.dateFormatFor`` does.
+    """Return dates, times or timestamps as text, in the form that ``Values.dateFormatFor`` chooses.
 
-    The time alone within 1970-01-01 and before, the date alone at midnight, else both.
+    That is only the time on 1970-01-01 and before, only the date at midnight, and otherwise both.
     """
     ms, days, clock = _days_and_clock(array)
     whole = pc.equal(pc.subtract(ms, pc.multiply(pc.divide(ms, _DAY_MS), _DAY_MS)), 0)
@@ -83,12 +83,12 @@ def _moments(array: pa.Array) -> pa.StringArray:
 
 
 class SimpleDeserializer:
-    """Reads texts as the values that they look like."""
+    """Deserializer of texts as the values they resemble."""
 
     name = "simple"
 
     def deserialize(self, data: pa.BinaryArray, topic: str) -> Deserialized:
-        """Parse texts as values; bytes that are no UTF-8 are bad. The text null is a null without a schema.
+        """Parse texts as values; bytes that are not UTF-8 are bad, and text null is null without a schema.
 
         Each distinct text is parsed once.
         """

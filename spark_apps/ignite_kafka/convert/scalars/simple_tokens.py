@@ -1,17 +1,17 @@
-"""Tokens of texts as ``Values.Parser`` of Kafka Connect splits them: delimiters, and what is between, backslashes kept.
+"""Tokens of a text, as ``Values.Parser`` of Kafka Connect splits it: delimiters, and the texts between them.
 
-Source: org.apache.kafka.connect.data.Values (4.3.1).
+Backslashes are kept. Source: org.apache.kafka.connect.data.Values (4.3.1).
 """
 
 from __future__ import annotations
 
 _DELIMITERS = frozenset(':,{}[]"')
 BLANKS = "".join(map(chr, range(33)))
-"""What Java's ``String.trim`` removes."""
+"""Characters that Java's ``String.trim`` removes."""
 
 
 class Tokens:
-    """A position in a text, which moves token by token."""
+    """A position in a text that moves from token to token."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -21,11 +21,11 @@ class Tokens:
 
     @property
     def mark(self) -> int:
-        """The position, for :meth:`rewind`."""
+        """Current position, for :meth:`rewind`."""
         return self._at - len(self._next or "")
 
     def rewind(self, mark: int) -> None:
-        """Return to a position."""
+        """Move back to a position."""
         self._at = mark
         self._next = None
         self.previous = None
@@ -42,7 +42,7 @@ class Tokens:
         return self.previous
 
     def next_four(self) -> str | None:
-        """Return the next four tokens as one text; None, and nothing is consumed, if there are fewer."""
+        """Return the next four tokens as one text; None, without moving, if there are fewer."""
         start = self.mark
         for _ in range(4):
             if not self.left:
@@ -52,7 +52,7 @@ class Tokens:
         return self.text[start : self._at]
 
     def skip(self, expected: str) -> bool:
-        """Consume the next token if it is this one, blanks around it aside."""
+        """Move past the next token if it equals `expected`, ignoring blanks around it; return whether it does."""
         if self._next is None:
             if not self.left:
                 return False

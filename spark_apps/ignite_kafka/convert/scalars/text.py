@@ -1,7 +1,7 @@
-"""Converter `string`: scalars as text, as Kafka 4.3.1's ``org.apache.kafka.connect.storage.StringConverter`` has them.
+"""Converter `string`: scalars as text, as Kafka 4.3.1's ``org.apache.kafka.connect.storage.StringConverter``.
 
-Two differences keep data: what the encoding cannot express is refused, where Java writes a question mark; and bytes
-that are no text are a bad record, where Java reads U+FFFD.
+There are two differences, so that no data is lost: a character missing in the encoding is refused, where Java writes a
+question mark; and bytes that are no text make a bad record, where Java reads U+FFFD.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ _REMEDY = "Use the converter json, or copy a field that is a scalar"
 
 
 class StringSerializer:
-    """Writes booleans, numbers, decimals, strings, dates and times as text.
+    """Serializer of booleans, numbers, decimals, strings, dates and times as text.
 
     :param encoding: one of :data:`~ignite_kafka.settings.encodings.CODECS`.
-    :param of_key: what is written are keys: times, whose text lacks the milliseconds, would be several keys of one
-        text.
+    :param of_key: whether keys are written: then times are refused, because their text has no milliseconds and several
+        keys would have the same text.
     """
 
     name = "string"
@@ -39,7 +39,10 @@ class StringSerializer:
         self._of_key = of_key
 
     def check(self, schema: ConnectSchema, topic: str) -> None:
-        """Raise UnsupportedType for objects, maps, arrays or bytes, whose text in Java cannot be read back."""
+        """Check that a schema is not of objects, maps, arrays or bytes: their text in Java cannot be read back.
+
+        :raises UnsupportedType: the schema is of such a type.
+        """
         if schema.type in _CONTAINERS or (schema.type is ConnectType.BYTES and scale_of(schema) is None):
             kind = "an object" if schema.type is ConnectType.STRUCT else f"of type {schema.type}"
             name = f" ({schema.name})" if schema.name else ""
@@ -51,7 +54,7 @@ class StringSerializer:
     def serialize(self, column: ConnectColumn, topic: str) -> pa.BinaryArray:
         """Return the text of each value in the encoding; null for null.
 
-        :raises UnsupportedType: values of another type, or a text that the encoding cannot express.
+        :raises UnsupportedType: values have another type, or the encoding does not have a character of a text.
         """
         if column.schema is None:
             raise UnsupportedType(
@@ -74,7 +77,7 @@ class StringSerializer:
 
 
 class StringDeserializer:
-    """Reads text as optional strings."""
+    """Deserializer of text as optional strings."""
 
     name = "string"
 
@@ -82,12 +85,12 @@ class StringDeserializer:
         self._encoding = encoding
 
     def deserialize(self, data: pa.BinaryArray, topic: str) -> Deserialized:
-        """Decode strings; bytes that are no text of the encoding are bad."""
+        """Decode strings; bytes that are no text in the encoding are bad."""
         if self._encoding == UTF_8:
             try:
                 return _part(np.arange(len(data)), data.cast(pa.string()))
             except pa.ArrowInvalid:
-                pass  # some of them are no text: one by one
+                pass  # some values are no text: values are decoded one by one
         rows = []
         texts = []
         bad = []

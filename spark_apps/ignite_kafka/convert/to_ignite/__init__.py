@@ -1,6 +1,6 @@
 """Conversion of Kafka records to Ignite entries.
 
-:class:`RecordConverter` converts; :func:`last_per_key` keeps one operation per key.
+:class:`RecordConverter` converts records; :func:`last_per_key` keeps one operation for each key.
 
 Imports convert.rules and ignite; sink imports it.
 """

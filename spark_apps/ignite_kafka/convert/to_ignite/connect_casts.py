@@ -1,6 +1,6 @@
-"""Casts of Connect's values to Ignite's types, by the schema and the target's field.
+"""Casts of Connect values to Ignite types, chosen by the Connect schema and the field of the Ignite type.
 
-A value without an exact form in the target is refused.
+A value that is not exact in the Ignite type is refused.
 
 =====================  =====================================================================================
 target                 schemas
@@ -51,10 +51,9 @@ _LOGICAL = {(ConnectType.INT32, DATE), (ConnectType.INT32, TIME), (ConnectType.I
 
 
 class Converted(NamedTuple):
-    """An array of converted values, its field, and the rows with a wrong value.
+    """Converted values as an array, with its field and a mask of the wrong values.
 
-    `ignite.binary.encode.encoded` takes the array with this field. The content of a wrong row means nothing; it may
-    be null.
+    Array and field are for `ignite.binary.encode.encoded`. Values in wrong rows are undefined, and may be null.
     """
 
     data: pa.Array
@@ -66,23 +65,23 @@ Cast = Callable[[pa.Array], Converted]
 
 
 def kind_of(schema: ConnectSchema) -> str:
-    """Return the schema's logical type (`decimal`, or its name), or its type."""
+    """Return a schema's logical type (`decimal`, or the schema's name) or, without one, its type."""
     if scale_of(schema) is not None:
         return DECIMAL
     return schema.name if schema.name is not None and (schema.type, schema.name) in _LOGICAL else schema.type
 
 
 def own_field(name: str, schema: ConnectSchema) -> pa.Field:
-    """Return a field for a schema without content, where the cluster has none.
+    """Return the field for values of a scalar schema, if the cluster has no field for them.
 
-    Its type is that of the table of Kafka Connect's types.
+    The table of Kafka Connect's types decides the field's type.
     """
     kind = kind_of(schema)
     return pa.field(name, pa.date32()) if kind == DATE else declared_field(name, _CODES[kind])
 
 
 def scalar_cast(schema: ConnectSchema, field: pa.Field, zone: str = UTC) -> Cast | None:
-    """Return the cast of a schema's values to a field without content; None: there is no such cast.
+    """Return the cast of a scalar schema's values to an Ignite field; None if there is no such cast.
 
     :param zone: time zone of java.sql.Date and java.sql.Time.
     """
@@ -118,7 +117,7 @@ def _keep(field: pa.Field, array: pa.Array) -> Converted:
 
 
 def _cast_decimals(field: pa.Field, array: pa.Array) -> Converted:
-    """Convert decimals to the declared scale; without one each keeps its own."""
+    """Convert decimals to the field's declared scale; without a declared scale, values keep their own."""
     data, wrong = decimals(array, field.type if pa.types.is_decimal128(field.type) else None)
     return Converted(data, field_of(field.name, data.type, DECIMAL), wrong)
 
@@ -139,7 +138,7 @@ def _cast_to_numbers(field: pa.Field, kind: str, whole: bool) -> Cast | None:
 
 
 def _cast_to_dates(field: pa.Field, kind: str, integer: bool, zone: str) -> Cast | None:
-    """Return the cast to java.util.Date, java.sql.Timestamp or java.sql.Date."""
+    """Return the cast to java.util.Date, java.sql.Timestamp or java.sql.Date; None if there is no such cast."""
     arrow_type = field.type
     if arrow_type == pa.date32():
         if kind == TIMESTAMP:

@@ -1,6 +1,6 @@
-"""Exact casts of Connect's numbers and decimals to Ignite's.
+"""Exact casts of Connect's numbers and decimals to Ignite's number types.
 
-A value that its target does not hold is masked, never rounded or wrapped.
+A value that the Ignite type cannot hold is masked, never rounded or wrapped.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _LONG_DIGITS = 19
 
 
 def none_wrong(array: pa.Array) -> Mask:
-    """Return a mask with no row marked."""
+    """Return N flags, all false."""
     return np.zeros(len(array), bool)
 
 
 def numbers(array: pa.Array, kind: pa.DataType) -> tuple[pa.Array, Mask]:
-    """Convert integers or floats to another number type, and mark the rows whose number it does not hold.
+    """Convert integers or floats to another number type; return the values and a mask of inexact ones.
 
-    NaN and infinities are floats only.
+    NaN and infinities are exact only as floats.
 
     :param kind: an Arrow integer or float type.
     """
@@ -46,16 +46,16 @@ def numbers(array: pa.Array, kind: pa.DataType) -> tuple[pa.Array, Mask]:
 
 
 def _truncate(values: npt.NDArray[Any], dtype: type) -> npt.NDArray[Any]:
-    """Convert values to integers; those beyond 64 bits, and NaN, become 0."""
+    """Convert numbers to integers; NaN and numbers beyond 64 bits become 0."""
     if values.dtype.kind == "f":
         values = np.where(_is_long(values), values, 0).astype(np.int64)
     return values.astype(dtype)
 
 
 def _are_equal(values: npt.NDArray[Any], converted: npt.NDArray[Any]) -> Mask:
-    """Tell whether pairs of numbers are equal; an integer and a float are compared as integers."""
+    """Return N flags: whether two numbers are equal; an integer and a float are compared as integers."""
     if values.dtype.kind == converted.dtype.kind:
-        same: Mask = (values == converted) | ((values != values) & (converted != converted))  # NaN is no number's equal
+        same: Mask = (values == converted) | ((values != values) & (converted != converted))  # NaN != NaN in numpy
         return same
     whole, real = (values, converted) if values.dtype.kind == "i" else (converted, values)
     inside = _is_long(real)
@@ -65,16 +65,16 @@ def _are_equal(values: npt.NDArray[Any], converted: npt.NDArray[Any]) -> Mask:
 
 
 def _is_long(values: npt.NDArray[Any]) -> Mask:
-    """Tell whether floats are within the range of 64 bits."""
+    """Return N flags: whether a float is within the range of 64-bit integers."""
     inside: Mask = (values >= -_MOST_LONG) & (values < _MOST_LONG)
     return inside
 
 
 def decimals(array: pa.Array, kind: pa.DataType | None) -> tuple[pa.Array, Mask]:
-    """Convert decimals to another decimal type, and mark the rows without an exact form in it.
+    """Convert decimals to another decimal type; return the values and a mask of inexact ones.
 
     :param array: decimals, texts of decimals, or integers.
-    :param kind: decimal128 of the declared scale; None: each value keeps its own scale.
+    :param kind: decimal128 with the declared scale; None: each value keeps its own scale.
     """
     if kind is None:
         if pa.types.is_integer(array.type):
@@ -92,7 +92,7 @@ def decimals(array: pa.Array, kind: pa.DataType | None) -> tuple[pa.Array, Mask]
 
 
 def _fit_scale(value: Decimal | None, kind: pa.DataType) -> Decimal | None:
-    """Return the value with the type's scale; None if it has no exact form in it."""
+    """Return a decimal with the type's scale; None for a decimal that is not exact there."""
     if value is None or (value and value.adjusted() >= kind.precision - kind.scale):
         return None
     fitted = value.quantize(Decimal((0, (1,), -kind.scale)), context=_EXACT)
@@ -100,7 +100,7 @@ def _fit_scale(value: Decimal | None, kind: pa.DataType) -> Decimal | None:
 
 
 def _parse_decimal(value: Decimal | str | int | None) -> Decimal | None:
-    """Return the decimal of a text or a number; None if it has none."""
+    """Return the finite decimal of a text or number; None if there is no such decimal."""
     if value is None:
         return None
     try:
@@ -111,7 +111,7 @@ def _parse_decimal(value: Decimal | str | int | None) -> Decimal | None:
 
 
 def from_decimals(array: pa.Array, kind: pa.DataType) -> tuple[pa.Array, Mask]:
-    """Convert decimals to integers, or to floats of the same text, and mark the rows without such a form.
+    """Convert decimals to integers, or to floats with the same text; return the values and a mask of inexact ones.
 
     :param kind: an Arrow integer or float type.
     """
@@ -137,7 +137,7 @@ def _convert_decimal(value: Decimal | None, kind: pa.DataType) -> int | float | 
 
 
 def chars(array: pa.Array) -> tuple[pa.Array, Mask]:
-    """Convert integers to UTF-16 code units, and mark the rows outside of 0 to 65,535."""
+    """Convert integers to UTF-16 code units; return the values and a mask of integers outside of 0 to 65,535."""
     wide = array.cast(pa.int64())
     wrong = np.asarray(pc.invert(pc.and_(pc.greater_equal(wide, 0), pc.less_equal(wide, 0xFFFF))).fill_null(False))
     return pc.if_else(pa.array(wrong), pa.scalar(0, pa.int64()), wide).cast(pa.int32()), np.array(wrong)

@@ -1,4 +1,4 @@
-"""Targets of Connect schemas, by the types in the cluster, the query entity and the schema itself."""
+"""Choice of targets for Connect schemas, by the types in the cluster, the query entity and the schema itself."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ from .scrubbed_names import ScrubbedNames
 _WAY_OUT = "cast it where the topic is written, or declare another type"
 _KEY_WAY_OUT = "declare the key type with all its fields, or name those that all keys have in key_fields"
 Unwritten = tuple[int, str, Target]
-"""A field that a type does not take: its place in the STRUCT, its name, and a target that refuses it."""
+"""A STRUCT's field that the binary type does not accept: its index, its name, and a target that refuses values."""
 _CONTAINERS = (ConnectType.ARRAY, ConnectType.MAP, ConnectType.STRUCT)
 
 
 @dataclass(frozen=True)
 class Place:
-    """The place of a schema's values in an entry.
+    """The place of a schema's values within an entry.
 
-    :param name: of the field; empty: the whole key or value.
-    :param type_name: binary type of a STRUCT that says none.
-    :param of_key: it is a key, or within one.
+    :param name: name of the field; empty: the whole key or value.
+    :param type_name: binary type for a STRUCT that does not name one.
+    :param of_key: whether the place is a key, or within a key.
     """
 
     name: str
@@ -55,15 +55,15 @@ class Place:
     depth: int = 0
 
     def within(self, type_name: str, name: str) -> Place:
-        """Return the place of a field of a binary type, of its elements and its values."""
+        """Return the place of a field of a binary type, or of the elements in such a field."""
         return Place(name, f"{type_name}.{name}", self.of_key, self.depth + 1)
 
 
 class Resolver:
-    """Finds targets, and adds missing fields of types to `objects`.
+    """Choice of targets; it adds missing fields of types to `objects`.
 
     :param zone: time zone of java.sql.Date and java.sql.Time.
-    :param scrubbed: names that records have scrubbed; None: records have names as they are.
+    :param scrubbed: names that are scrubbed in records; None: names in records are not scrubbed.
     """
 
     def __init__(self, objects: ObjectTypes, zone: str = UTC, scrubbed: ScrubbedNames | None = None) -> None:
@@ -74,7 +74,7 @@ class Resolver:
     def target(self, schema: ConnectSchema, field: pa.Field | None, place: Place) -> Target:
         """Return the target of a schema's values.
 
-        :param field: of the cluster or of the query entity; None: neither has one.
+        :param field: field in the cluster or the query entity; None: neither has the field.
         """
         if field is None or is_a(field, UNKNOWN) or is_a(field, ANY):
             type_name = place.type_name if field is None or is_a(field, UNKNOWN) else _read_type_name(field)
@@ -107,7 +107,7 @@ class Resolver:
         return ScalarTarget(schema, cast, described(field))
 
     def _find_list_target(self, schema: ConnectSchema, field: pa.Field, place: Place) -> Target:
-        """Return the target of lists of a schema's values, where the cluster has a collection or an array."""
+        """Return the target of lists of a schema's values if the cluster has a collection or an array."""
         item = field.type.value_field
         element = self.target(schema, item, _nest(place))
         is_array = mark_of(field) != "collection"
@@ -116,7 +116,7 @@ class Resolver:
         return ListTarget(field.with_name(place.name), element, generic, item.nullable, empty, self._objects)
 
     def _find_own_target(self, schema: ConnectSchema, type_name: str, place: Place) -> Target:
-        """Return the target of values whose type is the schema's."""
+        """Return the target of values whose schema alone decides their type."""
         if place.depth > MAX_DEPTH:
             return RefusingTarget(place.name, f"is nested deeper than {MAX_DEPTH}")
         if schema.type is ConnectType.STRUCT:
@@ -141,7 +141,7 @@ class Resolver:
         return name if self._scrubbed is None else self._scrubbed.type_name(name)
 
     def _find_object_target(self, schema: ConnectSchema, type_name: str, place: Place) -> Target:
-        """Return the target of a STRUCT, after adding its fields to the type."""
+        """Return the target of a STRUCT, and add the STRUCT's fields to its binary type."""
         other = self._objects.names.other(type_name)
         if other is not None:
             why = (
@@ -155,7 +155,7 @@ class Resolver:
         for number, field in enumerate(written):
             position = places.get(field.name.lower())
             spare = is_optional(field)
-            # one is left, as a struct must have a field
+            # one field is kept, as a struct must have a field
             if position is None and spare and (members or number < len(written) - 1):
                 continue
             target = (
@@ -178,26 +178,19 @@ class Resolver:
     def _add_fields(
         self, schema: ConnectSchema, type_name: str, place: Place
     ) -> tuple[dict[str, int], list[Unwritten]]:
-        """Add a STRUCT's fields to a type.
-
-        :returns: places of the fields in the type, by lower-case name; and the fields that it does not take.
-        """
+        """Add a STRUCT's fields to a type; return the accepted fields' indexes by name, and the refused fields."""
         objects = self._objects
         places: dict[str, int] = {}
         unwritten: list[Unwritten] = []
         objects.add_fields(type_name, (), of_key=place.of_key)
         scrubbed = self._find_scrubbed(type_name)
-        for number, struct_field in enumerate(schema.fields):
-            unscrubbed = (
-                scrubbed.get(struct_field.name.lower(), [])
-                if objects.field(type_name, struct_field.name) is None
-                else []
-            )
+        for number, field in enumerate(schema.fields):
+            unscrubbed = scrubbed.get(field.name.lower(), []) if objects.field(type_name, field.name) is None else []
             if len(unscrubbed) == 1:
-                struct_field = replace(struct_field, name=unscrubbed[0])
-            name = struct_field.name.lower()
-            other = objects.same_id(type_name, struct_field.name)
-            nested = objects.columns.refusal(type_name, struct_field.name)
+                field = replace(field, name=unscrubbed[0])
+            name = field.name.lower()
+            other = objects.same_id(type_name, field.name)
+            nested = objects.columns.refusal(type_name, field.name)
             if nested is not None:
                 why = nested
             elif len(unscrubbed) > 1:
@@ -208,28 +201,25 @@ class Resolver:
                 why = f"has the field id of {other!r}: Ignite does not tell these names apart"
             else:
                 # a key has all fields of its schema, so that its bytes are those of the source's cluster
-                if place.of_key or not _is_undefined(struct_field.schema):
-                    stored = _make_stored_field(
-                        struct_field.name, struct_field.schema, f"{type_name}.{struct_field.name}"
-                    )
+                if place.of_key or not _is_undefined(field.schema):
+                    stored = _make_stored_field(field.name, field.schema, f"{type_name}.{field.name}")
                     objects.add_fields(type_name, [stored], of_key=place.of_key, by_name=type_name != schema.name)
-                field = self._decide_field(type_name, struct_field)
-                if field is not None and not undecided_class(field):
+                decided = self._decide_field(type_name, field)
+                if decided is not None and not undecided_class(decided):
                     places[name] = number
                     continue
                 why = f"is not a field of {type_name}, whose fields are fixed since they make the key: {_KEY_WAY_OUT}"
                 if objects.is_full(type_name):
                     why = f"is not a field of {type_name}, to which records add no field beyond {MAX_FIELDS}"
-                elif field is not None:
-                    why = unknown_class(undecided_class(field))
-                elif _is_undefined(struct_field.schema):
-                    noun = _add_article(label(struct_field.schema))
-                    why = f"is {noun} without fields, and {type_name} has no such field"
-            unwritten.append((number, struct_field.name, RefusingTarget(struct_field.name, why)))
+                elif decided is not None:
+                    why = unknown_class(undecided_class(decided))
+                elif _is_undefined(field.schema):
+                    why = f"is {_add_article(label(field.schema))} without fields, and {type_name} has no such field"
+            unwritten.append((number, field.name, RefusingTarget(field.name, why)))
         return places, unwritten
 
     def _find_scrubbed(self, type_name: str) -> dict[str, list[str]]:
-        """Return a type's fields by their scrubbed names, where these differ."""
+        """Return a type's fields by their scrubbed names, as far as these differ."""
         return (
             {}
             if self._scrubbed is None
@@ -237,7 +227,7 @@ class Resolver:
         )
 
     def _decide_field(self, type_name: str, struct_field: ConnectField) -> pa.Field | None:
-        """Return the field of a type for a STRUCT's field; its schema decides a field of an unknown class."""
+        """Return the type's field for a STRUCT's field, whose schema may decide an unknown class."""
         field = self._objects.field(type_name, struct_field.name)
         if field is None or not undecided_class(field):
             return field
@@ -249,29 +239,29 @@ class Resolver:
 
 
 def _is_undefined(schema: ConnectSchema) -> bool:
-    """Tell whether a schema is a STRUCT without fields, because all its values have been null so far.
+    """Return whether a schema is a STRUCT without fields, because all its values have been null so far.
 
-    Such a schema does not tell the type of its field.
+    Such a schema does not show the type of its field.
     """
     return schema.type is ConnectType.STRUCT and not schema.fields
 
 
 def _make_empty_field(item: pa.Field) -> pa.Field:
-    """Return the field of an array's elements where it has none, or only nulls."""
+    """Return the field of an array's elements if the array is empty or has only nulls."""
     if is_a(item, ANY):
         return ENCODED
     return object_field("item", _read_type_name(item), [pa.field("", pa.null())]) if is_a(item, OBJECT) else item
 
 
 def struct_name(schema: ConnectSchema, otherwise: str) -> str:
-    """Return the binary type of a STRUCT: its name if that is a name of Java, as a source writes it."""
+    """Return the binary type of a STRUCT: its name, as a source writes it, if it is a valid name in Java."""
     name = schema.name or ""
     parts = name.replace("$", "_").split(".")
     return name if all(part.isidentifier() for part in parts) else otherwise
 
 
 def described(field: pa.Field) -> str:
-    """Return the name of a field's type in Ignite, for messages."""
+    """Return the name of a field's Ignite type, for messages."""
     if column := column_class(field):
         return f"{column} (the key's column of this name)"
     if is_a(field, OBJECT):
@@ -288,7 +278,7 @@ def described(field: pa.Field) -> str:
 
 
 def _make_stored_field(name: str, schema: ConnectSchema, type_name: str) -> pa.Field:
-    """Return the field as it is in the cluster's metadata, without the types of its content."""
+    """Return the field for a schema as the cluster's metadata has it, without the types of its content."""
     match schema.type:
         case ConnectType.STRUCT:
             return any_kind(name, type_name)
@@ -300,7 +290,7 @@ def _make_stored_field(name: str, schema: ConnectSchema, type_name: str) -> pa.F
 
 
 def _nest(place: Place) -> Place:
-    """Return the place of the elements of a list, or the keys and values of a map."""
+    """Return the place of the elements of a list, or of the keys and values of a map."""
     return Place(place.name, place.type_name, place.of_key, place.depth + 1)
 
 

@@ -1,7 +1,7 @@
-"""Targets of Connect schemas: they convert columns of a schema's values to those of an Ignite type.
+"""Targets of Connect schemas: conversion of columns of a schema's values to values of an Ignite type.
 
-A schema within a schema has its own target. A target is made once per schema and type; it converts by columns, and
-explains single wrong values by columns of one row.
+A nested schema has a target of its own. A target is made once for each schema and type; it converts whole columns, and
+explains a single wrong value as a column with one row.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ _MOST_SHOWN = 40
 
 
 class Target(Protocol):
-    """Converts values of one schema to the form that Ignite's binary format is written from."""
+    """Conversion of one schema's values to the form needed for Ignite's binary format."""
 
     def convert(self, array: pa.Array) -> Converted:
-        """Convert a column; a null is not wrong."""
+        """Convert a column; nulls are not wrong."""
 
     def explain(self, array: pa.Array) -> None:
-        """Raise Refused if a column of one value, not null, is wrong; the error names the field and the value."""
+        """Raise Refused if the only value of a column, not null, is wrong; the error names field and value."""
 
 
 @dataclass(frozen=True)
 class ScalarTarget:
-    """Values without content.
+    """Target of scalar values.
 
     :param ignite_type: name of the type in Ignite, for messages.
     """
@@ -52,11 +52,11 @@ class ScalarTarget:
     ignite_type: str
 
     def convert(self, array: pa.Array) -> Converted:
-        """Convert by the cast."""
+        """Convert a column by the cast."""
         return self.cast(array)
 
     def explain(self, array: pa.Array) -> None:
-        """Name the value, its type and the target."""
+        """Raise Refused, with value, schema and Ignite type, if the only value is wrong."""
         if self.cast(array).wrong[0]:
             what = f"is {_show(array)} ({label(self.schema)}), which {self.ignite_type} does not hold"
             raise Refused(f"{what}: cast it where the topic is written, or declare a type that holds it", of_value=True)
@@ -64,26 +64,26 @@ class ScalarTarget:
 
 @dataclass(frozen=True)
 class RefusingTarget:
-    """Values without a target: all are wrong but nulls."""
+    """Target of values that cannot be stored: all values are wrong, except nulls."""
 
     name: str
     reason: str
 
     def convert(self, array: pa.Array) -> Converted:
-        """Return nulls."""
+        """Return nulls, with a mask of all other values as wrong."""
         return Converted(pa.nulls(len(array)), pa.field(self.name, pa.null()), np.array(array.is_valid()))
 
     def explain(self, array: pa.Array) -> None:
-        """Raise with the reason."""
+        """Raise Refused with the reason."""
         raise Refused(self.reason, of_value=True)
 
 
 @dataclass(frozen=True)
 class Member:
-    """A field of a binary type, in the order written.
+    """A field of a binary type, with the target of its values.
 
-    :param place: index of the STRUCT's field; None: it has none, and the field is null.
-    :param optional: objects for which it is null do not have the field.
+    :param place: index of the STRUCT's field; None: the STRUCT does not have the field, which is null then.
+    :param optional: objects do not have the field if it is null.
     """
 
     name: str
@@ -95,10 +95,10 @@ class Member:
 
 @dataclass(frozen=True)
 class ObjectTarget:
-    """Objects of a binary type.
+    """Target of objects of a binary type.
 
-    :param members: the fields that are written.
-    :param unwritten: fields of the STRUCT that the type does not take: their places, names and targets, which refuse.
+    :param members: the fields to write, in order.
+    :param unwritten: fields of the STRUCT that the type does not accept: index, name and refusing target.
     """
 
     name: str
@@ -107,9 +107,9 @@ class ObjectTarget:
     unwritten: tuple[tuple[int, str, Target], ...] = ()
 
     def convert(self, array: pa.StructArray) -> Converted:
-        """Return a struct of the members."""
+        """Return the members of structs as a struct column for objects."""
         missing = null_mask(array)
-        # under a null struct there may be anything
+        # the fields of a null struct are undefined
         columns = (
             array.flatten() if missing is not None else [array.field(place) for place in range(array.type.num_fields)]
         )
@@ -135,7 +135,7 @@ class ObjectTarget:
         return Converted(data, object_field(self.name, self.type_name, fields), wrong)
 
     def explain(self, array: pa.StructArray) -> None:
-        """Explain the first wrong field."""
+        """Raise Refused for the first wrong field."""
         columns = array.flatten()
         for place, name, target in self.unwritten:
             _explain(target, columns[place], name)
@@ -149,13 +149,13 @@ class ObjectTarget:
 
 @dataclass(frozen=True)
 class ListTarget:
-    """Lists.
+    """Target of lists.
 
-    :param field: its type is a list; nothing else is taken from the type.
-    :param generic: the elements are written with their own types, as of an Object[]; a java.sql.Date is midnight in
-        that time zone.
-    :param empty: of an array whose elements have no target, the field of an element: what makes an array of none.
-    :param schemas: of the objects among generic elements, see :func:`~ignite_kafka.ignite.binary.encode.encoded`.
+    :param field: field of the list; only the type of its elements is replaced.
+    :param generic: elements are written with their own types, as in an Object[]; a java.sql.Date is midnight in this
+        time zone.
+    :param empty: field of an element, for an array whose elements have no target, so that an empty one can be written.
+    :param schemas: schemas of objects among generic elements (:func:`~ignite_kafka.ignite.binary.encode.encoded`).
     """
 
     field: pa.Field
@@ -166,7 +166,7 @@ class ListTarget:
     schemas: Schemas | None = None
 
     def convert(self, array: pa.ListArray) -> Converted:
-        """Return a list of the converted elements."""
+        """Return lists of the converted elements."""
         elements = array.flatten()
         inner = self.element.convert(elements)
         bad = inner.wrong
@@ -185,7 +185,7 @@ class ListTarget:
         return Converted(lists, self.field.with_type(lists.type), _mark_rows(array, bad))
 
     def explain(self, array: pa.ListArray) -> None:
-        """Explain the first wrong element."""
+        """Raise Refused for the first wrong element."""
         elements = array.flatten()
         for at in range(len(elements)):
             element = elements.slice(at, 1)
@@ -196,9 +196,9 @@ class ListTarget:
 
 @dataclass(frozen=True)
 class MapTarget:
-    """Maps.
+    """Target of maps.
 
-    :param schemas: of objects that are keys, see :func:`~ignite_kafka.ignite.binary.encode.encoded`.
+    :param schemas: schemas of objects used as keys (:func:`~ignite_kafka.ignite.binary.encode.encoded`).
     """
 
     name: str
@@ -207,13 +207,13 @@ class MapTarget:
     schemas: Schemas | None = None
 
     def convert(self, array: pa.MapArray) -> Converted:
-        """Return a map of the converted keys and values."""
+        """Return maps of the converted keys and values."""
         lists = _cast_to_lists(array)
         pairs = lists.flatten()
         key = self.key.convert(pairs.field(0))
         value = self.value.convert(pairs.field(1))
         wrong = key.wrong | value.wrong
-        # of wrong keys only; Arrow ends the process for a null key
+        # only wrong keys are null; Arrow ends the process for a null key
         if key.data.null_count or pa.types.is_null(key.data.type):
             key = Converted(encoded(key.data, key.field, schemas=self.schemas), ENCODED, key.wrong)
         starts = list_starts(lists)
@@ -224,17 +224,17 @@ class MapTarget:
         return Converted(maps, pa.field(self.name, maps.type), _mark_rows(lists, wrong))
 
     def explain(self, array: pa.MapArray) -> None:
-        """Explain the first wrong key or value."""
+        """Raise Refused for the first wrong key or value."""
         pairs = _cast_to_lists(array).flatten()
         for at in range(len(pairs)):
-            # others may be beyond Python's
+            # keys of other types may be beyond Python's range
             name = pairs.field(0)[at].as_py() if pa.types.is_string(pairs.field(0).type) else f"[{at}]"
             _explain(self.key, pairs.field(0).slice(at, 1), name)
             _explain(self.value, pairs.field(1).slice(at, 1), name)
 
 
 def label(schema: ConnectSchema) -> str:
-    """Return the schema's type for messages, such as INT32, Decimal or STRUCT org.example.Person."""
+    """Return a schema's type for messages, such as INT32, Decimal or STRUCT org.example.Person."""
     kind = kind_of(schema)
     if kind != schema.type:
         return (schema.name or kind).rpartition(".")[2]
@@ -242,7 +242,7 @@ def label(schema: ConnectSchema) -> str:
 
 
 def reasons(target: Target, array: pa.Array, rows: Sequence[int]) -> list[tuple[int, str]]:
-    """Explain why the values of these rows are wrong."""
+    """Return the reasons why the values in some rows are wrong."""
     explained = []
     for row in rows:
         try:
@@ -255,7 +255,7 @@ def reasons(target: Target, array: pa.Array, rows: Sequence[int]) -> list[tuple[
 
 
 def _show(array: pa.Array) -> str:
-    """Return a value without content as text for messages. Dates may be beyond those of Python."""
+    """Return a scalar as text for messages, without Python's types: dates may be beyond their range."""
     kind = array.type
     if pa.types.is_binary(kind):
         return f"{len(array[0].as_py())} bytes"
@@ -273,7 +273,7 @@ def _explain(target: Target, array: pa.Array, name: str) -> None:
 
 
 def _encode_elements(inner: Converted, bad: Mask, zone: str, schemas: Schemas | None) -> tuple[pa.Array, pa.Field]:
-    """Encode elements with their own types; wrong ones become null, as nothing can be written for them."""
+    """Encode elements with their own types; wrong elements become null, because they cannot be encoded."""
     data = inner.data
     if bad.any():
         data = data.take(pa.array(np.arange(len(data)), mask=bad))
@@ -281,7 +281,7 @@ def _encode_elements(inner: Converted, bad: Mask, zone: str, schemas: Schemas | 
 
 
 def _mark_rows(array: pa.ListArray, bad: Mask) -> Mask:
-    """Mark the rows of the elements for which `bad` is True."""
+    """Return N flags: whether a list has an element marked as bad."""
     wrong = none_wrong(array)
     if bad.any():
         wrong[np.asarray(pc.list_parent_indices(array))[bad]] = True

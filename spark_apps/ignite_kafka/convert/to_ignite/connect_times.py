@@ -1,7 +1,7 @@
-"""Connect's Date, Time and Timestamp as Ignite's types, and the integers that they are made of.
+"""Conversion of Connect's Date, Time and Timestamp to Ignite's types, and to the integers they consist of.
 
-A java.sql.Date is midnight, and a java.sql.Time a time of day, in a time zone: that of the JVM which made it. Ignite
-keeps milliseconds since 1970-01-01T00:00Z of both.
+A java.sql.Date is a midnight, and a java.sql.Time a time of day, in the time zone of the JVM that created it. Ignite
+keeps both as milliseconds since 1970-01-01T00:00Z.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from .connect_numbers import none_wrong
 
 
 def instants(array: pa.Array, kind: pa.DataType) -> tuple[pa.Array, Mask]:
-    """Convert milliseconds since 1970-01-01T00:00Z to java.util.Date (ms) or Timestamp (us).
+    """Convert milliseconds since 1970-01-01T00:00Z to java.util.Date (ms) or java.sql.Timestamp (us).
 
-    :param array: integers or a Timestamp.
-    :returns: the values, and the rows beyond the range of microseconds in 64 bits.
+    :param array: integers or values of Timestamp.
+    :returns: the values, and a mask of rows beyond the range of microseconds in 64 bits.
     """
     millis = array.view(pa.int64()) if pa.types.is_timestamp(array.type) else array.cast(pa.int64())
     return timestamps_from_json(millis, kind)
 
 
 def days(array: pa.Array) -> tuple[pa.Array, Mask]:
-    """Convert days since 1970-01-01, a Date or integers, to date32, and mark the rows beyond 32 bits."""
+    """Convert days since 1970-01-01 (Date or integers) to date32; return dates and a mask of days beyond 32 bits."""
     if pa.types.is_date32(array.type):
         return array, none_wrong(array)
     if array.type == pa.int32():
@@ -38,13 +38,13 @@ def days(array: pa.Array) -> tuple[pa.Array, Mask]:
 
 
 def midnight_millis(array: pa.Array, zone: str) -> pa.Array:
-    """Return the milliseconds (int64) of the midnight at which each day (date32) begins in a zone."""
+    """Return the milliseconds (int64) of each day's (date32) midnight in a time zone."""
     days = array.view(pa.int32()).fill_null(0).to_numpy(zero_copy_only=False)
     return pa.array(midnights(days, zone), mask=np.asarray(array.is_null()))
 
 
 def days_at(array: pa.Array, zone: str) -> tuple[pa.Array, Mask]:
-    """Convert timestamps at midnight in a zone to days (date32), and mark the rows of another time of day."""
+    """Convert timestamps at midnight in a time zone to days (date32); return days and a mask of other times of day."""
     day_numbers, begins = days_of(array.view(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False), zone)
     missing = np.asarray(array.is_null())
     dates, beyond = days(pa.array(day_numbers, mask=missing))
@@ -52,9 +52,9 @@ def days_at(array: pa.Array, zone: str) -> tuple[pa.Array, Mask]:
 
 
 def times(array: pa.Array, zone: str) -> tuple[pa.Array, Mask]:
-    """Convert milliseconds of the day to those of java.sql.Time, and mark the rows outside of the day.
+    """Convert milliseconds of the day to java.sql.Time; return the values and a mask of rows outside of the day.
 
-    :param array: a Time or integers.
+    :param array: integers or values of Time.
     """
     millis = (array.view(pa.int32()) if pa.types.is_time(array.type) else array).cast(pa.int64())
     java_millis = millis if zone == UTC else pc.subtract(millis, epoch_offset_ms(zone))
@@ -62,8 +62,8 @@ def times(array: pa.Array, zone: str) -> tuple[pa.Array, Mask]:
 
 
 def units(array: pa.Array) -> pa.Array:
-    """Return the integers that a Date, Time or Timestamp is made of.
+    """Return the integers that values of Date, Time or Timestamp consist of.
 
-    Days, milliseconds of the day, milliseconds since 1970.
+    They are days, milliseconds of the day, or milliseconds since 1970.
     """
     return array.view(pa.int64() if pa.types.is_timestamp(array.type) else pa.int32())

@@ -1,4 +1,4 @@
-"""Conversion of one side of records, keys or values, from Connect schemas to Ignite's binary format."""
+"""Conversion of keys or values of records from Connect columns to Ignite's binary format."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ from .joined_structs import joined_parts
 from .scrubbed_names import ScrubbedNames
 
 _MOST_ATTEMPTS = 16
-_MOST_TARGETS = 1_000  # of schemas that a topic's batches had; more of them are made again
+_MOST_TARGETS = 1_000  # kept for the schemas of a topic's batches; beyond that, all are made again
 _NONE = np.zeros(0, np.int64)
 _NULL_JSON = pa.scalar(b"null", pa.binary())
 
 
 class ConnectReader:
-    """Converts one side of a topic's records, read by a deserializer.
+    """Conversion of keys or values of a topic's records from Connect columns, as a deserializer returns them.
 
-    :param root: the type of all values, which may be a reference (marked_fields.py).
-    :param schemaless: reads the JSON texts of values without a schema.
-    :param of_key: what is read makes keys.
-    :param chosen: names of the only fields that are read, each required; empty: the whole value.
-    :param alone: the value is the one chosen field itself, not an object of it.
-    :param only: names of the types that a STRUCT may have; empty: any.
+    :param root: field with the type of all values, which may be a reference (marked_fields.py).
+    :param schemaless: reader of the JSON texts of values without a schema.
+    :param of_key: whether the results are keys.
+    :param chosen: names of the fields to read, each required; empty: the whole value.
+    :param alone: return the only chosen field itself, not an object with it.
+    :param only: names of the types allowed for a STRUCT; empty: any type.
     :param zone: time zone of java.sql.Date and java.sql.Time.
-    :param scrubbed: names that records have scrubbed; None: records have names as they are.
+    :param scrubbed: names that are scrubbed in records; None: names in records are not scrubbed.
     """
 
     def __init__(
@@ -69,9 +69,9 @@ class ConnectReader:
         self._state = -1, -1
 
     def read(self, values: Deserialized) -> ConvertedSide:
-        """Convert all values of one side of a batch.
+        """Convert all keys or values of a batch.
 
-        :raises TypeClash: a query entity declares a field otherwise than the cluster's binary metadata.
+        :raises TypeClash: a field is declared differently in a query entity and in the cluster's binary metadata.
         """
         self._objects.new_batch()
         bad = list(values.bad)
@@ -98,12 +98,12 @@ class ConnectReader:
         raise AssertionError("the types of a batch change each time it is converted")
 
     def _resolve(self, parts: list[ConnectPart]) -> dict[ConnectSchema, Target]:
-        """Find the targets of all schemas, and register their types in the cluster.
+        """Return the targets of all schemas of some parts, and register their types in the cluster.
 
-        Schemas give types their fields in the order of their first records. A key type is registered, and so fixed,
-        before the next schema is resolved. So the types of fields are those that batches of one record would give: no
-        other record of a batch decides. An object whose schema has no fields is stored if any record of the batch, or
-        one before, says its type; alone and first it is a bad record.
+        Types get their fields from schemas in the order of the first records. A key type is registered, and so fixed,
+        before the next schema is resolved. So the types of fields are the same as with batches of one record: other
+        records of a batch have no influence. An object whose schema has no fields is stored if any record of this or an
+        earlier batch shows its type; otherwise its record is bad.
         """
         by_record = sorted((part for part in parts if part.rows.size), key=lambda part: int(part.rows[0]))
         schemas = dict.fromkeys(part.column.schema for part in (*by_record, *parts) if part.column.schema is not None)
@@ -117,7 +117,7 @@ class ConnectReader:
             for schema in unresolved:
                 self._targets[schema] = self._find_target(schema)
                 if self._place.of_key and not self._objects.register():
-                    break  # another task has registered the type: everything is resolved anew
+                    break  # another task has registered the type: all schemas are resolved again
             learned = self._objects.version, self._objects.rereads
             if learned == self._state and self._objects.register():
                 return self._targets
@@ -146,7 +146,7 @@ class ConnectReader:
         return ConvertedSide(rows, entries, bad)
 
     def _read_texts(self, texts: pa.BinaryArray) -> ConvertedSide:
-        """Convert values without a schema; an Arrow null is JSON's null."""
+        """Convert JSON texts of values without a schema; an Arrow null is JSON's null."""
         if self._only:
             why = f"it has no schema, and the cache's query entities have values of {', '.join(self._only)}"
             has_value = np.asarray(pc.not_equal(texts, _NULL_JSON).fill_null(False))
@@ -157,9 +157,9 @@ class ConnectReader:
         return self._schemaless.read(texts.fill_null(b"null") if texts.null_count else texts)
 
     def _choose(self, part: ConnectPart) -> tuple[ConnectPart, list[tuple[int, str]]]:
-        """Return the part with the chosen fields only, and the rows that lack a chosen field.
+        """Return a part with only the chosen fields, and reasons for the rows without a chosen field.
 
-        Without a schema the other reader chooses.
+        The reader of JSON texts chooses the fields of values without a schema.
         """
         schema = part.column.schema
         data = part.column.data
@@ -183,9 +183,8 @@ class ConnectReader:
             ]
             is_complete = is_complete & ~lacking
         if not is_complete.any():
-            return replace(
-                none, column=ConnectColumn(pa.array([], pa.string()), ConnectSchema(ConnectType.STRING))
-            ), bad
+            empty = ConnectColumn(pa.array([], pa.string()), ConnectSchema(ConnectType.STRING))
+            return replace(none, column=empty), bad
         of_schema = [schema.fields[place] for place in places]
         fields = [
             field if field.name.lower() == name.lower() else replace(field, name=name)
@@ -196,6 +195,5 @@ class ConnectReader:
         column = ConnectColumn(pa.StructArray.from_arrays(chosen, [field.name for field in fields]), picked)
         if self._alone:
             column = ConnectColumn(chosen[0], fields[0].schema)
-        return ConnectPart(
-            part.rows[is_complete], ConnectColumn(column.data.filter(pa.array(is_complete)), column.schema)
-        ), bad
+        complete = ConnectColumn(column.data.filter(pa.array(is_complete)), column.schema)
+        return ConnectPart(part.rows[is_complete], complete), bad

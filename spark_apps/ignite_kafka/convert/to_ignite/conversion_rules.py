@@ -1,4 +1,4 @@
-"""Rules of the conversion of records to entries, as the settings of a sink choose them."""
+"""Rules of the conversion of records to entries, by the settings of a sink."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _NO_PROPERTIES: Mapping[str, Any] = MappingProxyType({})
 
 @dataclass(frozen=True)
 class SideRules:
-    """The converter of one side of records, keys or values.
+    """Converter of one side of records, keys or values, with its properties.
 
-    :param properties: the converter's properties, see :data:`~ignite_kafka.settings.converters.PROPERTIES`; one that is
-        missing has its default.
+    :param properties: properties of the converter (:data:`~ignite_kafka.settings.converters.PROPERTIES`); a missing
+        property has its default.
     """
 
     converter: str = converters.JSON
@@ -29,20 +29,20 @@ class SideRules:
 
     @property
     def json_format(self) -> JsonFormat:
-        """Form of JSON without schemas."""
+        """Choices between JSON forms, for JSON without schemas."""
         return JsonFormat(self.properties.get("decimal.format") or "BASE64")
 
 
 @dataclass(frozen=True)
 class ConversionRules:
-    """Rules of the conversion.
+    """Rules of the conversion of records to entries.
 
     :param key_policy: source of a key: the record's `key`, fields of its `value`, a `header`, or `kafka`: topic,
         partition, offset.
-    :param key_fields: for `key` and `value` the key's fields, empty for the whole key or value; for `kafka` names for
-        its three fields; for `header` the header's name.
+    :param key_fields: with policy `key` or `value`, the key's fields, or empty for the whole key or value; with
+        `kafka`, names for the three fields; with `header`, the header's name.
     :param zone: time zone of java.sql.Date and java.sql.Time.
-    :raises SettingsError: an option has another value, or the options contradict each other.
+    :raises SettingsError: an option has an unknown value, or options contradict each other.
     """
 
     key: SideRules = SideRules()

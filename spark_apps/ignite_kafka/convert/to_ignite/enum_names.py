@@ -1,4 +1,4 @@
-"""Enum constants by full names, such as org.example.Color.RED: for fields whose enum nothing declares."""
+"""Conversion of full names of enum constants, such as org.example.Color.RED, for fields without a declared enum."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from .connect_casts import Cast, Converted
 
 
 def full_names(name: str, types: TypeSource) -> Cast:
-    """Return the cast of full names to encoded constants of enums, which the cluster has to know.
+    """Return the cast of full names to encoded enum constants; the cluster must know the enums.
 
-    :param name: of the field.
+    :param name: name of the field.
     """
 
     def cast(array: pa.Array) -> Converted:
@@ -32,7 +32,7 @@ def full_names(name: str, types: TypeSource) -> Cast:
 
 
 def _encode(text: str, types: TypeSource) -> bytes | None:
-    """Encode a constant with its type code; None if the cluster has no such enum, or the enum no such constant."""
+    """Encode an enum constant with its type code; None if the cluster does not know the enum or the constant."""
     type_name, _, label = text.rpartition(".")
     type_id = java_hash(type_name.lower())
     try:

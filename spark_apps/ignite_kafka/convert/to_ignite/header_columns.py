@@ -1,6 +1,6 @@
-"""Headers of a topic's records as Connect columns for transforms.
+"""Reader of the headers of a topic's records as Connect columns, for transforms.
 
-A header that cannot be read is bad only where it is used.
+A header that cannot be read makes a bad record only if it is used.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ _NULL = pa.scalar(None, pa.binary())
 
 @dataclass(frozen=True)
 class HeaderReader:
-    """Reads the headers of records.
+    """Reader of the headers of records.
 
-    :param key: name of the header that makes the keys; empty: none does.
+    :param key: name of the header used as key; empty: no header is.
     """
 
     deserializer: Deserializer
     key: str = ""
 
     def read(self, consumed: Consumed) -> list[tuple[RowIndex, tuple[Header, ...]]]:
-        """Return the headers of all records, in groups.
+        """Return the headers of all records, in groups with the rows of each.
 
-        The rows of a group have headers of the same names, order and schemas.
+        All rows of a group have headers with the same names, order and schemas.
         """
         count = len(consumed)
         if consumed.headers is None:
@@ -62,7 +62,7 @@ class HeaderReader:
         return groups
 
     def _deserialize(self, flat: pa.StructArray, topic: str) -> Iterator[tuple[RowIndex, Header]]:
-        """Yield the places of headers with a value, and their values; the names are empty."""
+        """Yield headers with values, without names, and their places among all headers."""
         has_value: Mask = np.asarray(flat.field(1).is_valid())
         of_key: Mask = np.asarray(pc.equal(flat.field(0), self.key)) & bool(self.key)
         readers = (
@@ -80,7 +80,7 @@ class HeaderReader:
 
 
 def _take_header(name: str, parts: list[Header], number: int, places: RowIndex) -> Header:
-    """Take values of one part; nulls for number -1."""
+    """Return a header with the values of a part at some places; with nulls for part number -1."""
     if number < 0:
         return Header(name, ConnectColumn(pa.repeat(_NULL, places.size), None))
     part = parts[number]

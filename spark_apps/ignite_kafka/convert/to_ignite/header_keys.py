@@ -1,7 +1,6 @@
-"""Keys from headers by converter `simple`: different texts must not become one key in silence.
+"""Keys from headers, with a check that converter `simple` does not read several texts as the same key.
 
-``Values.parseString`` reads `007` as 7 and `1::2` as 1. In a header that is data; as a key it makes one entry of two
-records.
+``Values.parseString`` reads `007` as 7 and `1::2` as 1. As keys, such headers make one entry from two records.
 """
 
 from __future__ import annotations
@@ -25,16 +24,16 @@ WAY_OUT = f"{_SETTING}string reads texts as they are"
 
 
 def with_way_out(why: str) -> str:
-    """Return the reason why the converter cannot read a header, with the way out: another converter."""
+    """Return the reason why a header cannot be read, with a remedy: another header converter."""
     return why if _SETTING in why else f"{why}; {_SETTING}bytes reads any bytes"
 
 
 class KeyHeaderDeserializer:
-    """Reads the header that makes the keys.
+    """Deserializer of the header used as key.
 
-    With converter `simple` a text must be the text of its value. Another spelling of a number (`007`, `1E-2`) is
-    accepted, and event KEY_SPELLED_OTHERWISE names the first one. Any other text that is read as a value of another
-    text (`1::2`, `2024-02-31`) is bad.
+    With converter `simple` a text must equal the text of its value. Another spelling of a number (`007`, `1E-2`) is
+    accepted, and event KEY_SPELLED_OTHERWISE names the first such number. Any other text that differs from the text of
+    its value (`1::2`, `2024-02-31`) is bad.
 
     :param header: name of the header, for the event.
     """
@@ -46,11 +45,11 @@ class KeyHeaderDeserializer:
 
     @property
     def name(self) -> str:
-        """Name of the converter in the settings."""
+        """Name of the converter in settings."""
         return self._deserializer.name
 
     def deserialize(self, data: pa.BinaryArray, topic: str) -> Deserialized:
-        """Return the values of a binary array without nulls."""
+        """Read the values of a binary array without nulls."""
         deserialized = self._deserializer.deserialize(data, topic)
         bad = [(row, with_way_out(why)) for row, why in deserialized.bad]
         if self.name != SIMPLE:
@@ -63,7 +62,7 @@ class KeyHeaderDeserializer:
         return Deserialized(tuple(parts), tuple(sorted(bad)))
 
     def _find_ambiguous(self, data: pa.BinaryArray, part: ConnectPart, topic: str) -> list[tuple[int, str]]:
-        """Return the rows of texts that lose something when they are read, with reasons."""
+        """Return rows whose texts differ from the texts of their values, with reasons."""
         if part.column.schema is None:
             return []
         written = _write(part)
@@ -82,7 +81,7 @@ class KeyHeaderDeserializer:
 
 
 def _write(part: ConnectPart) -> pa.BinaryArray:
-    """Write the one accepted text of each value."""
+    """Return the only accepted text of each value."""
     if pa.types.is_temporal(part.column.data.type):  # converter simple writes times before 1970 without their day
         return iso_text(part.column.data).cast(pa.binary())
     return SimpleSerializer().serialize(part.column, "")

@@ -1,6 +1,6 @@
-"""Joining of STRUCTs with different fields to one part, as each schema costs as much as many rows.
+"""Join of STRUCT parts with different fields into one part, because a schema costs as much as many rows.
 
-A field that two schemas have must have the same type in both.
+A field common to two schemas must have the same type in both.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from ..connect.schema import ConnectSchema
 
 
 def joined_parts(parts: Iterable[ConnectPart]) -> list[ConnectPart]:
-    """Return the parts, by first row, with the STRUCTs of one name joined.
+    """Return the parts, by first row, with all STRUCTs of the same name joined.
 
-    They are not joined if they give a field different types: then the first record with the field decides about it, so
+    STRUCTs are not joined if a field has different types: then the first record with the field decides its type, so
     each part keeps its own schema.
 
-    :param parts: with at least one row each.
+    :param parts: parts with at least one row each.
     """
     ordered = sorted(parts, key=lambda part: int(part.rows[0]))
     groups: dict[str | None, _Group] = {}
@@ -46,14 +46,17 @@ def joined_parts(parts: Iterable[ConnectPart]) -> list[ConnectPart]:
 
 
 class _Group:
-    """Parts to be joined."""
+    """Parts with STRUCTs of the same name, to be joined."""
 
     def __init__(self, schema: ConnectSchema) -> None:
         self._merged = MergedSchema(schema)
         self._parts: list[ConnectPart] = []
 
     def add(self, part: ConnectPart, schema: ConnectSchema) -> bool:
-        """Join a part; False if it does not fit. The time is that of the part's fields, not of all."""
+        """Add a part; return False if its schema does not fit.
+
+        The time taken depends on the part's fields only, not on the group's.
+        """
         kind = part.column.data.type
         if not self._merged.takes(schema, kind):
             return False
@@ -62,7 +65,7 @@ class _Group:
         return True
 
     def part(self) -> ConnectPart:
-        """Return all parts as one."""
+        """Return all parts of the group as one part."""
         if len(self._parts) == 1:
             return self._parts[0]
         data = _concat([part.column.data for part in self._parts], self._merged.kind())
@@ -72,7 +75,7 @@ class _Group:
 
 
 def _concat(arrays: Sequence[pa.Array], kind: pa.DataType) -> pa.Array:
-    """Concatenate arrays; structs, in lists too, get the fields of `kind`, null where an array lacks one."""
+    """Concatenate arrays; structs, also in lists, get the fields of `kind`, null if an array does not have a field."""
     if all(array.type == kind for array in arrays):
         return pa.concat_arrays(arrays)
     if pa.types.is_list(kind):
@@ -95,7 +98,7 @@ def _find_nulls(arrays: Sequence[pa.Array]) -> pa.Array | None:
 
 
 def _place(pieces: Sequence[tuple[int, pa.Array]], kind: pa.DataType, starts: np.ndarray) -> pa.Array:
-    """Place a field's columns at the rows of their arrays, with nulls elsewhere."""
+    """Place a field's columns at the rows of their arrays; the field is null in other rows."""
     data = _concat([column for _, column in pieces], kind)
     if len(data) == starts[-1]:
         return data

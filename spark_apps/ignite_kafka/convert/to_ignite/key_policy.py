@@ -1,9 +1,7 @@
-"""Keys of entries by key policy.
+"""Keys of entries by key policy: from records' keys, values, headers, or topic, partition and offset.
 
-From the records' keys, from fields of their values, or from topic, partition and offset.
-
-Source: settings keyPolicy and keyFields of the reference. One field makes a plain key, unless the cache's key type is
-an object.
+Source: settings keyPolicy and keyFields of the reference. A single field becomes a plain key, unless the cache's key
+type is an object.
 """
 
 from __future__ import annotations
@@ -31,15 +29,15 @@ _NOT_TEXT = "; converter json reads text in quotes only: plain text needs a conv
 
 
 class Keys(Protocol):
-    """Makes the keys of a batch."""
+    """Source of the keys of a batch's entries."""
 
     def read(self, sides: RecordSides) -> ConvertedSide:
-        """Return the keys of the records in Ignite's binary format, and the records without a key."""
+        """Return the keys of the entries in Ignite's binary format, and the records without a key."""
 
 
 @dataclass(frozen=True)
 class RecordKeys:
-    """Keys from the records' keys."""
+    """Source of entries' keys: the records' keys."""
 
     reader: AnyReader
 
@@ -50,12 +48,12 @@ class RecordKeys:
 
 @dataclass(frozen=True)
 class ValueKeys:
-    """Keys from fields of the records' values."""
+    """Source of entries' keys: fields of the records' values."""
 
     reader: AnyReader
 
     def read(self, sides: RecordSides) -> ConvertedSide:
-        """Return keys from the records' values; a record without a value is bad."""
+        """Return keys from fields of the records' values; a record without a value is bad."""
         return _read_present(
             sides, "value", self.reader, "a tombstone has no fields to make a key of: key_policy is value"
         )
@@ -63,9 +61,9 @@ class ValueKeys:
 
 @dataclass(frozen=True)
 class HeaderKeys:
-    """Keys from a header of the records, the last one of its name.
+    """Source of entries' keys: the last header of a name in each record.
 
-    :param reads_types: the header converter reads the type that a text looks like.
+    :param reads_types: whether the header converter reads texts as the types they resemble.
     """
 
     reader: AnyReader
@@ -73,7 +71,10 @@ class HeaderKeys:
     reads_types: bool = False
 
     def read(self, sides: RecordSides) -> ConvertedSide:
-        """Return keys from the header; a record without it is bad, a tombstone with it removes its key."""
+        """Return keys from the header; a record without the header is bad.
+
+        A tombstone with the header removes the header's key.
+        """
         is_present = sides.present("header")
         valid = sides.valid("header")
         missing = [
@@ -89,24 +90,23 @@ class HeaderKeys:
         return _drop_nulls(replace(keys, bad=bad), missing)
 
     def _name_header(self, why: str) -> str:
-        """Add the header's name to a reason and, for a text that looks like another type, the way out."""
+        """Return a reason with the header's name and, if the header's text may have been misread, a remedy."""
         advice = f"; {WAY_OUT}" if self.reads_types and "header_converter=" not in why else ""
         return f"header {self.header}: {why}{advice}"
 
 
 @dataclass(frozen=True)
 class KafkaKeys:
-    """Keys from topic, partition and offset, as objects of three fields of these names, in the order of their type."""
+    """Source of entries' keys: objects of topic, partition and offset, with given names of the fields."""
 
     type_name: str
     names: tuple[str, ...]
     objects: ObjectTypes
 
     def read(self, sides: RecordSides) -> ConvertedSide:
-        """Return keys of topic, partition and offset.
+        """Return keys from topic, partition and offset.
 
-        :raises TypeClash: another program has registered the type with other fields since the names were compared with
-            it.
+        :raises TypeClash: another program has meanwhile registered the type with other fields.
         """
         consumed = sides.consumed
         fields = self._register()
@@ -126,18 +126,18 @@ class KafkaKeys:
         return ConvertedSide(np.arange(count), encoded(columns, object_field("", self.type_name, fields)), ())
 
     def _register(self) -> tuple[pa.Field, ...]:
-        """Register the type, and return its fields as the cluster knows them.
+        """Register the key type; return its fields as the cluster holds them.
 
-        If another task has registered it first, the fields are read again.
+        If another task has registered the type first, the fields are read again.
         """
         fields = self.objects.fields(self.type_name)
         return fields if self.objects.register() else self.objects.fields(self.type_name)
 
 
 def keys_by_policy(policy: str, names: tuple[str, ...], readers: Readers) -> Keys:
-    """Return the source of keys for a policy.
+    """Return the source of keys for a key policy.
 
-    :raises SettingsError: `names` do not form a key of the cache's key type.
+    :raises SettingsError: the fields `names` do not make a key of the cache's key type.
     """
     types = readers.entry_types
     objects = readers.objects
@@ -149,7 +149,7 @@ def keys_by_policy(policy: str, names: tuple[str, ...], readers: Readers) -> Key
         return HeaderKeys(readers.key("header", root), names[0], readers.reads_types_of_headers)
     if policy == "kafka":
         return _make_kafka_keys(names or KAFKA_FIELDS, root, objects)
-    if not names and is_a(root, OBJECT):  # keys of a declared type have its fields
+    if not names and is_a(root, OBJECT):  # keys of a declared type have the fields of the type
         names = tuple(field.name for field in objects.fields(str(root.metadata[TYPE_NAME], "utf-8")))
     if plain and not names:
         what = f"key_policy is 'value' without key_fields, and the cache's keys are of {root.type}, which has no fields"
@@ -192,7 +192,7 @@ def _make_kafka_keys(names: tuple[str, ...], root: pa.Field, objects: ObjectType
 
 
 def _are_misplaced(names: tuple[str, ...], fields: tuple[pa.Field, ...]) -> bool:
-    """Tell whether these are other fields than those for topic, partition and offset."""
+    """Return whether a type's fields differ from the fields for topic, partition and offset."""
     by_name = {field.name.lower(): field for field in fields}
     wrong = [
         label
@@ -207,7 +207,7 @@ def _find_plain_type(field: pa.Field | None) -> pa.DataType | None:
 
 
 def _require_all_names(names: tuple[str, ...], root: pa.Field, objects: ObjectTypes) -> None:
-    """Require all fields of a declared key type: a key that lacks a field would be another key."""
+    """Require all fields of a declared key type, because a key without a field would be a different key."""
     type_name = str(root.metadata[TYPE_NAME], "utf-8")
     fields = {field.name.lower(): field.name for field in objects.fields(type_name)}
     if fields and {name.lower() for name in names} != set(fields):
@@ -219,14 +219,14 @@ def _require_all_names(names: tuple[str, ...], root: pa.Field, objects: ObjectTy
 
 
 def _read_present(sides: RecordSides, side: str, reader: AnyReader, why_bad: str) -> ConvertedSide:
-    """Return keys from the values of a side; a record whose value is null is bad."""
+    """Return keys from one side of the records; a record with a null on this side is bad."""
     valid = sides.valid(side)
     missing = [(int(row), why_bad) for row in np.flatnonzero(~valid)]
     return _drop_nulls(sides.convert(side, reader, valid), missing)
 
 
 def _drop_nulls(side: ConvertedSide, missing: list[tuple[int, str]]) -> ConvertedSide:
-    """Return the side without null keys; null and missing keys are bad."""
+    """Return keys without nulls; null keys and missing keys become bad records."""
     bad = [(row, why + _NOT_TEXT if why.startswith("not JSON") else why) for row, why in side.bad] + missing
     data = side.data
     rows = side.rows

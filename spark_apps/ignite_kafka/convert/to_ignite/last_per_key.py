@@ -1,4 +1,4 @@
-"""One operation per key, so that puts and removals of a batch can be sent in any order."""
+"""Reduction of a batch to one operation for each key, so that puts and removals can be sent in any order."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from ..ignite_types.entries import Entries
 
 
 def last_per_key(entries: Entries, *, overwrite: bool) -> Entries:
-    """Keep one operation per key, in the order of the records.
+    """Keep one operation for each key, in the order of the records.
 
-    :param overwrite: True keeps the last operation of each key. False keeps the first put, because existing entries
-        stay as they are, and drops removals.
+    :param overwrite: if true, keep the last operation of each key; if false, keep the first put of each key and drop
+        removals, because existing entries are not changed.
     """
     if not overwrite and entries.values.null_count:
         entries = _take_rows(entries, np.flatnonzero(np.asarray(entries.values.is_valid())))
@@ -25,7 +25,7 @@ def last_per_key(entries: Entries, *, overwrite: bool) -> Entries:
     if keep.size == code.size:
         return entries
     rows = np.arange(code.size)
-    # of several assignments to one place numpy keeps the last
+    # if a place occurs several times, numpy keeps the last assignment
     if overwrite:
         keep[code] = rows
     else:
@@ -34,7 +34,7 @@ def last_per_key(entries: Entries, *, overwrite: bool) -> Entries:
 
 
 def concat_entries(parts: Sequence[Entries]) -> Entries:
-    """Concatenate the entries of several batches, with new rows and without bad records."""
+    """Concatenate the entries of several batches, with new row numbers and without bad records."""
     if len(parts) == 1:
         return parts[0]
     keys = pa.concat_arrays([part.keys for part in parts])
@@ -43,7 +43,7 @@ def concat_entries(parts: Sequence[Entries]) -> Entries:
 
 
 def merge_rows(parts: Sequence[Entries]) -> Entries:
-    """Merge the entries of several parts of one batch, in the order of their rows and without bad records."""
+    """Merge entries of parts of one batch, in the order of their rows and without bad records."""
     if len(parts) == 1:
         return parts[0]
     rows = np.concatenate([part.rows for part in parts])

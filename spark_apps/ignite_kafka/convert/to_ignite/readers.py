@@ -1,4 +1,4 @@
-"""Readers of the two sides of a topic's records, by the converters that the rules name."""
+"""Readers of the keys, values and headers of a topic's records, by the converters in the conversion rules."""
 
 from __future__ import annotations
 
@@ -26,11 +26,10 @@ from .scrubbed_names import ScrubbedNames
 
 
 class Readers:
-    """Makes readers that share the types of one cache.
+    """Factory of readers that share the types of one cache.
 
-    :param uses: see :func:`~.used_types.with_uses`.
-    :param deserializers: see :class:`~.record_converter.RecordConverter`.
-    :param read_sides: likewise.
+    :param uses: classes and types that the source has seen (:func:`~.used_types.with_uses`).
+    :param deserializers: see :class:`~.record_converter.RecordConverter`; `read_sides` likewise.
     """
 
     def __init__(
@@ -74,7 +73,7 @@ class Readers:
 
     @property
     def reads_types_of_headers(self) -> bool:
-        """Whether the header converter reads the type that a text looks like."""
+        """Whether the header converter reads texts as the types they resemble."""
         return self._rules.header.converter == SIMPLE
 
     def value(self) -> AnyReader:
@@ -90,12 +89,12 @@ class Readers:
         *,
         alone: bool = False,
     ) -> AnyReader:
-        """Return a reader of keys from a side of the records.
+        """Return the reader of keys from one side of the records.
 
-        :param side: key, value or header.
-        :param root: for JSON without schemas: the type of the objects that the chosen members are of, in `objects` if
-            given.
-        :param chosen: see :class:`~.json.JsonReader`. :param alone: likewise.
+        :param side: `key`, `value` or `header`.
+        :param root: for JSON without schemas: field with the type of the objects with the chosen members; `objects` has
+            this type, if given.
+        :param chosen: see :class:`~.json.JsonReader`; `alone` likewise.
         """
         return self._make_reader(side, "key", root, objects or self.objects, chosen, alone=alone)
 

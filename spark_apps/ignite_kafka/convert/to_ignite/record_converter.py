@@ -1,6 +1,6 @@
-"""Converts records of a topic to entries of a cache.
+"""Conversion of the records of a topic to entries of a cache.
 
-Reads both sides, makes the key by its policy, separates bad records.
+Keys and values are read, keys are made by the key policy, and bad records are separated.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from .record_sides import AnyReader, ReadSide, RecordSides, SideReaders
 
 _NULL_JSON = pa.scalar(b"null", pa.binary())
 _CONVERTS = {"key": Stage.KEY, "value": Stage.VALUE, "header": Stage.HEADER}
-# Kafka Connect converts keys first, and names the first failure
+# Kafka Connect converts keys first, and reports only the first failure
 _LAST_FIRST = (
     Stage.PUT,
     Stage.HEADER,
@@ -39,16 +39,16 @@ _LAST_FIRST = (
 
 
 class RecordConverter:
-    """Converts the records of one topic for one cache.
+    """Converter of one topic's records to entries of one cache.
 
-    It learns types from batch to batch. For one thread.
+    It learns types from batch to batch. Threads must not share it.
 
     :param carried: source of the types of values in Ignite's binary format; None: `types`.
-    :param topic: name of the topic, by which a registry knows schemas.
+    :param topic: name of the topic, for the subjects of a registry.
     :param uses: classes and types that the topic's source has seen.
-    :param deserializers: makes the deserializer of a side
+    :param deserializers: function that returns the deserializer of a side
         (:func:`~ignite_kafka.convert.connect_converters.deserializer`).
-    :param read_sides: sides that :meth:`convert` is given as they were read.
+    :param read_sides: sides that :meth:`convert` gets already read.
     :raises UnsupportedType: the cache's types cannot be read from such records.
     """
 
@@ -70,7 +70,7 @@ class RecordConverter:
         self._keys: Keys = RecordKeys(binary)
         self._value: AnyReader = binary
         self._json_value = False
-        self.uses: frozenset[TypeUse] | None = None  # that it was made by; None: values name their types
+        self.uses: frozenset[TypeUse] | None = None  # uses of this converter; None: values name their types
         self._sides = SideReaders({}, topic)
         self._key_side = rules.key_policy if rules.key_policy in _CONVERTS else "key"
         reads_keys = rules.key_policy != "key" or rules.key.converter != IGNITE_BINARY
@@ -86,13 +86,13 @@ class RecordConverter:
             self._keys = keys_by_policy(rules.key_policy, rules.key_fields, readers)
 
     def convert(self, consumed: Consumed, read: Mapping[str, ReadSide] = MappingProxyType({})) -> Entries:
-        """Convert the records to entries, in their order, and give the reasons of bad records.
+        """Convert records to entries, in their order, and return the bad records with reasons.
 
-        A null value removes its key. So does a value that its converter reads as null, such as JSON's: Kafka Connect
-        passes both alike.
+        A null value removes its key, and so does a value that its converter reads as null, such as JSON's null: Kafka
+        Connect passes both alike.
 
-        :param read: the sides that are read already, instead of their bytes.
-        :raises TypeClash: a query entity declares a field otherwise than the cluster's binary metadata.
+        :param read: sides that are already read, used instead of their bytes.
+        :raises TypeClash: a field is declared differently in a query entity and in the cluster's binary metadata.
         """
         sides = RecordSides(consumed, self._sides, read)
         has_value = sides.valid("value")
@@ -118,11 +118,11 @@ class RecordConverter:
 
 
 def _collect_bad(sides: RecordSides, part: str, side: str, bad: Sequence[tuple[int, str]]) -> list[BadRecord]:
-    """Return the records without a usable part, key or value, of the entry.
+    """Return the bad records whose key or value (`part`) of the entry could not be made.
 
-    Their stage is PUT if the side's converter can read them.
+    Their stage is PUT if the side's converter can read the record.
 
-    :param side: of the record that the part is made of: key, value or header.
+    :param side: side of the record used for the part: key, value or header.
     """
     if not bad:
         return []
@@ -134,14 +134,14 @@ def _collect_bad(sides: RecordSides, part: str, side: str, bad: Sequence[tuple[i
 
 
 def _locate(side: ConvertedSide, count: int) -> RowIndex:
-    """Return the position of each row of the batch in the side's data, -1 if it has none."""
+    """Return the position of each row of the batch in a side's data; -1 if the row is not there."""
     places = np.full(count, -1, np.int64)
     places[side.rows] = np.arange(len(side.rows))
     return places
 
 
 def _take_or_null(data: pa.BinaryArray, places: RowIndex) -> pa.BinaryArray:
-    """Take the values at these positions, null for -1."""
+    """Return the values at some positions; null for position -1."""
     if places.size == len(data) and np.array_equal(places, np.arange(places.size)):
         return data
     missing = places < 0

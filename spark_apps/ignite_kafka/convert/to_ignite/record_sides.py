@@ -1,4 +1,4 @@
-"""The sides of a batch of records, keys, values or a header, each read by its converter once."""
+"""Sides of a batch of records, keys, values or a header; each side is read by its converter only once."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from ..json_with_schemas.deserializer import ConnectJsonDeserializer
 from .connect_values import ConnectReader
 
 AnyReader = Reader | ConnectReader
-"""Reads the bytes of a side, or its Connect columns."""
+"""A reader of a side's bytes, or of its Connect columns."""
 
 
 @dataclass(frozen=True)
 class ReadSide:
-    """One side of N records as its converter, and transforms, have read it.
+    """One side of N records, read by its converter and changed by transforms.
 
-    :param values: the rows with a value.
-    :param valid: N flags: the record has a value there, which is not null.
-    :param present: N flags: the record has the side; only headers can be missing.
+    :param values: values of the rows that have one.
+    :param valid: N flags: whether the record has a value on this side that is not null.
+    :param present: N flags: whether the record has this side; only headers can be missing.
     """
 
     values: Deserialized
@@ -38,11 +38,11 @@ class ReadSide:
 
 @dataclass(frozen=True)
 class SideReaders:
-    """Reads the sides of records as Connect columns.
+    """Deserializers of the sides of records, to Connect columns.
 
-    :param deserializers: by side; None: JSON without schemas. A side of Ignite's own bytes has none.
-    :param header: name of the header that makes the keys; empty: none does.
-    :param joined: values of many schemas are read at once.
+    :param deserializers: deserializers by side, except sides in Ignite's binary format; None: JSON without schemas.
+    :param header: name of the header used as key; empty: no header is.
+    :param joined: whether values of many schemas are read at once.
     """
 
     deserializers: Mapping[str, Deserializer | None]
@@ -51,9 +51,10 @@ class SideReaders:
     joined: bool = True
 
     def deserialize(self, side: str, data: pa.BinaryArray, head: bytes = b"") -> Deserialized:
-        """Return the values of a binary array without nulls; of a side that has a deserializer.
+        """Read a binary array without nulls, of a side with a deserializer.
 
-        :param head: bytes before each value, of JSON with schemas (:func:`.connect_converters.head_of`).
+        :param head: bytes before each value, missing in `data`, for JSON with schemas
+            (:func:`.connect_converters.head_of`).
         """
         deserializer = self.deserializers[side]
         assert deserializer is not None, side
@@ -66,9 +67,9 @@ class SideReaders:
 
 
 class RecordSides:
-    """The sides of the records of one batch.
+    """The sides of a batch of records.
 
-    :param read: sides that are read already, by name.
+    :param read: sides that are already read, by name.
     """
 
     def __init__(self, consumed: Consumed, readers: SideReaders, read: Mapping[str, ReadSide]) -> None:
@@ -77,25 +78,25 @@ class RecordSides:
         self._read = dict(read)
 
     def convert(self, side: str, reader: AnyReader, rows: Mask) -> ConvertedSide:
-        """Convert a side of the records for which `rows` is True, all of them with a value."""
+        """Convert a side of the records with a true flag in `rows`; each of them has a value."""
         if isinstance(reader, ConnectReader):
             return reader.read(self._read_side(side).values)
         return read_rows(reader, self._find_bytes(side)[0], rows)
 
     def valid(self, side: str) -> Mask:
-        """Return N flags: the record has a value there, which is not null."""
+        """Return N flags: whether the record has a value on a side that is not null."""
         if side in self._read:
             return self._read[side].valid
         return np.array(self._find_bytes(side)[0].is_valid())
 
     def present(self, side: str) -> Mask:
-        """Return N flags: the record has the side, be it null."""
+        """Return N flags: whether the record has a side, null or not."""
         return self._read[side].present if side in self._read else self._find_bytes(side)[1]
 
     def unread(self, side: str, rows: Sequence[int]) -> set[int]:
-        """Return the rows that the side's converter itself cannot read.
+        """Return the rows that the side's own converter cannot read.
 
-        :param rows: of records without an entry.
+        :param rows: rows of records without an entry.
         """
         if self._is_connect(side):
             return {row for row, _ in self._read_side(side).values.bad}
@@ -103,7 +104,7 @@ class RecordSides:
         texts = [(row, data[row].as_py()) for row in rows if data[row].is_valid]
         if side in self._readers.deserializers:
             return {row for row, text in texts if not is_json(text)}
-        return {row for row, _ in texts}  # Ignite's own bytes are the entry's
+        return {row for row, _ in texts}  # bytes in Ignite's binary format are used unchanged
 
     def _is_connect(self, side: str) -> bool:
         return side in self._read or self._readers.deserializers.get(side) is not None
@@ -122,7 +123,7 @@ class RecordSides:
         return self._read[side]
 
     def _find_bytes(self, side: str) -> tuple[pa.BinaryArray, Mask]:
-        """Return the bytes of a side, and the records that have it."""
+        """Return the bytes of a side, and a mask of the records that have the side."""
         if side == "header":
             return self._header
         data = self.consumed.keys if side == "key" else self.consumed.values
@@ -135,6 +136,6 @@ class RecordSides:
 
 
 def at_rows(values: Deserialized, rows: RowIndex) -> Deserialized:
-    """Return values of some rows of a batch as values of the batch."""
+    """Return values read from some rows of a batch as values of the whole batch."""
     parts = tuple(ConnectPart(rows[part.rows], part.column) for part in values.parts)
     return Deserialized(parts, tuple((int(rows[row]), why) for row, why in values.bad))

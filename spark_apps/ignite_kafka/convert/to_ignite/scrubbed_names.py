@@ -1,6 +1,6 @@
-"""Names of fields and types as converter `avro` writes them.
+"""Original names of fields and types that converter `avro` has scrubbed.
 
-Characters that Avro refuses are replaced (``scrub.invalid.names``).
+In scrubbed names, characters refused by Avro are replaced (``scrub.invalid.names``).
 """
 
 from __future__ import annotations
@@ -13,29 +13,29 @@ from ..avro.names import scrubbed, scrubbed_full
 
 @dataclass(frozen=True)
 class ScrubbedNames:
-    """Finds the original names of scrubbed names.
+    """Lookup of the original names for scrubbed names.
 
-    :param types: names of binary types by their scrubbed ones.
+    :param types: original names of binary types, by scrubbed name.
     """
 
     types: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, types: Iterable[str]) -> ScrubbedNames:
-        """Return the scrubbed names of these types; types with the same scrubbed name are left out."""
+        """Return the lookup for some types; types with the same scrubbed name are left out."""
         full_names: dict[str, set[str]] = {}
         for name in types:
             full_names.setdefault(scrubbed_full(name), set()).add(name)
         return cls({name: names.pop() for name, names in full_names.items() if len(names) == 1})
 
     def type_name(self, name: str) -> str:
-        """Return the name of the type for a STRUCT's name."""
+        """Return the original type name for a STRUCT's name."""
         return self.types.get(name, name)
 
     def fields(self, names: Iterable[str]) -> dict[str, list[str]]:
-        """Return the fields that Avro refuses, by their scrubbed names.
+        """Return the fields that Avro refuses, by scrubbed name.
 
-        These are in lower case, as Ignite's names have no case.
+        Scrubbed names are in lower case, as Ignite ignores the case of names.
         """
         by_short: dict[str, list[str]] = {}
         for name in names:

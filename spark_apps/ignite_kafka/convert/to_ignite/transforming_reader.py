@@ -1,7 +1,7 @@
-"""Kafka Connect's transforms and setting select for records of a topic.
+"""Kafka Connect's transforms, and setting select, applied to the records of a topic.
 
-The results are for :class:`.record_converter.RecordConverter`. The sides that transforms read or change become Connect
-columns and pass the chain; the others stay bytes.
+:class:`.record_converter.RecordConverter` converts the results. Sides that transforms read or change become Connect
+columns and pass through the chain; other sides stay bytes.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ from .record_sides import ReadSide
 
 Deserializers = Callable[[str, SideRules], Deserializer | None]
 _BINARY = pa.binary()
-_ANY_OBJECT = pa.struct([("\0", pa.null())])  # a name that no object has: all members are checked, none is kept
+_ANY_OBJECT = pa.struct([("\0", pa.null())])  # with a name that no object has, all members are checked and none is kept
 
 
 class PlainJson:
-    """Reads JSON texts as values without a schema.
+    """Deserializer of JSON texts as values without a schema.
 
-    :param whole: values are whole texts; otherwise objects may be split into members, which transforms accept.
+    :param whole: whether values stay whole texts; otherwise objects may be split into members, as transforms accept.
     """
 
     name = JSON
@@ -53,7 +53,7 @@ class PlainJson:
         self._whole = whole
 
     def deserialize(self, data: pa.BinaryArray, topic: str) -> Deserialized:
-        """Return the texts themselves; a text that is not JSON is bad, and the text null is null."""
+        """Return the texts as values; a text that is not JSON is bad, and the text null is null."""
         if self._whole:
             return _parse_each(data, np.arange(len(data)))
         right = np.flatnonzero(_are_objects(data))
@@ -69,7 +69,7 @@ class PlainJson:
 
 
 def _are_objects(data: pa.BinaryArray) -> Mask:
-    """Mask the texts that are certainly valid JSON objects."""
+    """Return N flags: whether a text is certainly a valid JSON object."""
     masks: list[Mask] = []
     for part, array in parsed(data, _ANY_OBJECT, ignore=True):
         masks.append(np.full(part.stop - part.start, array is not None))
@@ -77,7 +77,7 @@ def _are_objects(data: pa.BinaryArray) -> Mask:
 
 
 def _parse_each(data: pa.BinaryArray, rows: RowIndex) -> Deserialized:
-    """Return the texts of some rows as one column, after parsing each of them."""
+    """Return the texts of some rows as one column, after checking each text."""
     bad = []
     good = []
     texts = []
@@ -96,9 +96,9 @@ def _parse_each(data: pa.BinaryArray, rows: RowIndex) -> Deserialized:
 
 @dataclass(frozen=True)
 class Routed:
-    """Records of one batch with one topic after the transforms.
+    """Records of one batch that have the same topic after the transforms.
 
-    :param rows: rows of the batch, one for each record, rising.
+    :param rows: row in the batch of each record, ascending.
     :param consumed: the records; the bytes of the sides in `read` are null.
     :param read: the sides in :attr:`TransformingReader.sides`, as :meth:`.RecordConverter.convert` takes them.
     """
@@ -110,10 +110,10 @@ class Routed:
 
 
 class TransformingReader:
-    """Applies the transforms to one topic's records. For one thread.
+    """Application of the transforms to one topic's records. Threads must not share it.
 
-    :param settings: of the steps, in the same order.
-    :param deserializers: makes the deserializer of a side.
+    :param settings: settings of the steps, in the same order.
+    :param deserializers: function that returns the deserializer of a side.
     :param select: fields to select after the transforms; empty for all.
     """
 
@@ -145,18 +145,18 @@ class TransformingReader:
 
     @property
     def sides(self) -> frozenset[str]:
-        """Names of the sides that are read: transforms, or the keys, use them."""
+        """Names of the sides that are read, because transforms or keys use them."""
         return frozenset(self._readers)
 
     @property
     def with_headers(self) -> bool:
-        """Whether it needs the records' headers."""
+        """Whether the transforms or keys need the records' headers."""
         return "header" in self._readers
 
     def read(self, consumed: Consumed) -> tuple[list[Routed], list[BadRecord]]:
         """Apply the transforms to a batch; dropped records are left out.
 
-        :returns: the records by their topics after the transforms, and the bad ones by row.
+        :returns: the records by their topics after the transforms, and the bad records by row.
         """
         bad: dict[int, BadRecord] = {}
         keys = self._deserialize("key", consumed.keys, consumed.topic, Stage.KEY, bad)
@@ -188,7 +188,7 @@ class TransformingReader:
     def _deserialize(
         self, side: str, data: pa.BinaryArray, topic: str, stage: Stage, bad: dict[int, BadRecord]
     ) -> list[ConnectPart]:
-        """Return Connect columns of a side; the bytes themselves if no transform touches it."""
+        """Return a side as Connect columns; as a column of its bytes if no transform touches it."""
         reader = self._readers.get(side)
         rows = np.flatnonzero(np.asarray(data.is_valid()))
         if reader is None:
@@ -207,7 +207,7 @@ class TransformingReader:
         """Return the records of one topic, in their order."""
         rows = np.concatenate([batch.rows for batch in batches])
         order = np.argsort(rows)
-        places: RowIndex = np.empty(rows.size, np.int64)  # in that order, of the records batch by batch
+        places: RowIndex = np.empty(rows.size, np.int64)  # place of each record in the order of rows
         places[order] = np.arange(rows.size)
         data: dict[str, pa.BinaryArray] = {}
         read: dict[str, ReadSide] = {}
@@ -233,8 +233,8 @@ def _find_last(headers: Sequence[Header], name: str) -> Header | None:
 def _join_side(batches: Sequence[ConnectBatch], columns: Sequence[Header | None], places: RowIndex) -> ReadSide:
     """Return one side of records from several batches.
 
-    :param columns: the values of each batch; None: its records lack the header.
-    :param places: place of each record, batch by batch.
+    :param columns: values of each batch; None: the batch's records do not have the header.
+    :param places: place in the result of each record, batch by batch.
     """
     valid = np.zeros(places.size, bool)
     present = np.zeros(places.size, bool)
@@ -266,7 +266,7 @@ def _make_batches(
     headers: Sequence[tuple[RowIndex, tuple[Header, ...]]],
     bad: Sequence[int],
 ) -> Iterable[ConnectBatch]:
-    """Yield batches of the good records, each with one schema of keys, one of values, and the same headers."""
+    """Yield batches of the good records, each with one schema of keys, one schema of values, and equal headers."""
     count = len(consumed)
     good = np.ones(count, bool)
     good[list(bad)] = False
@@ -293,7 +293,7 @@ def _make_batches(
 
 
 def _locate(parts: Sequence[ConnectPart], count: int) -> tuple[RowIndex, RowIndex]:
-    """Return the part of each row, and its place in the part."""
+    """Return the number of each row's part, and the row's place in the part."""
     part_of = np.zeros(count, np.int64)
     place = np.zeros(count, np.int64)
     for number, part in enumerate(parts):

@@ -1,4 +1,4 @@
-"""Ignite entries to the bytes of Kafka records, one converter a module.
+"""Conversion of Ignite entries to the bytes of Kafka records, side by side.
 
 Imports convert.rules, ignite and kafka.records.
 """

@@ -1,7 +1,7 @@
-"""Separation of the bad entries of a batch from the others, which become records in their order.
+"""Separation of a batch's bad entries, so that the other entries become records in their order.
 
-Entries are separated by their bounds. If the entries of a page do not fill it exactly, a length is broken and any cut
-would be a guess.
+Entries are separated by their bounds. If the entries of a page do not fill it exactly, a length is broken, and no
+bounds are known.
 """
 
 from __future__ import annotations
@@ -26,20 +26,21 @@ if TYPE_CHECKING:
     from .converter import Converter
 
 ENTRY_ERRORS = (DecodeError, UnsupportedType, TransformFailed)
-"""Errors of a whole batch that a single entry can cause."""
+"""Errors of a batch that a single entry may have caused."""
 
 Refuses = Callable[[Records], Mapping[int, IgniteKafkaError]]
-"""Returns the errors of the records that cannot be sent, by row."""
+"""Function that returns the errors of records that cannot be sent, by row."""
 
-_SHOWN = 80  # bytes of a key
+_SHOWN = 80  # bytes of a key in a message
 
 
 @dataclass(frozen=True)
 class BadEntry:
-    """An entry that cannot be converted or sent, and its error.
+    """An entry that cannot be converted or sent, with its error.
 
-    :param row: of the entry in its batch.
-    :param key: in Ignite's binary format, not wrapped; so is `value`, which is None for a removal.
+    :param row: row of the entry in its batch.
+    :param key: key in Ignite's binary format, not wrapped.
+    :param value: value in the same format; None for a removal.
     """
 
     row: int
@@ -51,7 +52,7 @@ class BadEntry:
 
 @dataclass(frozen=True)
 class Conversion:
-    """Records of a batch in the order of its entries, and the bad entries, by row."""
+    """Records of a batch in the order of its entries, and the bad entries in the order of rows."""
 
     records: Records
     bad: tuple[BadEntry, ...] = ()
@@ -60,9 +61,11 @@ class Conversion:
 def separate_bad_entries(
     converter: Converter, pages: Sequence[Page], cache: CacheInfo, types: TypeSource, refuses: Refuses, topic: str = ""
 ) -> Conversion:
-    """Convert the entries of pages, bisecting what fails. A bad entry costs some 30 small conversions.
+    """Convert the entries of pages, and find bad entries by bisection.
 
-    :param refuses: returns the errors of records that cannot be sent, by row.
+    A bad entry costs some 30 small conversions.
+
+    :param refuses: function that returns the errors of records that cannot be sent, by row.
     :raises DecodeError: the bounds of a page's entries are broken; nothing of the batch is used.
     """
     bisection = _Bisection(converter, pages, cache, types, refuses, topic)
@@ -71,7 +74,7 @@ def separate_bad_entries(
 
 
 def raise_stopping(settings: ConnectorSettings, bad: Iterable[BadEntry]) -> None:
-    """Raise the error of the first entry, by row, for which the error policy is to stop."""
+    """Raise the error of the first entry, by row, whose error policy is STOP."""
     for entry in bad:
         if policy_of(settings, entry.stage, entry.error.where) == STOP:
             raise entry.error
@@ -82,7 +85,7 @@ def bad_entry(
     error: IgniteKafkaError,
     stage: Stage,
 ) -> BadEntry:  # fmt: skip
-    """Return the bad entry at a row of some pages, for an entry that fails before its conversion."""
+    """Return the bad entry at a row of some pages, for an entry that failed before its conversion."""
     return _Bisection(converter, pages, cache, types, lambda _: {}, topic).bad_entry(row, error, stage)
 
 
@@ -131,7 +134,7 @@ class _Bisection:
         return self._converter.convert(pages, self._cache, self._types, topic=self._topic, in_order=True)
 
     def _slices(self, first: int, last: int) -> list[Page]:
-        """Return pages that hold the entries from `first` to `last` (excluded) alone."""
+        """Return pages with only the entries from `first` to `last` (excluded)."""
         pages = []
         for at in range(
             int(np.searchsorted(self._starts, first, "right")) - 1, int(np.searchsorted(self._starts, last, "left"))
@@ -146,10 +149,11 @@ class _Bisection:
         return pages
 
     def bad_entry(self, row: int, error: IgniteKafkaError, stage: Stage | None = None) -> BadEntry:
-        """Return the bad entry of a row.
+        """Return the bad entry at a row.
 
-        Without a given stage, an entry that a converter cannot write has KEY if the key alone cannot be converted, else
-        VALUE; one that becomes no Connect data has POLL, and `part`, key or value, in its error.
+        Without a given stage: if a converter cannot write the entry, the stage is KEY if the key alone cannot be
+        converted, else VALUE. If the entry cannot become Connect data, the stage is POLL, and the error has `part`, key
+        or value.
         """
         (page,) = self._slices(row, row + 1)
         bounds = entry_bounds(page, self._cache.name)
@@ -162,7 +166,7 @@ class _Bisection:
             "partition": page.partition,
             "key": in_message(shown[:_SHOWN]),
         }
-        place.pop("position", None)  # within what was converted
+        place.pop("position", None)  # a position within the converted bytes
         if stage is None and not isinstance(error, ValueNotWritten):
             stage, place["part"] = Stage.POLL, "key" if failed == Stage.KEY else "value"
         failed_stage = stage or failed
@@ -175,7 +179,7 @@ class _Bisection:
         )
 
     def _shown_key(self, page: Page, key: bytes) -> tuple[bytes, Stage]:
-        """Return the record's key and VALUE if the key can be converted; else the key's bytes and KEY."""
+        """Return the record's key and stage VALUE if the key can be converted; otherwise the entry's key and KEY."""
         _, end, _ = entry_cuts(page, self._cache.name)
         try:
             alone = self._convert(

@@ -1,4 +1,4 @@
-"""Decoded columns as columns of Connect data: parts of one schema each, in the Arrow type of that schema."""
+"""Conversion of decoded columns into columns of Connect data, one for each schema, in the schema's Arrow type."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ _MOST_WIDE_DIGITS = 76
 def connect_parts(array: pa.Array, field: pa.Field, rules: SchemaRules, zone: str = "UTC") -> list[ConnectPart]:
     """Split a decoded column into columns of Connect data, one for each schema, with their rows.
 
-    :param array: N values, none null, of a decoded column; :param field: its field with its marks.
-    :param zone: time zone in which a java.sql.Time has its hours.
-    :raises UnsupportedType: a value that Kafka Connect has no form for: names the field.
+    :param array: N values, none null, of a decoded column.
+    :param field: the column's field with its marks.
+    :param zone: time zone of the hours in a java.sql.Time.
+    :raises UnsupportedType: Kafka Connect has no form for a value; the message names the field.
     """
     by_row = row_schemas(array, field, rules)
     numbers = np.flatnonzero(np.bincount(by_row.ids)).tolist()
@@ -39,7 +40,7 @@ def connect_parts(array: pa.Array, field: pa.Field, rules: SchemaRules, zone: st
 
 
 def part_of(array: pa.Array, field: pa.Field, rows: RowIndex, schema: ConnectSchema, zone: str) -> ConnectPart:
-    """Return the rows of a decoded column with a schema; arguments and errors as in :func:`connect_parts`."""
+    """Return some rows of a decoded column as a part with a schema; parameters and errors of :func:`connect_parts`."""
     values = array if rows.size == len(array) else array.take(pa.array(rows))
     return ConnectPart(rows, ConnectColumn(projected(values, field, schema, zone), schema))
 
@@ -47,8 +48,8 @@ def part_of(array: pa.Array, field: pa.Field, rows: RowIndex, schema: ConnectSch
 def projected(array: pa.Array, field: pa.Field, schema: ConnectSchema, zone: str = "UTC", path: str = "") -> pa.Array:
     """Convert a decoded column to the Arrow type of a schema (:func:`~.connect.schema.arrow_type`).
 
-    :param schema: fields of objects that it lacks are left out; fields that the column lacks are null.
-    :raises UnsupportedType: a value that the schema cannot hold: names the field.
+    :param schema: schema of the result: other fields of objects are left out, fields missing in the column are null.
+    :raises UnsupportedType: the schema cannot hold a value; the message names the field.
     """
     if pa.types.is_dictionary(array.type):
         array, field = array.dictionary_decode(), field.with_type(array.type.value_type)
@@ -126,7 +127,7 @@ def _map(array: pa.MapArray, field: pa.Field, schema: ConnectSchema, zone: str, 
 
 
 def _of_union(array: pa.UnionArray, field: pa.Field, schema: ConnectSchema, zone: str, path: str) -> pa.Array:
-    """Convert a union whose values are null or have the schema."""
+    """Convert a union whose values all have the schema, or are null."""
     kind_of, offset = union_layout(array)
     parts = []
     place = np.full(len(array), -1, np.int64)
@@ -146,7 +147,7 @@ def _of_union(array: pa.UnionArray, field: pa.Field, schema: ConnectSchema, zone
 
 
 def _join(parts: Sequence[pa.Array], schema: ConnectSchema) -> pa.Array:
-    """Concatenate columns of one schema; their decimals may have several Arrow types."""
+    """Concatenate columns of one schema, in which decimals may have several Arrow types."""
     kinds = {part.type for part in parts}
     if len(kinds) == 1:
         return pa.concat_arrays(parts)
@@ -157,7 +158,7 @@ def _join(parts: Sequence[pa.Array], schema: ConnectSchema) -> pa.Array:
 def _decimal(array: pa.Array, schema: ConnectSchema) -> pa.Array:
     """Convert decimals to decimal128 of the schema's scale if each has at most 38 digits and is exact there.
 
-    Else decimal256, or text.
+    Otherwise return decimal256, or text.
     """
     scale = scale_of(schema)
     assert scale is not None
@@ -168,13 +169,13 @@ def _decimal(array: pa.Array, schema: ConnectSchema) -> pa.Array:
     for target in (pa.decimal256(_MOST_WIDE_DIGITS, scale), pa.decimal128(_MOST_DIGITS, scale)):
         try:
             array = exact_cast(array, target)
-        except pa.ArrowInvalid:  # more digits, or not exact: the serializer says which value
+        except pa.ArrowInvalid:  # too many digits, or not exact: the serializer finds the value
             break
     return array if pa.types.is_decimal(array.type) and array.type.scale == scale else array.cast(pa.string())
 
 
 def _times_of_day(array: pa.Array, zone: str, path: str) -> pa.Array:
-    """Convert java.sql.Time's milliseconds since 1970 to milliseconds of the day in a time zone."""
+    """Convert milliseconds since 1970 of a java.sql.Time to milliseconds of the day in a time zone."""
     moments = array.view(pa.timestamp("ms", "UTC"))
     local = (
         moments.view(pa.int64())

@@ -1,9 +1,9 @@
-"""Schemas of Kafka Connect for decoded columns: the number of each row's schema, computed by column.
+"""Schemas of Kafka Connect for decoded columns: a number for each row's schema, computed by column.
 
-Rows of one column differ in schema where objects have other fields or nulls, decimals other scales, and elements other
-types. Each row's schema follows from the value alone (for values also from other values of its field, where its own
-says nothing: a null, an empty list), so no batch, task or run decides about the bytes of a key. Python runs once for
-each distinct schema of a batch, not for each row.
+Rows of one column have several schemas if objects differ in fields or nulls, decimals in scales, or elements in types.
+The schema of a key depends only on the key, so its bytes are the same in every batch, task and run. The schema of a
+null or an empty list in a value may also depend on other values of its field. Python code runs once for each distinct
+schema of a batch, not for each row.
 
 Source: the reference's table of types (docs/types.md) and its settings isSchemaDynamic and fieldNullabilityPolicy.
 """
@@ -34,7 +34,7 @@ Ids = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class RowSchemas:
-    """Schemas of a column's N values: `schemas[ids[row]]` is that of a row; 0 means null."""
+    """Schemas of a column's N values: `schemas[ids[row]]` is the schema of a row; id 0 means null."""
 
     ids: Ids
     schemas: Sequence[ConnectSchema]
@@ -44,9 +44,8 @@ class RowSchemas:
 class SchemaRules:
     """Rules for the schemas of values.
 
-    :param whole: objects have all fields of their decoded columns, also those that are null (EAGER, and keys under
-        every policy).
-    :param neighbours: a null may take the schema of other values of its field in the batch; not in keys.
+    :param whole: objects have all fields of their decoded columns, even if null (EAGER, and keys under every policy).
+    :param neighbours: a null may have the schema of other values of its field in the batch; not in keys.
     """
 
     types: TypeSource
@@ -58,12 +57,11 @@ _NO_SCHEMA = UNDEFINED  # schemas[0] of every column: never used for a value
 
 
 def row_schemas(array: pa.Array, field: pa.Field, rules: SchemaRules, path: str = "") -> RowSchemas:
-    """Return the schema of each value, optional within containers and objects.
+    """Return the schema of each value of a column; schemas within containers and objects are optional.
 
     :param field: the column's field with its marks (ignite/types/type_table.py).
     :param path: name of the field for errors.
-    :raises UnsupportedType: a list or map whose elements have several schemas, as Kafka Connect's arrays and maps have
-        one.
+    :raises UnsupportedType: the elements of a list or map have several schemas, which Kafka Connect does not allow.
     """
     if pa.types.is_dictionary(array.type):
         array, field = array.dictionary_decode(), field.with_type(array.type.value_type)
@@ -94,12 +92,12 @@ def _valid(array: pa.Array) -> Ids:
 
 @functools.lru_cache(maxsize=64)
 def _all(number: int, count: int) -> Ids:
-    """Repeat one number for all rows, read-only and without memory: wide objects have dozens of such columns."""
+    """Return one number for all rows, as a read-only array without memory: wide objects have dozens of such columns."""
     return np.broadcast_to(np.int64(number), count)
 
 
 def _decimals(array: pa.Array, field: pa.Field) -> RowSchemas:
-    """Return the schemas of decimals: of the declared scale, or of each value's own."""
+    """Return the schemas of decimals: with the declared scale, or with each value's own scale."""
     declared = scale_of(field)
     if declared is None and pa.types.is_decimal(array.type):
         declared = array.type.scale
@@ -145,16 +143,16 @@ def _structs(array: pa.StructArray, field: pa.Field, rules: SchemaRules, path: s
 
 
 def _number_schemas(ids: Ids, schemas: Sequence[ConnectSchema]) -> RowSchemas:
-    """Number rows by distinct schemas; `ids` are positions in `schemas` from 1 on, or 0 for null."""
+    """Number the rows by distinct schemas; `ids` are positions in `schemas` from 1 on, or 0 for null."""
     place: dict[ConnectSchema, int] = {}
     number = np.array([0, *(place.setdefault(schema, len(place) + 1) for schema in schemas)], np.int64)
     return RowSchemas(number[ids], (_NO_SCHEMA, *place))
 
 
 def _number_combinations(columns: Sequence[Ids], count: int) -> tuple[Ids, npt.NDArray[np.int64]]:
-    """Number the distinct combinations of values in the rows; return the numbers and the combinations.
+    """Number the distinct combinations of values in the rows of some columns; return numbers and combinations.
 
-    Columns that are constant cost next to nothing.
+    Constant columns take almost no time.
     """
     if not count:
         return np.zeros(0, np.int64), np.zeros((0, len(columns)), np.int64)
@@ -171,7 +169,7 @@ def _number_combinations(columns: Sequence[Ids], count: int) -> tuple[Ids, npt.N
 
 @dataclass(frozen=True)
 class _ObjectSchemas:
-    """Schemas of the objects of one column."""
+    """Schemas of the objects in one column."""
 
     type_name: str | None
     fields: Sequence[pa.Field]
@@ -181,8 +179,8 @@ class _ObjectSchemas:
     def ids(self) -> list[Ids]:
         """Return the schema ids of each field.
 
-        A null that has the schema of its field's only other values gets their id, so that it makes no schema of its
-        own.
+        A null gets the id of its field's only other schema if it has the same schema, so that there is no further
+        combination.
         """
         columns = []
         for at, child in enumerate(self.children):
@@ -191,7 +189,7 @@ class _ObjectSchemas:
         return columns
 
     def of(self, order: Sequence[int], ids: Sequence[int]) -> ConnectSchema:
-        """Return the schema of objects with these fields, from the schema ids of all fields."""
+        """Return the schema of objects with some fields in order, by the schema ids of all fields."""
         fields = []
         for at in order:
             schema = self._schema(at, int(ids[at]))
@@ -200,7 +198,7 @@ class _ObjectSchemas:
         return ConnectSchema(ConnectType.STRUCT, True, self.type_name, fields=tuple(fields))
 
     def _schema(self, at: int, number: int) -> ConnectSchema | None:
-        """Return the schema of a field; None: the field is null and is left out."""
+        """Return the schema of a field; None for a null field that is left out."""
         if number:
             return self.children[at].schemas[number]
         if not self.rules.whole:
@@ -211,7 +209,7 @@ class _ObjectSchemas:
         return self._declared(self.fields[at])
 
     def _declared(self, field: pa.Field) -> ConnectSchema:
-        """Return a null field's schema by the type's binary metadata; UNDEFINED if it says only 'an object'."""
+        """Return a null field's schema by the type's binary metadata; UNDEFINED for a field of objects."""
         scale = scale_of(field)
         if is_decimal(field) and scale is not None:
             return decimal(scale, optional=True)
@@ -264,7 +262,7 @@ def _maps(array: pa.MapArray, field: pa.Field, rules: SchemaRules, path: str) ->
 def _content(
     lists: pa.Array, elements: RowSchemas, element: pa.Field, rules: SchemaRules, path: str
 ) -> tuple[Ids, list[ConnectSchema]]:
-    """Return the number of each list's element schema, and these schemas."""
+    """Return the number of each list's element schema, and the element schemas by number."""
     count = len(lists)
     parent = np.repeat(np.arange(count), list_sizes(lists))
     pairs = np.unique(np.stack([parent, elements.ids], axis=1)[elements.ids > 0], axis=0)
@@ -284,7 +282,7 @@ def _content(
 
 
 def _unknown_content(elements: RowSchemas, element: pa.Field, rules: SchemaRules) -> ConnectSchema:
-    """Return the element schema of lists that are empty or hold only nulls."""
+    """Return the element schema of lists that are empty or have only nulls."""
     if not rules.neighbours:
         return UNDEFINED
     if len(elements.schemas) == 2:
@@ -293,11 +291,10 @@ def _unknown_content(elements: RowSchemas, element: pa.Field, rules: SchemaRules
 
 
 def _merge(schemas: Sequence[ConnectSchema], path: str) -> ConnectSchema:
-    """Merge the schemas of elements into one.
+    """Merge the schemas of a list's elements into one schema.
 
-    Objects of one type that have other fields, or the fields in another order.
-
-    What a null or an empty list leaves open, in any depth, the other elements say.
+    Objects of one type may differ in fields, or in the order of fields. If a null or an empty list leaves a schema
+    open, in any depth, the other elements decide.
     """
     distinct = list(dict.fromkeys(schema for schema in schemas if schema.as_optional() != UNDEFINED))
     if len(distinct) <= 1:

@@ -1,4 +1,4 @@
-"""One side of entries through Kafka Connect's data model: decoded columns, Connect columns, a serializer's bytes."""
+"""Conversion of keys or values through Kafka Connect's data model: decoded columns, Connect columns, bytes."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ from .sparse_columns import sparse_parts
 
 @dataclass(frozen=True)
 class SchemaPolicy:
-    """The settings of a source that decide its schemas.
+    """Settings of a source that decide the schemas of its records.
 
-    :param eager: null fields are in the schema (``fieldNullabilityPolicy``); else they are left out of schema and
+    :param eager: keep null fields in the schema (``fieldNullabilityPolicy``); otherwise leave them out of schema and
         value.
-    :param first: keeps the schema of a type's first value for all values (``isSchemaDynamic`` false); None: each value
-        has its own.
+    :param first: first schemas of types, used for all their values (``isSchemaDynamic`` false); None: each value has
+        its own schema.
     :param zone: ``date_time_zone``.
     """
 
@@ -56,11 +56,11 @@ class SchemaPolicy:
 
 
 class ConnectSide:
-    """Keys or values with schemas.
+    """Converter of keys or values with schemas.
 
-    :param part: key or value.
-    :param plain: writes JSON texts, for values without a schema.
-    :param deserializer: makes what reads keys that the serializer has written, to turn them back; called when they are.
+    :param part: `key` or `value`.
+    :param plain: converter to JSON texts, for values without a schema.
+    :param deserializer: function that returns the deserializer for converting record keys back; called when needed.
     """
 
     def __init__(
@@ -75,15 +75,15 @@ class ConnectSide:
         self._serializer = serializer
         self._policy = policy
         self._plain = plain
-        self._deserializer = functools.cache(deserializer)  # a deserializer is for one thread
+        self._deserializer = functools.cache(deserializer)  # threads must not share a deserializer
         self._reading = threading.Lock()
         self.name = serializer.name
 
     def check(self, context: SideContext) -> None:
         """Check the types of the cache's metadata, before the first record.
 
-        :raises UnsupportedType: a type that JSON cannot hold without a schema, or whose schema the serializer refuses:
-            names the cache.
+        :raises UnsupportedType: JSON without schemas cannot hold a type, or the serializer refuses its schema; the
+            message names the cache.
         """
         if self._policy.schemaless:
             self._plain.check(context)
@@ -91,13 +91,11 @@ class ConnectSide:
         self._of_declared(context, self._serializer.check)
 
     def register(self, context: SideContext) -> None:
-        """Register the declared schemas of keys, and of values that have all their fields.
+        """Register the declared schemas of keys, or of values if values have all fields of their types.
 
-        Of keys, and of values that have all their fields.
-
-        :raises UnsupportedType: a schema that the serializer refuses: names the cache.
-        :raises RegistryError: the registry refuses it.
-        :raises RegistryUnavailable: it did not answer.
+        :raises UnsupportedType: the serializer refuses a schema; the message names the cache.
+        :raises RegistryError: the registry refuses a schema.
+        :raises RegistryUnavailable: the registry did not answer.
         """
         whole = self._part == "key" or self._policy.eager
         if isinstance(self._serializer, Registering) and whole and not self._policy.schemaless:
@@ -109,11 +107,12 @@ class ConnectSide:
                 action(schema, context.topic)
 
     def convert(self, values: pa.Array, kind: TypeRef, context: SideContext) -> pa.BinaryArray:
-        """Return the bytes of each value with its own schema; null for the values of removals.
+        """Return the bytes of each value with its own schema; null for removals.
 
-        :raises UnsupportedType: a value that Kafka Connect or the serializer has no form for: cache and field.
+        :raises UnsupportedType: Kafka Connect or the serializer has no form for a value; the message names cache and
+            field.
         """
-        if pa.types.is_null(values.type):  # of removed entries, whose values nobody sends: they must not make a schema
+        if pa.types.is_null(values.type):  # removals: their values are not sent, and must not add a schema
             return pa.nulls(len(values), pa.binary())
         with naming_cache(context.cache):
             parts = self._parts(values, kind, context)
@@ -127,9 +126,9 @@ class ConnectSide:
         )
 
     def columns(self, values: pa.Array, kind: TypeRef, context: SideContext) -> list[ConnectPart]:
-        """Return the values as Connect columns, the input of transforms.
+        """Return the values as Connect columns, for transforms.
 
-        The errors of :meth:`convert`, without those of the serializer.
+        It raises the errors of :meth:`convert`, except the serializer's.
         """
         with naming_cache(context.cache):
             parts = self._parts(values, kind, context, sparse=False)
@@ -138,7 +137,7 @@ class ConnectSide:
     def serialize(self, column: ConnectColumn, topic: str) -> pa.BinaryArray:
         """Return the bytes of a column's values; null for a null without a schema.
 
-        :raises ValueNotWritten: a value that the format cannot hold.
+        :raises ValueNotWritten: the format cannot hold a value.
         """
         if column.schema is None and column.data.null_count == len(column.data):
             return pa.nulls(len(column.data), pa.binary())
@@ -171,11 +170,11 @@ class ConnectSide:
         return [first.applied(context.cache.name, kind.name, part) for part in parts]
 
     def key_kinds(self, group: EntryGroup, keys: pa.BinaryArray, context: SideContext) -> set[KeyKind]:
-        """Return the kinds of the keys of a group."""
+        """Return the kinds of a group's keys."""
         return proved_kinds(group, keys, self, context)
 
     def key_forms(self, keys: Sequence[bytes], kinds: Collection[KeyKind], context: SideContext) -> list[list[bytes]]:
-        """Return, for each record key, its possible Ignite keys of these kinds, not wrapped."""
+        """Return, for each record key, all Ignite keys of some kinds with these bytes, not wrapped."""
         candidates: list[list[bytes]] = [[] for _ in keys]
         with self._reading:
             deserializer = self._deserializer()
@@ -197,9 +196,9 @@ class ConnectSide:
         return candidates
 
     def key_types(self, group: EntryGroup, keys: pa.BinaryArray) -> set[KeyType]:
-        """Return the types of the keys of a group.
+        """Return the types of a group's keys, by their text or Connect types.
 
-        As text, or by their Connect types: two of one, such as char and int, can give the same bytes.
+        Two Ignite types with the same Connect type, such as char and int, can give the same bytes.
         """
         return text_key_types_of(group, keys) if self.name == STRING else connect_key_types_of(group)
 

@@ -1,4 +1,4 @@
-"""Interfaces of the conversion from Ignite entries to Kafka records: whole entries, and one side, keys or values."""
+"""Interfaces of the conversion from Ignite entries to Kafka records: of whole entries, and of keys or values."""
 
 from __future__ import annotations
 
@@ -18,50 +18,50 @@ from ..rules.stage import Stage
 
 
 class Converter(Protocol):
-    """Converts pages of entries to records. It keeps caches only: one converter may serve several threads."""
+    """Converter of pages of entries to records. It has no state but caches, so threads may share it."""
 
     @property
     def key_name(self) -> str:
-        """Name of the converter of keys in the settings."""
+        """Name of the converter of keys in settings."""
 
     def component(self, stage: Stage) -> type:
-        """Return the class that converts the side of a stage, for the headers of dead letters."""
+        """Return the class that converts the side of a stage, for a dead letter's headers."""
 
     def check(self, cache: CacheInfo, types: TypeSource, topic: str = "") -> None:
         """Check the cache's types before the first record.
 
-        :param topic: the topic of its records.
-        :raises UnsupportedType: the metadata has a type that this converter cannot write.
+        :param topic: topic of the cache's records.
+        :raises UnsupportedType: this converter cannot write a type in the metadata.
         """
 
     def register(self, cache: CacheInfo, types: TypeSource, topic: str) -> None:
-        """Register the schemas that the cache's metadata declares, before the first record of a run.
+        """Register the schemas declared by the cache's metadata, before the first record of a run.
 
-        :raises UnsupportedType: the metadata has a type that this converter cannot write.
+        :raises UnsupportedType: this converter cannot write a type in the metadata.
         :raises RegistryError: a schema registry refuses a schema.
-        :raises RegistryUnavailable: it did not answer.
+        :raises RegistryUnavailable: the registry did not answer.
         """
 
     def convert(
         self, pages: Sequence[Page], cache: CacheInfo, types: TypeSource, *, topic: str = "", in_order: bool = False
     ) -> Records:
-        """Convert all entries of the pages to key and value bytes, every entry exactly once.
+        """Convert each entry of the pages, exactly once, to the bytes of a record's key and value.
 
         :param topic: the records' topic, whose name decides the subjects of a schema registry.
         :param in_order: keep the order of the entries.
         :raises DecodeError: an entry's bytes are broken.
-        :raises UnsupportedType: an entry has a type that this converter cannot write.
+        :raises UnsupportedType: this converter cannot write the type of an entry.
         """
 
     def key_forms(
         self, keys: Sequence[bytes], kinds: Collection[KeyKind], cache: CacheInfo, types: TypeSource, *, topic: str = ""
     ) -> list[list[bytes]]:
-        """Return, for each record key, its possible Ignite keys: see :meth:`KeyConverter.key_forms`."""
+        """Return all possible Ignite keys of each record key; see :meth:`KeyConverter.key_forms`."""
 
 
 @dataclass(frozen=True)
 class SideContext:
-    """Cache, types, topic and enum policy of one side's values."""
+    """Cache, types, topic and enum policy for the conversion of keys or values."""
 
     cache: CacheInfo
     types: TypeSource
@@ -71,7 +71,7 @@ class SideContext:
 
 @contextmanager
 def naming_cache(cache: CacheInfo) -> Iterator[None]:
-    """Add the cache to errors of values that cannot be written or registered."""
+    """Add the cache's name to errors raised in the context, if values cannot be written or registered."""
     try:
         yield
     except (UnsupportedType, RegistryError) as error:
@@ -80,7 +80,7 @@ def naming_cache(cache: CacheInfo) -> Iterator[None]:
 
 @contextmanager
 def writing() -> Iterator[None]:
-    """Raise a serializer's UnsupportedType as ValueNotWritten."""
+    """Raise an UnsupportedType in the context as ValueNotWritten."""
     try:
         yield
     except UnsupportedType as error:
@@ -88,35 +88,35 @@ def writing() -> Iterator[None]:
 
 
 class SideConverter(Protocol):
-    """Converts one side of decoded entries, keys or values."""
+    """Converter of one side of decoded entries: keys or values."""
 
     name: str
 
     def check(self, context: SideContext) -> None:
-        """Check the types of the cache's metadata before the first record; raises UnsupportedType."""
+        """Check the types of the cache's metadata before the first record; raise UnsupportedType."""
 
     def register(self, context: SideContext) -> None:
-        """Register the declared schemas; the errors of :meth:`Converter.register`."""
+        """Register the declared schemas; raise the errors of :meth:`Converter.register`."""
 
     def convert(self, values: pa.Array, kind: TypeRef, context: SideContext) -> pa.BinaryArray:
         """Convert N values of one type to bytes.
 
         :param values: a column of :class:`~ignite_kafka.ignite.binary.EntryGroup`.
-        :raises UnsupportedType: a value that the format cannot hold.
+        :raises UnsupportedType: the format cannot hold a value.
         """
 
 
 class KeyConverter(SideConverter, Protocol):
-    """A side converter of keys, with the kinds and types that their bytes do not show."""
+    """A converter of keys that also returns kinds and types of keys, because record keys do not show them."""
 
     def key_kinds(self, group: EntryGroup, keys: pa.BinaryArray, context: SideContext) -> set[KeyKind]:
-        """Return the kinds of a group's keys, needed to turn their bytes back into Ignite keys."""
+        """Return the kinds of a group's keys, needed to convert record keys back into Ignite keys."""
 
     def key_forms(self, keys: Sequence[bytes], kinds: Collection[KeyKind], context: SideContext) -> list[list[bytes]]:
-        """Return, for each record key, its possible Ignite keys of these kinds, not wrapped.
+        """Return all possible Ignite keys of each record key, of some kinds, not wrapped.
 
-        Every key that converts to the record's is among them, where its kind can be turned back
-        (:func:`.object_keys.all_turn_back`). Others may be, too: the caller converts them, and compares the bytes.
+        The result has every key that converts to the record key, if its kind can be converted back
+        (:func:`.object_keys.all_turn_back`). It may have other keys: the caller converts all keys and compares bytes.
         """
 
     def key_types(self, group: EntryGroup, keys: pa.BinaryArray) -> set[KeyType]:

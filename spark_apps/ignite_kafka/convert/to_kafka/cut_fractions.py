@@ -1,8 +1,8 @@
-"""Report of timestamps with fractions of a millisecond.
+"""Report of timestamps whose fractions of a millisecond are cut off.
 
-JSON and Kafka Connect have none, so a converter cuts them, and the run reports it (event 15163).
+JSON and Kafka Connect have only milliseconds, so a converter cuts off fractions, and the run reports it (event 15163).
 
-Decoded timestamps have microseconds; a fraction of nanoseconds alone is not seen.
+Decoded timestamps have microseconds, so a fraction of only nanoseconds is not found.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ _PER_MS = {"us": 1_000, "ns": 1_000_000}
 
 
 class CutFractions:
-    """Reports timestamps with fractions of a millisecond, once for each cache and side. For several threads."""
+    """Reports of timestamps with fractions of a millisecond, once for each cache and side. Threads may share it."""
 
     def __init__(self) -> None:
         self._noted: set[tuple[str, str]] = set()
 
     def look(self, cache: str, part: str, values: pa.Array, converter: str) -> None:
-        """Check a column of keys or values before a converter writes it.
+        """Report a column of keys or values with such timestamps, before a converter writes it.
 
-        :param part: key or value. :param converter: its name in the settings.
+        :param part: `key` or `value`. :param converter: name of the converter in the settings.
         """
         if (cache, part) not in self._noted and has_fractions(values):
             self._noted.add((cache, part))

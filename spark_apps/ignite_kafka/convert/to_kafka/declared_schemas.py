@@ -1,6 +1,4 @@
-"""Schemas of Kafka Connect by declared types alone.
-
-A field's Arrow type, a type code of binary metadata, a cache's query entities.
+"""Schemas of Kafka Connect for declared types: Arrow types, type codes of metadata, query entities.
 
 Source: the reference's table of types (docs/types.md).
 """
@@ -20,10 +18,7 @@ from ..connect.schema import ConnectField, ConnectSchema, ConnectType, date, dec
 from ..rules.decimal_scales import declared_scales, is_decimal
 
 UNDEFINED = ConnectSchema(ConnectType.STRUCT, optional=True, name="o.g.k.c.s.undef")
-"""The reference's placeholder for the schema of a value that shows none.
-
-A null object, the elements of an empty collection.
-"""
+"""The reference's placeholder for an unknown schema: of a null object, or of the elements of an empty collection."""
 
 _SIMPLE: tuple[tuple[Callable[[pa.DataType], bool], ConnectSchema], ...] = (
     (pa.types.is_int8, ConnectSchema(ConnectType.INT8, True)),
@@ -42,9 +37,9 @@ _SIMPLE: tuple[tuple[Callable[[pa.DataType], bool], ConnectSchema], ...] = (
 
 
 def simple_schema(field: pa.Field) -> ConnectSchema | None:
-    """Return the optional schema that a field's Arrow type and mark decide alone.
+    """Return the optional schema of a field if its Arrow type and mark decide it.
 
-    None for decimals, containers and the null type.
+    Return None for decimals, containers and the null type.
     """
     if mark_of(field) == "time":
         return time(optional=True)
@@ -54,7 +49,7 @@ def simple_schema(field: pa.Field) -> ConnectSchema | None:
 
 
 def schema_of_code(code: int, field: pa.Field) -> ConnectSchema | None:
-    """Return the schema of a declared type code; None if the code says too little."""
+    """Return the schema of a type code in metadata; None if the code does not decide the schema."""
     if code in (codes.ENUM, codes.BINARY_ENUM):
         ordinal = pa.types.is_int32(field.type)
         return ConnectSchema(ConnectType.INT32 if ordinal else ConnectType.STRING, True)
@@ -73,9 +68,8 @@ def schema_of_code(code: int, field: pa.Field) -> ConnectSchema | None:
 def declared_schemas(cache: CacheInfo, types: TypeSource, *, key: bool) -> Iterator[ConnectSchema]:
     """Yield the schemas of a cache's keys or values, as its query entities declare them.
 
-    Of a simple class, or of an object by its metadata.
-
-    Classes without a schema of their own, and types of which no object was written yet, give none.
+    A simple class has a schema of its own; an object's schema follows from its metadata. Nothing is yielded for other
+    classes, and for types without any object yet.
     """
     for entity in cache.query_entities:
         name = entity.key_type if key else entity.value_type

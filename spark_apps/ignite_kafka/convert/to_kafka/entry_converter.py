@@ -1,4 +1,4 @@
-"""Conversion of whole entries: each side by its own converter, or as the bytes that Ignite has marshalled."""
+"""Conversion of whole entries: each side by its own converter, or unchanged in Ignite's binary format."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from .type_uses import uses_of
 
 @dataclass(frozen=True)
 class DecodedGroup:
-    """N decoded entries of one key type and one value type, with the keys and times of their records.
+    """N decoded entries with the same key type and value type, and the keys and times of their records.
 
-    :param group: with the selected fields of the values alone.
+    :param group: the entries, with only the selected fields of values.
     :param key: keys of the records, of type `key_type`.
     :param times_ms: times of the records, in milliseconds since 1970; 0: the time of sending.
     """
@@ -39,12 +39,12 @@ class DecodedGroup:
 
 
 class EntryConverter:
-    """A converter of entries, with one converter for keys and one for values.
+    """A converter of entries that consists of a converter of keys and a converter of values.
 
-    :param key: None: Ignite's binary format; so is `value`. At least one is given:
-        :class:`~.ignite_binary.serializer.IgniteBinaryConverter` is the converter of both.
-    :param fields: fields that make the records' keys or timestamps; None: none does.
-    :param select: fields of the values that the records have; None: all.
+    :param key: converter of keys; None for Ignite's binary format. `value` likewise. They are not both None:
+        :class:`~.ignite_binary.serializer.IgniteBinaryConverter` converts both sides.
+    :param fields: fields used as the records' keys or timestamps; None for no such fields.
+    :param select: selected fields of values; None for all fields.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class EntryConverter:
 
     @property
     def key_name(self) -> str:
-        """Name of the converter of keys in the settings."""
+        """Name of the converter of keys in settings."""
         return self._key.name if self._key is not None else self._raw.name
 
     def component(self, stage: Stage) -> type:
@@ -75,11 +75,11 @@ class EntryConverter:
         return type((self._key if stage == Stage.KEY else self._value) or self._raw)
 
     def check(self, cache: CacheInfo, types: TypeSource, topic: str = "") -> None:
-        """Check both sides; raises UnsupportedType."""
+        """Check the cache's types for keys and values; raise UnsupportedType."""
         self.check_sides(("key", "value"), cache, types, topic)
 
     def check_sides(self, sides: Collection[str], cache: CacheInfo, types: TypeSource, topic: str = "") -> None:
-        """Check some sides, key or value, and the names of the selected fields; raises UnsupportedType."""
+        """Check the cache's types for some sides, key or value, and the selected fields; raise UnsupportedType."""
         if self._selected is not None:
             self._selected.check(cache, types)
         for side in self._sides(sides):
@@ -87,7 +87,7 @@ class EntryConverter:
                 side.check(self._declared_context(side, cache, types, topic))
 
     def register(self, cache: CacheInfo, types: TypeSource, topic: str) -> None:
-        """Register the declared schemas of both sides; see :meth:`.converter.Converter.register`."""
+        """Register the declared schemas of keys and values; see :meth:`.converter.Converter.register`."""
         self.register_sides(("key", "value"), cache, types, topic)
 
     def register_sides(self, sides: Collection[str], cache: CacheInfo, types: TypeSource, topic: str) -> None:
@@ -106,19 +106,19 @@ class EntryConverter:
         return self.context(cache, types, topic)
 
     def context(self, cache: CacheInfo, types: TypeSource, topic: str = "") -> SideContext:
-        """Return the context of a side's values."""
+        """Return the context for converting keys, or values with all their fields."""
         return SideContext(cache, types, topic, self._enums)
 
     def of_values(self, context: SideContext) -> SideContext:
-        """Return the context for values with the selected fields under their new names."""
+        """Return the context for converting values with the selected fields under their new names."""
         return context if self._selected is None else replace(context, cache=self._selected.of_cache(context.cache))
 
     def decoded(self, pages: Sequence[Page], cache: CacheInfo, types: TypeSource) -> Iterator[DecodedGroup]:
-        """Yield decoded entries, group by group, with the selected fields of their values.
+        """Yield the decoded entries of pages, group by group, with the selected fields of values.
 
-        :raises DecodeError: bytes that do not decode.
-        :raises UnsupportedType: a field that is to make a record's key or time is null or missing, or no value has a
-            selected field.
+        :raises DecodeError: an entry's bytes are broken.
+        :raises UnsupportedType: a field for a record's key or time is null or missing, or no value has a selected
+            field.
         """
         fields = self._fields
         selected = self._selected
@@ -129,7 +129,7 @@ class EntryConverter:
             value_fields=None if selected is None else selected.needed(fields.of_values), date_zone=self._date_zone,
         )  # fmt: skip
         groups = decode()
-        # objects in keys have their own fields alone, so that a field that their class gets later changes no older key
+        # objects in keys have only their own fields, so that a field added to their class later changes no older key
         key_groups = decode(own_fields=True) if fields.key and any(map(fields.has_objects, groups)) else groups
         for group, key_group in zip(groups, key_groups, strict=True):
             key, key_type = fields.record_key(key_group) if fields.key else (group.key, group.key_type)
@@ -142,9 +142,9 @@ class EntryConverter:
             yield DecodedGroup(chosen, key, key_type, times)
 
     def keys(self, decoded: DecodedGroup, context: SideContext) -> tuple[pa.BinaryArray, set[KeyKind], set[KeyType]]:
-        """Return the bytes of a group's record keys.
+        """Return the bytes of a group's record keys, with the kinds and types of the keys.
 
-        Also their kinds and types, where the records have the keys of the entries.
+        Kinds and types are empty if fields are used as record keys.
         """
         assert self._key is not None
         keys = self._key.convert(decoded.key, decoded.key_type, context)
@@ -153,7 +153,7 @@ class EntryConverter:
         return keys, self._key.key_kinds(decoded.group, keys, context), self._key.key_types(decoded.group, keys)
 
     def values(self, group: EntryGroup, context: SideContext) -> pa.BinaryArray:
-        """Return the bytes of the values of a group; null for those of removed entries."""
+        """Return the bytes of a group's values; null for removals."""
         assert self._value is not None
         if pa.types.is_null(group.value.type):
             return pa.nulls(len(group.rows), pa.binary())
@@ -162,10 +162,10 @@ class EntryConverter:
     def convert(
         self, pages: Sequence[Page], cache: CacheInfo, types: TypeSource, *, topic: str = "", in_order: bool = False
     ) -> Records:
-        """Convert all entries of the pages to records, by groups of one key and one value type, or in order.
+        """Convert all entries of the pages to records, in order or grouped by key type and value type.
 
-        :raises DecodeError: bytes that do not decode: cache, partition, type id, position.
-        :raises UnsupportedType: a value that its converter cannot write.
+        :raises DecodeError: an entry's bytes are broken: cache, partition, type id, position.
+        :raises UnsupportedType: a value's converter cannot write it.
         """
         context = self.context(cache, types, topic)
         fields = self._fields
@@ -205,7 +205,7 @@ class EntryConverter:
     def key_forms(
         self, keys: Sequence[bytes], kinds: Collection[KeyKind], cache: CacheInfo, types: TypeSource, *, topic: str = ""
     ) -> list[list[bytes]]:
-        """Return, for each record key, its possible Ignite keys."""
+        """Return all possible Ignite keys of each record key."""
         if self._key is None:
             return self._raw.key_forms(keys, kinds, cache, types)
         return self._key.key_forms(keys, kinds, self.context(cache, types, topic))

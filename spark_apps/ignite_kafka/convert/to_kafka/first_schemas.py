@@ -1,6 +1,6 @@
-"""The schema of a type's first value, used for all its values: the reference's ``isSchemaDynamic`` false.
+"""First schema of each type, used for all values of the type: the reference's ``isSchemaDynamic`` false.
 
-Fields that a value has beyond that schema are not sent; event 15169 names them, once for each cache and field.
+Further fields of a value are not sent; event 15169 names them, once for each cache and field.
 """
 
 from __future__ import annotations
@@ -23,10 +23,11 @@ _Key = tuple[str, str]
 
 
 class FirstSchemas:
-    """First schemas by cache and type, kept by a process for its run. For several threads.
+    """First schemas by cache and type, kept by a process for its run. Threads may share it.
 
-    :param most: number of schemas that are kept; the one not used for longest leaves first (``schemaCacheMaxSize``).
-    :param ttl_ms: time after which an unused schema leaves; negative: never (``schemaCacheTtl``).
+    :param most: maximum number of schemas kept; the schema unused for longest is removed first
+        (``schemaCacheMaxSize``).
+    :param ttl_ms: time after which an unused schema is removed; negative: never (``schemaCacheTtl``).
     """
 
     def __init__(self, most: int, ttl_ms: int = -1, clock: Callable[[], float] = time.monotonic) -> None:
@@ -38,9 +39,9 @@ class FirstSchemas:
         self._lock = threading.Lock()
 
     def applied(self, cache: str, type_name: str, part: ConnectPart) -> ConnectPart:
-        """Apply the first schema of its type to a part.
+        """Return a part with the first schema of its type.
 
-        :raises UnsupportedType: a field has another type than in the first schema: names it.
+        :raises UnsupportedType: a field has another type than in the first schema; the message names the field.
         """
         schema = part.column.schema
         assert schema is not None
@@ -73,9 +74,9 @@ class FirstSchemas:
 
 
 def _differences(first: ConnectSchema, schema: ConnectSchema, type_name: str, path: str = "") -> list[str]:
-    """Return the fields that the first schema lacks.
+    """Return the fields of a schema that are missing in the first schema.
 
-    :raises UnsupportedType: a field has another schema, and is no object of the same type.
+    :raises UnsupportedType: a field's schema differs from the first schema, except for objects of the same type.
     """
     paths = []
     for field in schema.fields:
@@ -101,5 +102,5 @@ def _differences(first: ConnectSchema, schema: ConnectSchema, type_name: str, pa
 
 @functools.lru_cache(maxsize=100)
 def first_schemas(connector: str, most: int, ttl_ms: int) -> FirstSchemas:
-    """Return first schemas of a connector in this process, shared by its tasks."""
+    """Return the first schemas of a connector in this process, shared by its tasks."""
     return FirstSchemas(most, ttl_ms)

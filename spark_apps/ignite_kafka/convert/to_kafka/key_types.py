@@ -1,9 +1,8 @@
-"""Types of a cache's keys that JSON does not distinguish.
+"""Types of a cache's keys, because keys of several types may have the same bytes in a record.
 
-A byte, a short and a long 1 are all ``1``, so three entries have one Kafka key.
+In JSON a byte, a short and a long 1 are all ``1``, so three entries have the same Kafka key.
 
-Types are compared, not keys: that costs some microseconds a batch, and a type that is met once is remembered for the
-run.
+Types are compared, not keys: that costs some microseconds a batch, and a type seen once is remembered for the run.
 """
 
 from __future__ import annotations
@@ -27,12 +26,12 @@ _NOT_REMEMBERED = frozenset({codes.OBJECT, codes.DECIMAL, codes.ENUM, codes.BINA
 _DIGITS_OF_FLOATS = range(1, 18)
 _EXPONENT = "exponent"
 _EVERY_TEXT = frozenset({"boolean", "date", _EXPONENT} | {f"digits {count}" for count in range(39)})
-_SCHEMA_ID = 16  # its position in an object's header
-_LOOKED_AT = 1_000  # decimals of a batch
+_SCHEMA_ID = 16  # position of the schema id in an object's header
+_LOOKED_AT = 1_000  # decimals of a batch that are checked
 
 
 def key_types_of(group: EntryGroup, texts: pa.BinaryArray, decimal_format: str) -> set[KeyType]:
-    """Return the types of the keys of a group of entries.
+    """Return the types of a group's keys written as JSON.
 
     :param texts: the keys as JSON.
     """
@@ -51,7 +50,7 @@ def key_types_of(group: EntryGroup, texts: pa.BinaryArray, decimal_format: str) 
 
 
 def text_key_types_of(group: EntryGroup, texts: pa.BinaryArray) -> set[KeyType]:
-    """Return the types of a group's keys written as Java's text (converter `string`).
+    """Return the types of a group's keys written as text by converter `string`.
 
     :param texts: the keys as text.
     """
@@ -65,7 +64,7 @@ def text_key_types_of(group: EntryGroup, texts: pa.BinaryArray) -> set[KeyType]:
     kind = column.type
     types = pa.types
     if types.is_string(kind):
-        shapes = _EVERY_TEXT  # a text can be that of any value
+        shapes = _EVERY_TEXT  # a String may equal the text of any value
     elif types.is_floating(kind):
         shapes = _EVERY_TEXT - {"boolean", "date", "digits 0"}
     else:
@@ -89,16 +88,16 @@ def connect_key_types_of(group: EntryGroup) -> set[KeyType]:
 
 
 def remembered(kinds: Iterable[KeyKind]) -> set[KeyType]:
-    """Return the types of keys sent by earlier tasks or runs, as far as offsets record them.
+    """Return the types of keys sent by earlier tasks or runs, as far as offset records have them.
 
-    These are simple types without decimals and enums.
+    Offset records have only simple types, without decimals and enums.
     """
     simple = {kind[0] for kind in kinds} - _NOT_REMEMBERED
     return {KeyType(code_name(code), _shapes(declared_field("", code))) for code in simple}
 
 
 class KeyTypes:
-    """The types of one cache's keys seen by a process in a run. For several threads."""
+    """Types of a cache's keys, seen by a process in a run. Threads may share it."""
 
     def __init__(self) -> None:
         self.coinciding: list[tuple[KeyType, KeyType]] = []
@@ -106,9 +105,9 @@ class KeyTypes:
         self._lock = threading.Lock()
 
     def meet(self, types: Iterable[KeyType]) -> list[tuple[KeyType, KeyType]]:
-        """Note these types; return the new pairs of types that can give the same JSON.
+        """Note types of keys; return the new pairs of types that can have the same bytes.
 
-        All of them are in :attr:`coinciding`.
+        :attr:`coinciding` has all pairs.
         """
         with self._lock:
             before = len(self.coinciding)
@@ -140,9 +139,10 @@ def _shown(texts: pa.BinaryArray, row: int) -> str:
 
 
 def _fields(schema_id: int) -> frozenset[str]:
-    """Return the shape of objects.
+    """Return the shape of objects with a schema id.
 
-    Objects of several types give the same JSON if they have the same fields in the same order, so the same schema id.
+    Objects of several types have the same JSON if they have the same fields in the same order, and so the same schema
+    id.
     """
     return frozenset({f"fields {schema_id}"})
 
@@ -152,7 +152,7 @@ def _of_scale(scale: int, decimal_format: str) -> frozenset[str]:
 
 
 def _scales(decimals: pa.Array) -> dict[int, int]:
-    """Map each scale of the first decimals to a row that has it."""
+    """Return a row for each scale of a batch's first decimals."""
     if pa.types.is_decimal(decimals.type):
         return {decimals.type.scale: 0}
     rows: dict[int, int] = {}
@@ -162,7 +162,7 @@ def _scales(decimals: pa.Array) -> dict[int, int]:
 
 
 def _shapes(column: pa.Field) -> frozenset[str]:
-    """Return the JSON forms of a column's values, if it is neither a struct nor a decimal."""
+    """Return the JSON shapes of a column's values; the column is neither of structs nor of decimals."""
     kind = column.type
     types = pa.types
     if types.is_boolean(kind):

@@ -1,9 +1,7 @@
 """Conversion of simple values in record keys back to Ignite's binary format.
 
-The inverse of the forms that converters write.
-
-A value is what a converter's text or column holds: int, float, :class:`~decimal.Decimal` (also for the numbers of a
-JSON text), str, bytes, bool; timestamps, dates and times as integers.
+Converters write these values as text or columns. A value is an int, float, :class:`~decimal.Decimal` (also for numbers
+of a JSON text), str, bytes or bool; timestamps, dates and times are integers.
 """
 
 from __future__ import annotations
@@ -34,8 +32,8 @@ _UUID_TEXT = 36
 _MOST_INTEGER = 20
 _DAY_MS = 86_400_000
 _MOST_UNSCALED = 2 * MAX_MAGNITUDE
-"""Bytes of a decimal: the longest that is sent, at a declared scale that may be larger than its own."""
-_MOST_DIGITS = 80_000  # of as many bytes; more would be the gigabyte of a number such as 1E+999999999
+"""Maximum number of bytes of a sent decimal, whose declared scale may be larger than its own."""
+_MOST_DIGITS = 80_000  # of so many bytes; 1E+999999999 would have a gigabyte
 _INTEGER = re.compile(f"-?[0-9]{{1,{_MOST_INTEGER}}}")
 _NUMBER = re.compile(rf"-?[0-9]{{1,{_MOST_DIGITS}}}(\.[0-9]{{1,{_MOST_DIGITS}}})?([eE][+-]?[0-9]{{1,9}})?")
 _EXACT = Context(prec=_MOST_DIGITS, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[Inexact, InvalidOperation, Overflow])
@@ -45,7 +43,7 @@ _EXACT = Context(prec=_MOST_DIGITS, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[Inexact
 class ValueContext:
     """Types, enum policy and scale that decide a value's binary form.
 
-    :param scale: declared scale of the field, at which unscaled bytes are written; None: each value at its own.
+    :param scale: declared scale of the field, at which unscaled bytes are written; None: each value has its own scale.
     """
 
     types: TypeSource
@@ -54,7 +52,7 @@ class ValueContext:
 
 
 def value_form(value: Any, kind: KeyKind, context: ValueContext) -> bytes | None:
-    """Encode a value as a kind in Ignite's binary form; None if it has none, or the kind cannot be turned back."""
+    """Return a value in Ignite's binary format as a key of a kind; None if the value cannot be converted back."""
     code = kind[0]
     detail = kind[1:]
     if not detail:
@@ -71,19 +69,19 @@ def value_form(value: Any, kind: KeyKind, context: ValueContext) -> bytes | None
     return None
 
 
-def turns_back(kind: KeyKind) -> bool:
-    """Return whether a record's key shows the whole value of a simple kind."""
+def is_reversible(kind: KeyKind) -> bool:
+    """Return whether values of a simple kind can be converted back, because the record key has the whole value."""
     code = kind[0]
     detail = kind[1:]
     if code in (codes.TIMESTAMP, codes.TIME):
         return detail == (0,)
     if code in (codes.ENUM, codes.BINARY_ENUM):
-        return len(detail) == 1 and detail != (0,)  # 0: a class that was not registered
+        return len(detail) == 1 and detail != (0,)  # 0: a class that is not registered
     return len(detail) == 1 if code == codes.DECIMAL else code in codes.EXACT and not detail
 
 
 def readings(value: Any) -> list[Any]:
-    """Return the possible values of a key: the value itself and, of a text, the number or boolean that it spells."""
+    """Return the possible values of a record key: the value and, for a text, a number or boolean with this text."""
     if type(value) is not str:
         return [value]
     values: list[Any] = [value]
@@ -95,23 +93,23 @@ def readings(value: Any) -> list[Any]:
 
 
 def json_integer(digits: str) -> int | Decimal:
-    """Return an integer of a JSON text; a decimal if no integer type of Ignite has as many digits.
+    """Return an integer of a JSON text as int; as Decimal if no integer type of Ignite has so many digits.
 
-    Python refuses 4,300 of an int.
+    Python refuses to parse an int of more than 4,300 digits.
     """
     return int(digits) if len(digits) <= _MOST_INTEGER else Decimal(digits)
 
 
 def python_values(array: pa.Array, schema: ConnectSchema) -> list[Any]:
-    """Return values of Connect columns as :func:`value_form` takes them.
+    """Return values of a Connect column for :func:`value_form`.
 
-    Timestamps, dates and times as integers, decimals as Decimal.
+    Timestamps, dates and times are integers, decimals are Decimal.
     """
     return [_with_decimals(value, schema) for value in array.cast(_plain_type(array.type)).to_pylist()]
 
 
 def _with_decimals(value: Any, schema: ConnectSchema) -> Any:
-    """Convert decimals that the column holds as text: a text would be taken for base64."""
+    """Convert decimals given as text to Decimal, because a text would be read as base64."""
     if schema.fields and value is not None:
         return {field.name: _with_decimals(value[field.name], field.schema) for field in schema.fields}
     return Decimal(value) if type(value) is str and scale_of(schema) is not None else value
@@ -148,7 +146,7 @@ def _floating(code: int, form: str) -> Callable[[Any], bytes | None]:
     def form_of(value: Any) -> bytes | None:
         value = named.get(value, value) if type(value) is str else value
         if not isinstance(value, (float, Decimal)) or math.isnan(value):
-            return None  # which of the NaNs is not known
+            return None  # the bits of the NaN are not known
         try:
             return struct.pack(f"<B{form}", code, float(value))
         except OverflowError:
@@ -187,7 +185,7 @@ def _bytes(value: Any) -> bytes | None:
 
 
 def _decimal(value: Any, scale: int, declared: int | None) -> bytes | None:
-    """Encode a decimal of a scale, given as a number or as the base64 text of its unscaled bytes."""
+    """Encode a decimal with a scale, given as a number or as the base64 text of its unscaled bytes."""
     if type(value) is str:
         unscaled = base64_bytes(value)
         if not unscaled or len(unscaled) > _MOST_UNSCALED:
@@ -209,7 +207,7 @@ def _decimal(value: Any, scale: int, declared: int | None) -> bytes | None:
 
 
 def _enum(value: Any, code: int, type_id: int, context: ValueContext) -> bytes | None:
-    """Encode a constant given by its name or ordinal, as the enum policy writes it."""
+    """Encode an enum constant, given in the form of the enum policy: by name or ordinal."""
     try:
         binary = context.types.binary_type(type_id)
     except UnknownBinaryType:
@@ -242,4 +240,4 @@ _BY_CODE: dict[int, Callable[[Any], bytes | None]] = {
 }
 
 SIMPLE_KINDS: frozenset[KeyKind] = frozenset({(code,) for code in _BY_CODE} | {(codes.TIMESTAMP, 0), (codes.TIME, 0)})
-"""Simple kinds that need no metadata."""
+"""Simple kinds that are converted back without metadata."""

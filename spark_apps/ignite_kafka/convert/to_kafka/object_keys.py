@@ -1,8 +1,8 @@
-"""Conversion of record keys back to Ignite's binary format, objects included.
+"""Conversion of record keys, including objects, back to Ignite's binary format.
 
-Ignite finds a key by its bytes, so they must equal those of the client that wrote the key. The fields of an object do
-not contain its kind: type, schema (the fields that are written, and their order), and flags. Ignite's hash of a binary
-object is that of its fields' bytes. Layout: `ignite/binary/object_headers.py`.
+Ignite finds a key by its bytes, so the result must equal the bytes written by the client. The fields of an object do
+not contain its kind: type, schema (the written fields in order), and flags. Ignite's hash of a binary object is the
+hash of its fields' bytes. Layout: `ignite/binary/object_headers.py`.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from ...ignite.types import type_codes as codes
 from ...ignite.types.key_kind import LAYOUT, UNKNOWN_KIND, KeyKind
 from ...ignite.types.model import BinaryField, CacheInfo, TypeSource
 from ..rules.decimal_scales import Path, declared_scales
-from .key_values import SIMPLE_KINDS, ValueContext, readings, turns_back, value_form
+from .key_values import SIMPLE_KINDS, ValueContext, is_reversible, readings, value_form
 
 _HEADER = struct.Struct("<BBHiiiii")
 _VERSION = 1
-_MOST_FORMS = 16  # of one object, whose fields have values of several kinds
+_MOST_FORMS = 16  # of one object, if its fields may have values of several kinds
 
 
 def all_turn_back(kinds: Collection[KeyKind]) -> bool:
-    """Return whether keys of exactly these kinds can be turned back.
+    """Return whether keys of exactly some kinds can be converted back.
 
-    Where kinds are missing, a key of another kind may have the same form. That is no harm for simple kinds, as the
-    cache is asked for a key of each of them; so kinds that show less than their whole value to that question are not
-    turned back then.
+    If kinds are missing (UNKNOWN_KIND), a key of another kind may have the same form. This does no harm for simple
+    kinds, as the cache is asked for a key of each kind; so keys are converted back only if all known kinds are simple
+    and need no metadata.
     """
     layouts = {kind for kind in kinds if len(kind) == LAYOUT}
     fields = {kind for kind in kinds if len(kind) > LAYOUT}
@@ -41,14 +41,14 @@ def all_turn_back(kinds: Collection[KeyKind]) -> bool:
     if UNKNOWN_KIND in kinds:
         return not fields and simple <= SIMPLE_KINDS
     inner = {kind[LAYOUT + 1 :] for kind in fields}
-    return all(turns_back(kind) for kind in simple | {kind for kind in inner if len(kind) < LAYOUT})
+    return all(is_reversible(kind) for kind in simple | {kind for kind in inner if len(kind) < LAYOUT})
 
 
 class KeyForms:
     """Conversion of the values of record keys back into Ignite keys of some kinds.
 
-    :param enums: how constants are written.
-    :param unscaled: whether decimals are written as unscaled bytes, at the scale that the cache declares.
+    :param enums: policy by which enum constants are written.
+    :param unscaled: whether decimals are written as unscaled bytes, at the scale declared by the cache.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class KeyForms:
                 self._fields[kind[: LAYOUT + 1]].append(kind[LAYOUT + 1 :])
 
     def of(self, value: Any) -> list[bytes]:
-        """Return every possible Ignite key of a record key's value, not wrapped."""
+        """Return all possible Ignite keys of a record key's value, not wrapped."""
         forms = []
         for kind in self._kinds:
             type_id = kind[1] if kind[0] == codes.OBJECT and len(kind) == LAYOUT else None
@@ -74,7 +74,7 @@ class KeyForms:
         return forms
 
     def of_scalar(self, value: Any) -> list[bytes]:
-        """Return the possible keys of a scalar; a text may also spell a number or a boolean."""
+        """Return all possible Ignite keys of a scalar; a text may also represent a number or a boolean."""
         return [form for read in readings(value) for form in self.of(read)]
 
     def _forms(self, value: Any, kind: KeyKind, path: Path, scales: Mapping[Path, int]) -> list[bytes]:
@@ -84,9 +84,9 @@ class KeyForms:
         return [] if form is None else [form]
 
     def _objects(self, fields: Mapping[str, Any], kind: KeyKind, path: Path, scales: Mapping[Path, int]) -> list[bytes]:
-        """Return the objects of a kind.
+        """Return all possible objects of a kind with some fields.
 
-        None if a field cannot be turned back, or the kind has other fields or another order.
+        There is none if a field cannot be converted back, or the kind has other fields or another order.
         """
         _, type_id, schema_id, flags = kind
         if flags & (codes.FLAG_HAS_SCHEMA | codes.FLAG_HAS_RAW) != codes.FLAG_HAS_SCHEMA:
@@ -146,7 +146,7 @@ def _object(kind: KeyKind, schema: Sequence[int], values: Sequence[bytes]) -> by
 
 
 def _java_hash(data: bytes) -> int:
-    """Return `Arrays.hashCode(byte[])`."""
+    """Return the hash of some bytes as `Arrays.hashCode(byte[])` computes it."""
     number = 1
     for byte in data:
         number = (31 * number + byte - (byte >> 7 << 8)) & 0xFFFFFFFF

@@ -20,10 +20,10 @@ _KEY = "key."
 
 @dataclass(frozen=True)
 class RecordFields:
-    """The fields that the settings name for keys and timestamps.
+    """Names of the fields used as keys and timestamps, from settings.
 
-    :param key: fields of the value, or with ``key.`` before the name of the key, that make the record's key; empty: the
-        entry's key.
+    :param key: fields for the record's key: fields of the value, or of the key with ``key.`` before their names; empty:
+        the entry's key.
     :param timestamp: field of the value with the record's time: a date, a timestamp, or milliseconds as long; empty:
         the time of sending.
     """
@@ -33,12 +33,12 @@ class RecordFields:
 
     @property
     def of_values(self) -> tuple[str, ...]:
-        """The fields of values among the key's fields."""
+        """Names of the needed fields of values, for the key and the timestamp."""
         names = *(name for name in self.key if not name.startswith(_KEY)), self.timestamp
         return tuple(name for name in names if name)
 
     def record_key(self, group: EntryGroup) -> tuple[pa.Array, TypeRef]:
-        """Return the record keys of a group: the one field, or objects of the fields in their order.
+        """Return the record keys of a group: the only field, or objects of the fields in order.
 
         :raises UnsupportedType: a field is null or missing.
         """
@@ -57,15 +57,15 @@ class RecordFields:
         )
 
     def has_objects(self, group: EntryGroup) -> bool:
-        """Return whether record keys of a group hold objects of the entries' values.
+        """Return whether a group's record keys contain objects from the entries' values.
 
-        The errors of :meth:`record_key`.
+        It raises the errors of :meth:`record_key`.
         """
         self.record_key(group)
         return any(_holds_objects(_of_value(group, name)[0].type) for name in self.key if not name.startswith(_KEY))
 
     def times_ms(self, group: EntryGroup) -> Int64Array:
-        """Return the record times of a group in milliseconds since 1970; 0, the time of sending, for removals.
+        """Return a group's record times in milliseconds since 1970; 0, the time of sending, for removals.
 
         :raises UnsupportedType: the field is missing, null, of another type, or not after 1970-01-01.
         """
@@ -104,7 +104,7 @@ def _of_value(group: EntryGroup, name: str) -> tuple[pa.Array, pa.Field]:
 
 
 def _field(array: pa.Array, name: str, part: str) -> tuple[pa.Array, pa.Field]:
-    """Return a field of objects by its name, regardless of case, as everywhere in Ignite."""
+    """Return a field of objects by its name, regardless of case, as Ignite does."""
     if pa.types.is_struct(array.type):
         for number, field in enumerate(array.type):
             if field.name.lower() == name.lower():

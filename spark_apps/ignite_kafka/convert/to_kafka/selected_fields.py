@@ -1,4 +1,4 @@
-"""The fields of values that setting ``select`` names: only these are decoded."""
+"""Fields of values named by setting ``select``: only these fields are decoded."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ _SETTING = "select"
 
 @dataclass(frozen=True)
 class SelectedFields:
-    """Selected fields in the order of the records, with their names in the records; not empty."""
+    """Selected fields in the order of setting ``select``, with their names in records; not empty."""
 
     fields: tuple[SelectedField, ...]
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The fields' names in the values."""
+        """Names of the selected fields in the values."""
         return tuple(field.name for field in self.fields)
 
     def needed(self, others: Iterable[str]) -> frozenset[str]:
-        """Return the fields to decode, in lower case.
+        """Return the names of all fields to decode, in lower case.
 
-        :param others: fields of values that make keys or timestamps of records.
+        :param others: further fields of values, used as keys or timestamps of records.
         """
         return frozenset(name.lower() for name in (*self.names, *others))
 
     def check(self, cache: CacheInfo, types: TypeSource) -> None:
-        """Check the names against the types that the cache's query entities declare.
+        """Check the selected fields against the types declared by the cache's query entities.
 
-        :raises UnsupportedType: no declared type has a field.
+        :raises UnsupportedType: no declared type has a selected field.
         """
         declared = declared_fields(cache, types)
         for name in self.names:
@@ -47,14 +47,14 @@ class SelectedFields:
                 raise no_column(_SETTING, name, cache.name, declared)
 
     def of_types(self, cache: CacheInfo, types: TypeSource) -> TypeSource:
-        """Return the types with the selected fields alone, for the cache's values."""
+        """Return the types of a cluster, with only the selected fields in the types of the cache's values."""
         ids = {java_hash(entity.value_type.lower()) for entity in cache.query_entities}
         return _SelectedTypes(types, frozenset(ids), self.fields)
 
     def of_cache(self, cache: CacheInfo) -> CacheInfo:
         """Return the cache with only the selected value fields in its query entities.
 
-        They have their new names, because scales are found by name.
+        The fields have their new names, because scales are found by name.
         """
         return replace(
             cache,
@@ -64,7 +64,7 @@ class SelectedFields:
         )
 
     def _select_columns(self, entity: QueryEntity) -> tuple[QueryField, ...]:
-        """Return an entity's key columns, and the columns of the selected fields and of fields nested in them."""
+        """Return the columns for a query entity's key, for selected fields, and for fields within selected fields."""
         fields = [field for field in entity.fields if field.is_key]
         for selected in self.fields:
             for field in entity.fields:
@@ -74,11 +74,11 @@ class SelectedFields:
         return tuple(fields)
 
     def of_values(self, group: EntryGroup, cache: CacheInfo, types: TypeSource) -> pa.Array:
-        """Return the values of a group with the selected fields, in the order of their names here.
+        """Return the values of a group with the selected fields, in order.
 
-        One that the type lacks is left out.
+        A field missing in the type is left out.
 
-        :raises UnsupportedType: values are no objects, or no type has a field.
+        :raises UnsupportedType: values are no objects, or no type has a selected field.
         """
         values = group.value
         if pa.types.is_null(values.type):
@@ -101,14 +101,14 @@ class SelectedFields:
 
 @dataclass(frozen=True)
 class _SelectedTypes:
-    """Binary types, some of them reduced to some of their fields."""
+    """Binary types of a cluster, with only the selected fields in some of them."""
 
     types: TypeSource
     ids: frozenset[int]
     fields: tuple[SelectedField, ...]
 
     def binary_type(self, type_id: int) -> BinaryType:
-        """Return the metadata of a type; raises UnknownBinaryType."""
+        """Return the metadata of a type; raise UnknownBinaryType."""
         binary = self.types.binary_type(type_id)
         if type_id not in self.ids:
             return binary

@@ -1,6 +1,6 @@
-"""Conversion of entries through Kafka Connect's transforms.
+"""Conversion of entries to records through Kafka Connect's transforms.
 
-Decoded columns, Connect columns, transforms, the converters' bytes.
+The steps are decoded columns, Connect columns, transforms, and the converters' bytes.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ _REMEDY = "Correct the entry or the transform; to skip such entries set conversi
 
 @dataclass(frozen=True)
 class Chain:
-    """The transforms of a cache.
+    """Transforms of a cache, with the serializer of headers.
 
-    :param settings: of the steps, in the same order.
-    :param headers: writes the values of headers.
-    :param topic_of: the topic that a cache's records have before the first transform.
+    :param settings: settings of the steps, in the same order.
+    :param headers: serializer of header values.
+    :param topic_of: function that returns the topic of a cache's records before the first transform.
     """
 
     steps: tuple[Step, ...]
@@ -51,13 +51,13 @@ class Chain:
     topic_of: Callable[[str], str]
 
     def class_of(self, alias: str) -> str:
-        """Return Java class or function of a transform."""
+        """Return the Java class or the function of a transform."""
         return next((transform.type for transform in self.settings if transform.alias == alias), "")
 
 
 @dataclass
 class _Output:
-    """Records of the groups so far, in no order."""
+    """Records of the groups converted so far, not ordered."""
 
     keys: list[pa.Array] = field(default_factory=list)
     values: list[pa.Array] = field(default_factory=list)
@@ -72,13 +72,14 @@ class _Output:
 
 
 class TransformingConverter:
-    """The converter of a cache that has transforms.
+    """A converter of entries with transforms.
 
-    A side that no transform reads or changes has the bytes of the converter without transforms, and its keys can be
-    turned back; unless records have topics of their own, under which the converters write them.
+    A side that no transform reads or changes is converted by the converter without transforms, and record keys can be
+    converted back. The exception is a chain that routes each record: then the converters write each record for its
+    topic.
 
-    :param plain: the converter without transforms, of whose sides none is ignite-binary.
-    :param key: writes the keys that transforms change; `value` likewise.
+    :param plain: converter without transforms; neither side is ignite-binary.
+    :param key: converter of keys that transforms read or change; `value` likewise.
     """
 
     def __init__(self, plain: EntryConverter, key: ConnectSide, value: ConnectSide, chain: Chain) -> None:
@@ -91,12 +92,12 @@ class TransformingConverter:
 
     @property
     def key_name(self) -> str:
-        """Name of the converter of keys in the settings."""
+        """Name of the converter of keys in settings."""
         return self._plain.key_name
 
     @property
     def of_keys(self) -> EntryConverter | None:
-        """The converter that turns record keys back; None if transforms make keys."""
+        """Converter that converts record keys back; None if transforms may change keys."""
         return None if self._touched["key"] else self._plain
 
     def component(self, stage: Stage) -> type:
@@ -104,11 +105,11 @@ class TransformingConverter:
         return self._plain.component(stage)
 
     def check(self, cache: CacheInfo, types: TypeSource, topic: str = "") -> None:
-        """Check the sides that no transform changes; raises UnsupportedType."""
+        """Check the sides that no transform touches; raise UnsupportedType."""
         self._plain.check_sides(self._untouched, cache, types, topic)
 
     def register(self, cache: CacheInfo, types: TypeSource, topic: str) -> None:
-        """Register the declared schemas of the sides that no transform changes.
+        """Register the declared schemas of the sides that no transform touches.
 
         See :meth:`.converter.Converter.register`.
         """
@@ -121,13 +122,13 @@ class TransformingConverter:
     def convert(
         self, pages: Sequence[Page], cache: CacheInfo, types: TypeSource, *, topic: str = "", in_order: bool = False
     ) -> Records:
-        """Convert entries to records, in their order, without dropped ones.
+        """Convert entries to records in their order; records dropped by transforms are left out.
 
-        `refused` has the entries for which a transform throws.
+        `refused` has the entries for which a transform throws an exception.
 
-        :raises DecodeError: bytes that do not decode.
-        :raises UnsupportedType: a value that Kafka Connect or its converter has no form for.
-        :raises SettingsError: a transform gives a record another topic than the plan has.
+        :raises DecodeError: an entry's bytes are broken.
+        :raises UnsupportedType: Kafka Connect or the converter has no form for a value.
+        :raises SettingsError: a transform gives a record a topic that differs from the plan's.
         """
         context = self._plain.context(cache, types, topic)
         output = _Output()
@@ -152,7 +153,7 @@ class TransformingConverter:
         return records if np.array_equal(rows, np.sort(rows)) else take_rows(records, np.argsort(rows))
 
     def _convert(self, decoded: DecodedGroup, context: SideContext, output: _Output) -> None:
-        """Convert the entries of one key type and one value type."""
+        """Convert the entries of a group to records of the output."""
         group = decoded.group
         count = len(decoded.group.rows)
         plain_key, plain_value = self._plain_bytes(decoded, context, output)
@@ -184,7 +185,7 @@ class TransformingConverter:
     def _plain_bytes(
         self, decoded: DecodedGroup, context: SideContext, output: _Output
     ) -> tuple[pa.Array | None, pa.Array | None]:
-        """Return the bytes of the sides that no transform touches, for each entry of a group; None for the others."""
+        """Return the bytes of each side of a group that no transform touches; None for other sides."""
         keys = None
         values = None
         group = decoded.group
@@ -207,7 +208,7 @@ class TransformingConverter:
         topic: str,
         output: _Output,
     ) -> None:
-        """Add the records of a transformed batch."""
+        """Add the records of a transformed batch to the output."""
         if topic:
             self._check_topics(batch, topic)
         at = pa.array(np.searchsorted(of_group, batch.rows))
@@ -236,14 +237,14 @@ class TransformingConverter:
     def key_forms(
         self, keys: Sequence[bytes], kinds: Collection[KeyKind], cache: CacheInfo, types: TypeSource, *, topic: str = ""
     ) -> list[list[bytes]]:
-        """Return, for each record key, its possible Ignite keys; none where transforms make keys."""
+        """Return all possible Ignite keys of each record key; none if transforms may change keys."""
         if self._touched["key"]:
             return [[] for _ in keys]
         return self._plain.key_forms(keys, kinds, cache, types, topic=topic)
 
 
 def failed(bad: BadRow, class_name: str, remedy: str) -> TransformFailed:
-    """Return the error of a record for which a transform throws."""
+    """Return the error of a record for which a transform throws an exception."""
     what = f"transform {bad.transform} throws {bad.exception}: {in_message(bad.reason)}"
     return TransformFailed(what, remedy, transform=bad.transform, transform_class=class_name, exception=bad.exception)
 
@@ -251,7 +252,7 @@ def failed(bad: BadRow, class_name: str, remedy: str) -> TransformFailed:
 def _written(serializer: Serializer, column: ConnectColumn, topic: str) -> pa.BinaryArray:
     """Return the bytes of a header's values.
 
-    Values without a schema, JSON texts, are written as ``Values.convertToString`` does: texts unquoted.
+    JSON texts of values without a schema are written as ``Values.convertToString`` does, with strings unquoted.
     """
     if column.schema is not None or serializer.name not in (SIMPLE, STRING):
         return serializer.serialize(column, topic)
@@ -268,9 +269,9 @@ def _written(serializer: Serializer, column: ConnectColumn, topic: str) -> pa.Bi
 
 
 def _placeholders(count: int, *, present: bool = False) -> list[ConnectPart]:
-    """Return a column for values that no transform reads.
+    """Return a column of placeholders for values that no transform reads.
 
-    Nulls, or texts where transforms may ask whether there is a value.
+    The placeholders are null, or texts if there are values, because transforms may ask whether a value is null.
     """
     data = pa.repeat(pa.scalar(b"0", pa.binary()), count) if present else pa.nulls(count, pa.binary())
     return [ConnectPart(np.arange(count), ConnectColumn(data, None))]
@@ -279,7 +280,7 @@ def _placeholders(count: int, *, present: bool = False) -> list[ConnectPart]:
 def _share_schemas(
     keys: Sequence[ConnectPart], values: Sequence[ConnectPart], count: int
 ) -> list[tuple[RowIndex, ConnectColumn, ConnectColumn]]:
-    """Return the rows of each combination of key and value schema, with their columns."""
+    """Return the rows of each combination of key schema and value schema, with their columns."""
     if len(keys) == len(values) == 1:
         return [(np.arange(count), keys[0].column, values[0].column)]
     shared = []

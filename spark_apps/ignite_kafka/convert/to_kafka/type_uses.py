@@ -1,4 +1,4 @@
-"""Java classes and binary types in a batch: the types topic carries them to the sink, because JSON does not."""
+"""Java classes and binary types in a batch, for the types topic, because JSON does not have them."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from ...ignite.types.type_table import TYPE_NAME, container_class, field_of, jav
 from ...java.hash_code import java_hash
 
 OTHER = "?"
-"""Name of what is no class that a sink makes by itself: classes."""
+"""Name for values of a class that a sink cannot create."""
 
 
 def uses_of(side: str, values: pa.Array, kind: TypeRef, containers: Containers) -> Iterator[TypeUse]:
-    """Yield the classes and types of the values of one side of a group.
+    """Yield the classes and types of the keys or values of a group.
 
-    Where all are null they show nothing: metadata does not say of which enum a field is.
+    Nothing is yielded if all values are null, because metadata does not name the enum of a field.
 
     :param values: a column of :class:`~ignite_kafka.ignite.binary.EntryGroup`.
-    :param containers: of that side, see there.
+    :param containers: containers of the column, see :class:`~ignite_kafka.ignite.binary.EntryGroup`.
     """
     name = kind.name if kind.code == codes.OBJECT else kind.enum
     column = field_of("", values.type, kind.mark)
@@ -33,7 +33,7 @@ def uses_of(side: str, values: pa.Array, kind: TypeRef, containers: Containers) 
 def _within(side: str, path: str, column: pa.Field, values: pa.Array, containers: Containers) -> Iterator[TypeUse]:
     kind = column.type
     types = pa.types
-    if types.is_union(kind):  # values of several kinds: the path has several classes
+    if types.is_union(kind):  # values of several types: the path has several classes
         for number in range(kind.num_fields):
             yield from _within(side, path, kind.field(number), values.field(number), containers)
         return

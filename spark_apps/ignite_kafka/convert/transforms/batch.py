@@ -1,6 +1,6 @@
-"""Batches of records between converter and cache, the input and output of transforms.
+"""Batches of records between converter and cache, which are input and output of transforms.
 
-A batch is the counterpart of Kafka Connect's ``ConnectRecord`` for many records that have the same schemas and the same
+A batch is the counterpart of Kafka Connect's ``ConnectRecord`` for many records with the same schemas and the same
 names of headers.
 """
 
@@ -15,15 +15,15 @@ from ...common.arrays import Int32Array, Int64Array, Mask, RowIndex
 from ..connect.columns import ConnectColumn
 
 NO_TIME = -1
-"""The timestamp of a record that has none."""
+"""Timestamp of a record without a time."""
 
 
 @dataclass(frozen=True)
 class Header:
-    """A header that each of N records has, with its N values.
+    """A header of N records, with its N values.
 
-    :param unread: the converter cannot read the values: the column has the reason of each, and only a step that reads
-        them fails.
+    :param unread: whether the converter cannot read the values: then the column has the reason for each value, and only
+        a step that uses the header fails.
     """
 
     name: str
@@ -33,7 +33,7 @@ class Header:
 
 @dataclass(frozen=True)
 class Position:
-    """Where N records of a sink were read: partitions and offsets. A source's records have no position yet."""
+    """Partitions and offsets of N records read by a sink; a source's records have no position yet."""
 
     partitions: Int32Array
     offsets: Int64Array
@@ -41,15 +41,15 @@ class Position:
 
 @dataclass(frozen=True)
 class ConnectBatch:
-    """N records with one schema of keys, one of values, and the same headers by name, order and schema.
+    """N records with one schema of keys, one schema of values, and the same headers by name, order and schema.
 
     Values without a schema are JSON texts (``pa.binary()``), as in :class:`~..connect.columns.ConnectColumn`, or,
     between the transforms of a chain, the texts of the members of objects (:mod:`.json_objects`); an Arrow null is
-    Java's null. A column of nulls alone may be of any type: its schema is None for Kafka Connect's null schema.
+    Java's null. A column of only nulls may have any type; its schema is None for Kafka Connect's null schema.
 
-    :param rows: N rows (int64, rising) of the first batch, by which the results of a chain are put in order again.
+    :param rows: N rows (int64, ascending) in the first batch of a chain, so that the chain's results can be ordered.
     :param topics: N names (``pa.string()``).
-    :param times_ms: N timestamps in milliseconds since 1970, :data:`NO_TIME` where there is none.
+    :param times_ms: N timestamps in milliseconds since 1970; :data:`NO_TIME` for a record without a time.
     """
 
     rows: RowIndex
@@ -68,7 +68,7 @@ class ConnectBatch:
 class BadRow:
     """A record for which a transform throws an exception.
 
-    :param row: its row of the first batch.
+    :param row: row of the record in the first batch of the chain.
     :param exception: name of the Java class, such as ``org.apache.kafka.connect.errors.DataException``.
     :param reason: Kafka Connect's message.
     :param transform: alias of the transform in the settings; empty until the chain sets it.
@@ -82,7 +82,7 @@ class BadRow:
 
 @dataclass(frozen=True)
 class Transformed:
-    """What a transform made: each row of its batch is in one of `batches`, or in `bad`, or was dropped."""
+    """Result of a transform: each row of its batch is in one of `batches`, or in `bad`, or was dropped."""
 
     batches: tuple[ConnectBatch, ...]
     bad: tuple[BadRow, ...] = ()
@@ -91,18 +91,18 @@ class Transformed:
 class Transform(Protocol):
     """A transform with its configuration (``org.apache.kafka.connect.transforms.Transformation``).
 
-    A pure function of the batch.
+    It is a pure function of the batch.
     """
 
     def apply(self, batch: ConnectBatch) -> Transformed:
-        """Transform all records of a batch. It raises nothing for a record: what Kafka Connect throws is in `bad`."""
+        """Transform all records of a batch; exceptions for single records are in the result's `bad`, not raised."""
 
 
 class Predicate(Protocol):
     """A predicate with its configuration (``org.apache.kafka.connect.transforms.predicates.Predicate``)."""
 
     def test(self, batch: ConnectBatch) -> Mask:
-        """Return N flags: whether each record satisfies the predicate.
+        """Return N flags: whether a record satisfies the predicate.
 
-        :raises Thrown: the predicate fails for one of the topics (:class:`~.thrown.Thrown`).
+        :raises Thrown: the predicate fails for a topic of the batch (:class:`~.thrown.Thrown`).
         """

@@ -1,4 +1,4 @@
-"""Cast: fields, or the whole key or value, as another type.
+"""Transform Cast: fields, or the whole key or value, become values of another type.
 
 Source: org.apache.kafka.connect.transforms.Cast (4.3.1).
 """
@@ -19,7 +19,7 @@ from .batch import ConnectBatch, Transformed
 from .cast_columns import TARGETS, cast_column
 from .json_objects import objects_of
 from .json_tokens import NULL, Kind, booleans, changed_by_kind, doubles, longs, texts, tokens_of, with_nulls
-from .properties import REPLACE_NULL, WITH_DEFAULT, Owner, Properties, Property
+from .properties import REPLACE_NULL, WITH_DEFAULT, ComponentProperties, Properties, Property
 from .schemaless import in_hash_order, members, parsed, require_map, row_by_row, written
 from .sides import Side, changed_where, present
 from .structs import basics, field_values, put, struct_column
@@ -38,9 +38,9 @@ PROPERTIES: Properties = {"spec": Property(TEXTS, not_empty=True), **REPLACE_NUL
 
 @dataclass(frozen=True)
 class Cast:
-    """Casts fields, or the whole value.
+    """Transform that casts fields, or the whole key or value.
 
-    :param whole: type of the whole value; None: `fields` are cast.
+    :param whole: type for the whole key or value; None: `fields` are cast.
     """
 
     side: Side
@@ -49,7 +49,7 @@ class Cast:
     use_default: bool
 
     def apply(self, batch: ConnectBatch) -> Transformed:
-        """Cast the fields or values; nulls pass."""
+        """Cast the fields or values; nulls stay unchanged."""
         return changed_where(batch, present(self.side.of(batch)), self._change)
 
     def _change(self, batch: ConnectBatch, failures: Failures) -> ConnectBatch:
@@ -105,14 +105,14 @@ class Cast:
 def _cast(
     data: pa.Array, schema: ConnectSchema, target: ConnectType, shell: ConnectSchema, failures: Failures
 ) -> ConnectColumn:
-    """Cast values to another type; the new schema is optional and has a default as theirs."""
+    """Cast values to another type; the new schema is optional and has a default as the old schema does."""
     default = None
     if schema.default is not None:
         refused = Failures(1)
         default = cast_column(default_array(schema), schema, target, refused)[0].as_py()
         if refused.bad.any():
             raise Thrown(refused.bad_rows(np.zeros(1, np.int64))[0].reason)
-        if is_logical(shell):  # a whole value keeps the name, for which SchemaBuilder wants a day, a time or a decimal
+        if is_logical(shell):  # a whole value keeps the name, for which SchemaBuilder requires a date, time or decimal
             raise Thrown("Invalid default value", SCHEMA_BUILDER_EXCEPTION)
     cast_data = cast_column(data, schema, target, failures)
     shell = replace(shell, optional=schema.optional, default=default)
@@ -125,7 +125,7 @@ def _cast_values(values: list[Any], target: ConnectType, failures: Failures) -> 
 
 
 def _cast_tokens(tokens: pa.BinaryArray, target: ConnectType, failures: Failures) -> pa.BinaryArray:
-    """Cast JSON texts to a type, all texts of one Java class at once; ``null`` for a missing text."""
+    """Cast JSON texts to a type, all texts of a Java class at once; a missing text becomes ``null``."""
 
     def change(kind: Kind, kind_tokens: pa.BinaryArray, refused: Failures) -> pa.BinaryArray:
         if kind in _VALUES:
@@ -142,8 +142,8 @@ def _cast_tokens(tokens: pa.BinaryArray, target: ConnectType, failures: Failures
     return changed_by_kind(tokens, change, failures)
 
 
-def cast(config: Owner, side: Side) -> Cast:
-    """Return the transform with its properties.
+def cast(config: ComponentProperties, side: Side) -> Cast:
+    """Return the transform for the given properties.
 
     :raises SettingsError: the specification is neither a type nor a list of field:type.
     """

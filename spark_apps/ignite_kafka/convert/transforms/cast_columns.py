@@ -1,4 +1,4 @@
-"""Columns of scalars cast to another type as Kafka Connect's Cast does it, with the rows that it refuses."""
+"""Cast of scalar columns to another type, as Kafka Connect's Cast does it, with the failed rows."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .thrown import Failures
 _BITS = {ConnectType.INT8: 8, ConnectType.INT16: 16, ConnectType.INT32: 32, ConnectType.INT64: 64}
 _FLOAT_BITS = {ConnectType.FLOAT32: 32, ConnectType.FLOAT64: 64}
 TARGETS = (*_BITS, *_FLOAT_BITS, ConnectType.BOOLEAN, ConnectType.STRING)
-"""The types that values can be cast to."""
+"""Types allowed as target of a cast."""
 _SOURCES = (*TARGETS, ConnectType.BYTES)
 _CLOCK, _DAY, _BOTH = (
     parts_of(pattern) for pattern in ("HH:mm:ss.SSS'Z'", "yyyy-MM-dd", "yyyy-MM-dd'T'HH:mm:ss.SSS'Z'")
@@ -32,7 +32,7 @@ _PLAIN_FLOAT = r"^-?[0-9]{1,15}(?:\.[0-9]{1,15})?(?:[eE][+-]?[0-9])?$"
 
 
 def cast_column(data: pa.Array, schema: ConnectSchema, target: ConnectType, failures: Failures) -> pa.Array:
-    """Cast the values to the Arrow type of the target; nulls stay, and a failed row is null."""
+    """Cast values to the Arrow type of the target; nulls stay null, and so does a failed row's value."""
     if data.null_count == len(data):
         return pa.nulls(len(data), arrow_type(ConnectSchema(target)))
     if schema.type not in _SOURCES:
@@ -64,9 +64,9 @@ def _to_text(data: pa.Array, schema: ConnectSchema) -> pa.StringArray:
 
 
 def _moments(data: pa.Array) -> pa.StringArray:
-    """Format times as ``Values.dateFormatFor`` does.
+    """Return dates, times or timestamps as text, in the form that ``Values.dateFormatFor`` chooses.
 
-    The time alone within 1970-01-01 and before, the date alone at midnight, else both.
+    That is only the time on 1970-01-01 and before, only the date at midnight, and otherwise both.
     """
     numbers = data.view(pa.int64() if data.type.bit_width == 64 else pa.int32())
     times = np.asarray(numbers.fill_null(0)).astype(np.int64)
@@ -97,7 +97,7 @@ def _of_numbers(data: pa.Array, target: ConnectType) -> pa.Array:
 
 
 def _of_decimals(data: pa.Array, target: ConnectType) -> pa.Array:
-    """Cast decimals one by one: few casts have any."""
+    """Cast decimals one by one, because casts of decimals are rare."""
 
     def change(value: Decimal) -> Any:
         if target in _FLOAT_BITS:
@@ -131,7 +131,7 @@ def _of_texts(data: pa.StringArray, target: ConnectType, failures: Failures) -> 
 
 
 def _plain_numbers(texts: pa.StringArray, target: ConnectType) -> tuple[pa.Array, Any]:
-    """Parse plain texts as numbers, and mark the ones beyond the type, which are null."""
+    """Parse plain texts as numbers; return numbers and a mask of numbers beyond the type, which are null."""
     kind = arrow_type(ConnectSchema(target))
     if target in _FLOAT_BITS:
         return texts.cast(kind), np.zeros(len(texts), bool)

@@ -1,4 +1,4 @@
-"""Transforms and predicates by Kafka Connect's class names, long and short."""
+"""Catalog of Kafka Connect's transforms and predicates by class name, with or without package."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from . import (
 )
 from .batch import Predicate, Transform
 from .filter import Filter
-from .of_others import way_out
-from .properties import Owner, Properties, read_properties
+from .properties import ComponentProperties, Properties, read_properties
 from .sides import Side
+from .unknown_transforms import advice_for
 
 _T = TypeVar("_T")
 _PACKAGE = "org.apache.kafka.connect.transforms."
@@ -38,13 +38,13 @@ _PREDICATES = f"{_PACKAGE}predicates."
 @dataclass(frozen=True)
 class _Entry:
     properties: Properties
-    make: Callable[[Owner, bool], Transform]
+    make: Callable[[ComponentProperties, bool], Transform]
 
 
 def _entries_by_side(
-    name: str, properties: Properties, make: Callable[[Owner, Side, bool], Transform]
+    name: str, properties: Properties, make: Callable[[ComponentProperties, Side, bool], Transform]
 ) -> dict[str, _Entry]:
-    """Return the entries of a transform with one class for keys and one for values."""
+    """Return the entries of a transform that has one class for keys and one for values."""
 
     def entry(side: Side) -> _Entry:
         return _Entry(properties, lambda config, sink: make(config, side, sink))
@@ -88,22 +88,22 @@ _TRANSFORMS: Mapping[str, _Entry] = {
     "RegexRouter": _Entry(regex_router.PROPERTIES, lambda config, _: regex_router.regex_router(config)),
     "Filter": _Entry({}, lambda config, _: Filter()),
 }
-_TESTS: Mapping[str, tuple[Properties, Callable[[Owner], Predicate]]] = {
+_TESTS: Mapping[str, tuple[Properties, Callable[[ComponentProperties], Predicate]]] = {
     "TopicNameMatches": (predicates.TOPIC_NAME_MATCHES, predicates.topic_name_matches),
     "HasHeaderKey": (predicates.HAS_HEADER_KEY, predicates.has_header_key),
     "RecordIsTombstone": ({}, predicates.record_is_tombstone),
 }
 TRANSFORMS = tuple(f"{_PACKAGE}{name}" for name in _TRANSFORMS)
-"""Class names of all transforms."""
+"""Class names of all known transforms."""
 PREDICATES = tuple(f"{_PREDICATES}{name}" for name in _TESTS)
 """Class names of all predicates."""
 
 
 def make_transform(class_name: str, properties: Mapping[str, str], *, sink: bool) -> Transform:
-    """Make a transform with its configuration.
+    """Return a transform with its properties.
 
-    :param class_name: the name of Kafka's class with or without its package, such as ``Cast$Value``.
-    :param properties: without the prefix ``transforms.<alias>.``, and without `type`, `predicate` and `negate`.
+    :param class_name: name of Kafka's class, with or without its package, such as ``Cast$Value``.
+    :param properties: properties without the prefix ``transforms.<alias>.``, and without `type`, `predicate`, `negate`.
     :raises SettingsError: there is no such class, or a property is unknown, missing or not allowed.
     """
     entry = _find("transform", class_name, _PACKAGE, _TRANSFORMS)
@@ -111,9 +111,9 @@ def make_transform(class_name: str, properties: Mapping[str, str], *, sink: bool
 
 
 def make_predicate(class_name: str, properties: Mapping[str, str]) -> Predicate:
-    """Make a predicate with its configuration.
+    """Return a predicate with its properties.
 
-    :param properties: without the prefix ``predicates.<alias>.``, and without `type`.
+    :param properties: properties without the prefix ``predicates.<alias>.``, and without `type`.
     :raises SettingsError: there is no such class, or a property is unknown, missing or not allowed.
     """
     definitions, make = _find("predicate", class_name, _PREDICATES, _TESTS)
@@ -123,7 +123,7 @@ def make_predicate(class_name: str, properties: Mapping[str, str]) -> Predicate:
 def _find(kind: str, class_name: str, package: str, entries: Mapping[str, _T]) -> _T:
     entry = entries.get(class_name.removeprefix(package))
     if entry is None:
-        foreign = "" if class_name.startswith(_PACKAGE) else way_out(class_name)
+        foreign = "" if class_name.startswith(_PACKAGE) else advice_for(class_name)
         remedy = (
             foreign
             or f"{did_you_mean(class_name.rpartition('.')[2], entries)} There are: {', '.join(sorted(entries))}."

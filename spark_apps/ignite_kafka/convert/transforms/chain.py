@@ -1,4 +1,4 @@
-"""A connector's transforms one after another, each with its predicate.
+"""Chain of a connector's transforms, applied one after the other, each to the records of its predicate.
 
 Source: TransformationChain and TransformationStage (4.3.1).
 """
@@ -19,11 +19,11 @@ from .thrown import Thrown
 
 @dataclass(frozen=True)
 class Step:
-    """A transform of a connector.
+    """A transform of a chain, with its predicate.
 
-    :param alias: its name in setting `transforms`.
-    :param predicate: which records it works on; None: all.
-    :param negate: it works on those that do not satisfy the predicate.
+    :param alias: name of the transform in setting `transforms`.
+    :param predicate: predicate that selects the records to transform; None: all records.
+    :param negate: whether to transform only the records that do not satisfy the predicate.
     """
 
     alias: str
@@ -33,9 +33,9 @@ class Step:
 
 
 def apply_chain(batch: ConnectBatch, steps: Sequence[Step]) -> Transformed:
-    """Apply transforms to the records of a batch.
+    """Apply the transforms of a chain to the records of a batch.
 
-    :returns: batches in no order, in each of which the rows rise; records of equal schemas may be in several.
+    :returns: batches in no order, each with ascending rows; records with equal schemas may be in several batches.
     """
     batches: tuple[ConnectBatch, ...] = (batch,) if len(batch) else ()
     bad: list[BadRow] = []
@@ -66,7 +66,7 @@ def _apply_step(batch: ConnectBatch, step: Step) -> Transformed:
 
 
 def _of_topics(batch: ConnectBatch, step: Step, error: Thrown) -> Transformed:
-    """Evaluate the predicate for each topic separately after it failed for one; only that topic's records fail."""
+    """Apply a step to each topic alone, after its predicate failed for one; only the records of that topic fail."""
     parts = by_topic(batch)
     if len(parts) == 1:
         return Transformed((), tuple(BadRow(row, error.exception, error.reason) for row in batch.rows.tolist()))

@@ -1,4 +1,4 @@
-"""ExtractField: a field instead of the struct or map.
+"""Transform ExtractField: one field replaces its struct or map.
 
 Source: org.apache.kafka.connect.transforms.ExtractField (4.3.1).
 """
@@ -15,7 +15,7 @@ from .batch import ConnectBatch, Transformed
 from .field_path import path_of
 from .json_objects import objects_of
 from .json_tokens import without_nulls
-from .properties import REPLACE_NULL, WITH_DEFAULT, Owner, Properties, Property
+from .properties import REPLACE_NULL, WITH_DEFAULT, ComponentProperties, Properties, Property
 from .schemaless import class_of, parsed, row_by_row, written
 from .sides import Side, changed, side_change
 from .structs import field_values, refuse_others
@@ -42,7 +42,7 @@ PROPERTIES: Properties = {
 
 @dataclass(frozen=True)
 class ExtractField:
-    """A field, by its path, instead of the struct or map."""
+    """Transform that replaces a struct or map by one of its fields, given by path."""
 
     side: Side
     field: str
@@ -50,7 +50,7 @@ class ExtractField:
     use_default: bool
 
     def apply(self, batch: ConnectBatch) -> Transformed:
-        """Extract the field; nulls stay null, with the schema of the field."""
+        """Replace each struct or map by the field; nulls stay null, with the field's schema."""
         return changed(batch, side_change(self.side, self._with_schema, self._without_schema))
 
     def _with_schema(self, column: ConnectColumn, failures: Failures) -> ConnectColumn:
@@ -88,10 +88,10 @@ class ExtractField:
         return written(row_by_row(parsed(column), change, failures))
 
 
-def extract_field(config: Owner, side: Side) -> ExtractField:
-    """Return the transform with its properties.
+def extract_field(config: ComponentProperties, side: Side) -> ExtractField:
+    """Return the transform for the given properties.
 
-    :raises SettingsError: the path of syntax V2 cannot be read.
+    :raises SettingsError: the path is no path in syntax V2.
     """
     try:
         path = path_of(config["field"]) if config[_SYNTAX] == "V2" else (config["field"],)

@@ -1,4 +1,4 @@
-"""Paths to fields within structs and maps, as ``field.syntax.version`` V2 has them.
+"""Paths to fields within structs and maps, in the syntax of ``field.syntax.version`` V2.
 
 Source: org.apache.kafka.connect.transforms.field.SingleFieldPath (4.3.1).
 """
@@ -7,11 +7,11 @@ from __future__ import annotations
 
 
 def path_of(text: str) -> tuple[str, ...]:
-    r"""Split a path into the names of its fields, separated by dots.
+    r"""Split a path into the names of its fields, which are separated by dots.
 
     A name between backticks may have dots, and a backtick as ``\```.
 
-    :raises ValueError: a backtick has no other.
+    :raises ValueError: the closing backtick is missing.
     """
     steps: list[str] = []
     at = 0
@@ -26,7 +26,7 @@ def path_of(text: str) -> tuple[str, ...]:
 
 
 def _read_quoted(text: str, opened: int) -> tuple[str, int]:
-    """Return the name behind a backtick, and the position behind its end and the dot."""
+    """Return the name after an opening backtick, and the position after the closing backtick and the dot."""
     name = ""
     start = opened + 1
     at = opened + 1

@@ -1,4 +1,4 @@
-"""Filter: drops records. Source: org.apache.kafka.connect.transforms.Filter (4.3.1)."""
+"""Transform Filter: drops records. Source: org.apache.kafka.connect.transforms.Filter (4.3.1)."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from .batch import ConnectBatch, Transformed
 
 @dataclass(frozen=True)
 class Filter:
-    """Drops each record that reaches it; a predicate selects them."""
+    """Transform that drops all its records; a predicate of the chain selects them."""
 
     def apply(self, batch: ConnectBatch) -> Transformed:
-        """Drop all records."""
+        """Drop all records of the batch."""
         return Transformed(())

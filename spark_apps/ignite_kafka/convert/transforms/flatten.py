@@ -1,4 +1,4 @@
-"""Flatten: fields of nested structs and maps beside the others.
+"""Transform Flatten: fields of nested structs and maps become fields of the outer struct or map.
 
 Source: org.apache.kafka.connect.transforms.Flatten (4.3.1).
 """
@@ -14,7 +14,7 @@ from ..connect.schema import ConnectField, ConnectSchema, ConnectType
 from .batch import ConnectBatch, Transformed
 from .json_objects import objects_of
 from .json_tokens import Kind, kinds
-from .properties import Owner, Properties, Property
+from .properties import ComponentProperties, Properties, Property
 from .schemaless import in_hash_order, parsed, require_map, row_by_row, written
 from .sides import Side, changed_where, present, side_change
 from .structs import basics, check_names, field_values, put, struct_column
@@ -26,7 +26,7 @@ PROPERTIES: Properties = {"delimiter": Property(default=".")}
 
 @dataclass(frozen=True)
 class _Leaf:
-    """A field of the flat struct, and the numbers of the fields on the way to it."""
+    """A field of the flat struct, and the field indexes on the path to it."""
 
     field: ConnectField
     path: tuple[int, ...]
@@ -34,13 +34,13 @@ class _Leaf:
 
 @dataclass(frozen=True)
 class Flatten:
-    """Names each leaf by the names on the way to it, with a delimiter between them."""
+    """Transform that replaces nested structs and maps by their fields, named by their paths."""
 
     side: Side
     delimiter: str
 
     def apply(self, batch: ConnectBatch) -> Transformed:
-        """Flatten structs and maps; nulls pass."""
+        """Flatten structs and maps; nulls stay unchanged."""
         return changed_where(
             batch, present(self.side.of(batch)), side_change(self.side, self._with_schema, self._without_schema)
         )
@@ -70,10 +70,10 @@ class Flatten:
     def _leaves(
         self, schema: ConnectSchema, prefix: str, optional: bool, default: Any, path: tuple[int, ...]
     ) -> Iterator[_Leaf]:
-        """Yield leaves in order.
+        """Yield the leaves of a schema in order.
 
-        :param optional: whether a struct on the way may be null.
-        :param default: that of the nearest struct on the way which has one, as a dict.
+        :param optional: whether a struct on the path may be null.
+        :param default: default of the nearest struct on the path with a default, as a dict.
         """
         for number, field in enumerate(schema.fields):
             name = self._name(prefix, field.name)
@@ -97,7 +97,7 @@ class Flatten:
         def change(_: int, value: Any) -> dict[str, Any]:
             items = list(self._items(require_map(value, _PURPOSE), ""))
             if len({name for name, _ in items}) < len(items):
-                # two have the same name: the last in the order of Java's maps counts
+                # two fields have the same name: the last in the order of Java's maps is kept
                 items = list(self._items(_in_hash_order(value), ""))
             return dict(items)
 
@@ -116,6 +116,6 @@ def _in_hash_order(value: Any) -> Any:
     return {name: _in_hash_order(value[name]) for name in in_hash_order(value)} if isinstance(value, dict) else value
 
 
-def flatten(config: Owner, side: Side) -> Flatten:
-    """Return the transform with its properties."""
+def flatten(config: ComponentProperties, side: Side) -> Flatten:
+    """Return the transform for the given properties."""
     return Flatten(side, config["delimiter"])

@@ -1,4 +1,4 @@
-"""InsertHeader, HeaderFrom and DropHeaders. Source: org.apache.kafka.connect.transforms (4.3.1)."""
+"""Transforms InsertHeader, HeaderFrom and DropHeaders. Source: org.apache.kafka.connect.transforms (4.3.1)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..scalars.parse_string import NestedTooDeep, parse_string
 from .batch import ConnectBatch, Header, Transformed
 from .json_objects import objects_of
 from .json_tokens import without_nulls
-from .properties import REPLACE_NULL, WITH_DEFAULT, Owner, Properties, Property
+from .properties import REPLACE_NULL, WITH_DEFAULT, ComponentProperties, Properties, Property
 from .schemaless import members, parsed, require_map, row_by_row, written
 from .sides import Side, changed
 from .structs import basics, field_values, put, struct_column
@@ -32,14 +32,14 @@ DROP_HEADERS: Properties = {"headers": Property(TEXTS, not_empty=True)}
 
 @dataclass(frozen=True)
 class InsertHeader:
-    """Adds a header with a constant value behind the others."""
+    """Transform that adds a header with a constant value after the other headers."""
 
     name: str
     schema: ConnectSchema | None
     value: pa.Scalar
 
     def apply(self, batch: ConnectBatch) -> Transformed:
-        """Add the header; keys and values stay."""
+        """Add the header to all records."""
         return changed(batch, self._change)
 
     def _change(self, batch: ConnectBatch, _: Failures) -> ConnectBatch:
@@ -49,12 +49,12 @@ class InsertHeader:
 
 @dataclass(frozen=True)
 class DropHeaders:
-    """Removes all headers of some names."""
+    """Transform that removes all headers with some names."""
 
     names: frozenset[str]
 
     def apply(self, batch: ConnectBatch) -> Transformed:
-        """Remove the headers; keys and values stay."""
+        """Remove the headers from all records."""
         return changed(batch, self._change)
 
     def _change(self, batch: ConnectBatch, _: Failures) -> ConnectBatch:
@@ -63,9 +63,9 @@ class DropHeaders:
 
 @dataclass(frozen=True)
 class HeaderFrom:
-    """Copies or moves fields of the key or value into headers behind the others.
+    """Transform that copies or moves fields of the key or value into new headers.
 
-    :param pairs: name of the field, and of the header.
+    :param pairs: names of each field and its header.
     """
 
     side: Side
@@ -74,7 +74,7 @@ class HeaderFrom:
     use_default: bool
 
     def apply(self, batch: ConnectBatch) -> Transformed:
-        """Copy or move the fields into headers; a null has no fields, and fails."""
+        """Copy or move the fields into headers; a record with null fails, because a null has no fields."""
         return changed(batch, self._change)
 
     @property
@@ -144,10 +144,10 @@ class HeaderFrom:
         )
 
 
-def insert_header(config: Owner) -> InsertHeader:
-    """Return the transform with its properties.
+def insert_header(config: ComponentProperties) -> InsertHeader:
+    """Return the transform for the given properties.
 
-    :raises SettingsError: the value is an array or map whose items have no common type, or one that is nested too deep.
+    :raises SettingsError: the value is an array or map that is nested too deep, or has items without a common type.
     """
     try:
         parsed = parse_string(config["value.literal"])
@@ -163,7 +163,7 @@ def insert_header(config: Owner) -> InsertHeader:
 
 
 def _is_whole(schema: ConnectSchema) -> bool:
-    """Return whether the content of all arrays and maps has a schema."""
+    """Return whether the schemas of all arrays and maps in a schema have inner schemas."""
     inner = {ConnectType.ARRAY: (schema.value_schema,), ConnectType.MAP: (schema.key_schema, schema.value_schema)}
     return all(part is not None and _is_whole(part) for part in inner.get(schema.type, ()))
 
@@ -174,11 +174,11 @@ def _scalar(value: Any, schema: ConnectSchema) -> pa.Scalar:
     except pa.ArrowException:
         if scale_of(schema) is None:
             raise
-        return pa.array([str(value)], pa.string())[0]  # a decimal of more digits
+        return pa.array([str(value)], pa.string())[0]  # a decimal with more digits than Arrow's type
 
 
 def _for_arrow(value: Any, schema: ConnectSchema) -> Any:
-    """Convert the pairs of a value's maps to tuples."""
+    """Return a value for Arrow, with the pairs of its maps as tuples."""
     if schema.type is ConnectType.MAP and schema.key_schema and schema.value_schema:
         return [(_for_arrow(key, schema.key_schema), _for_arrow(item, schema.value_schema)) for key, item in value]
     if schema.type is ConnectType.ARRAY and schema.value_schema:
@@ -186,10 +186,10 @@ def _for_arrow(value: Any, schema: ConnectSchema) -> Any:
     return str(value) if pa.types.is_string(arrow_type(schema)) and scale_of(schema) is not None else value
 
 
-def header_from(config: Owner, side: Side) -> HeaderFrom:
-    """Return the transform with its properties.
+def header_from(config: ComponentProperties, side: Side) -> HeaderFrom:
+    """Return the transform for the given properties.
 
-    :raises SettingsError: there are more fields than headers, or fewer.
+    :raises SettingsError: the numbers of fields and headers differ.
     """
     if len(config["fields"]) != len(config["headers"]):
         raise config.refused("headers", "there are not as many as fields")
@@ -197,6 +197,6 @@ def header_from(config: Owner, side: Side) -> HeaderFrom:
     return HeaderFrom(side, pairs, config["operation"] == "move", config[WITH_DEFAULT])
 
 
-def drop_headers(config: Owner) -> DropHeaders:
-    """Return the transform with its properties."""
+def drop_headers(config: ComponentProperties) -> DropHeaders:
+    """Return the transform for the given properties."""
     return DropHeaders(frozenset(config["headers"]))

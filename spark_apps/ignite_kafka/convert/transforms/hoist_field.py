@@ -1,4 +1,4 @@
-"""HoistField: a struct or map with the value as its only field.
+"""Transform HoistField: each value becomes the only field of a struct or map.
 
 Source: org.apache.kafka.connect.transforms.HoistField (4.3.1).
 """
@@ -12,7 +12,7 @@ from ..connect.schema import ConnectField, ConnectSchema, ConnectType
 from .batch import ConnectBatch, Transformed
 from .json_objects import JsonObjects, joined, objects_of
 from .json_tokens import with_nulls
-from .properties import Owner, Properties, Property
+from .properties import ComponentProperties, Properties, Property
 from .schemaless import parsed, written
 from .sides import Side, changed
 from .structs import check_names, put, struct_column
@@ -23,13 +23,13 @@ PROPERTIES: Properties = {"field": Property()}
 
 @dataclass(frozen=True)
 class HoistField:
-    """Wraps each value, null as well."""
+    """Transform that makes each value the only field of a struct or map."""
 
     side: Side
     field: str
 
     def apply(self, batch: ConnectBatch) -> Transformed:
-        """Wrap each value; a null becomes a struct or map whose field is null."""
+        """Wrap each value in a struct or map; a null becomes a struct or map with a null field."""
         return changed(batch, self._change)
 
     def _change(self, batch: ConnectBatch, failures: Failures) -> ConnectBatch:
@@ -48,6 +48,6 @@ class HoistField:
         return struct_column(fields, [column.data], ConnectSchema(ConnectType.STRUCT), len(column.data))
 
 
-def hoist_field(config: Owner, side: Side) -> HoistField:
-    """Return the transform with its properties."""
+def hoist_field(config: ComponentProperties, side: Side) -> HoistField:
+    """Return the transform for the given properties."""
     return HoistField(side, config["field"])

@@ -1,4 +1,4 @@
-"""InsertField: adds topic, partition, offset, timestamp or a text.
+"""Transform InsertField: adds topic, partition, offset, timestamp or a text as field.
 
 Source: org.apache.kafka.connect.transforms.InsertField (4.3.1).
 """
@@ -16,7 +16,7 @@ from ..connect.schema import ConnectField, ConnectSchema, ConnectType, timestamp
 from .batch import NO_TIME, ConnectBatch, Transformed
 from .json_objects import objects_of
 from .json_tokens import tokens_of
-from .properties import REPLACE_NULL, WITH_DEFAULT, Owner, Properties, Property
+from .properties import REPLACE_NULL, WITH_DEFAULT, ComponentProperties, Properties, Property
 from .schemaless import parsed, require_map, row_by_row, written
 from .sides import Side, changed_where, present
 from .structs import basics, check_names, constant, field_values, put, struct_column, struct_schema
@@ -41,9 +41,9 @@ _SCHEMAS = {
 
 @dataclass(frozen=True)
 class Insertion:
-    """A field that is inserted.
+    """A field to insert.
 
-    :param what: the property that names it.
+    :param what: property with the name of the field, which decides the field's content.
     """
 
     what: str
@@ -52,13 +52,13 @@ class Insertion:
 
     @property
     def field(self) -> ConnectField:
-        """The field with its schema."""
+        """Field to insert, with its schema."""
         return ConnectField(self.name, _SCHEMAS[self.what].as_optional(self.optional))
 
 
 @dataclass(frozen=True)
 class InsertField:
-    """Adds fields to structs and maps, in the order topic, partition, offset, timestamp, text."""
+    """Transform that adds fields to structs and maps, in the order topic, partition, offset, timestamp, text."""
 
     side: Side
     insertions: tuple[Insertion, ...]
@@ -66,7 +66,7 @@ class InsertField:
     use_default: bool
 
     def apply(self, batch: ConnectBatch) -> Transformed:
-        """Insert the fields; nulls pass."""
+        """Insert the fields; nulls stay unchanged."""
         return changed_where(batch, present(self.side.of(batch)), self._change)
 
     def _change(self, batch: ConnectBatch, failures: Failures) -> ConnectBatch:
@@ -132,7 +132,7 @@ class InsertField:
         return written(row_by_row(parsed(column), change, failures))
 
     def _tokens(self, insertion: Insertion, batch: ConnectBatch) -> pa.BinaryArray:
-        """Return JSON texts of the inserted values, null where nothing is inserted."""
+        """Return the inserted values as JSON texts; null if nothing is inserted."""
         values = self._inserted_values(insertion, batch)
         if insertion.what == STATIC:
             return pa.repeat(tokens_of(values.slice(0, 1))[0], len(batch))
@@ -150,11 +150,10 @@ class InsertField:
         return int(self._offsets(batch)[row])
 
 
-def insert_field(config: Owner, side: Side, *, sink: bool) -> InsertField:
-    """Return the transform with its properties.
+def insert_field(config: ComponentProperties, side: Side, *, sink: bool) -> InsertField:
+    """Return the transform for the given properties.
 
-    :raises SettingsError: nothing is inserted, a text without its field or a field without its text, or an offset at a
-        source.
+    :raises SettingsError: nothing is inserted, a text or the field for it is missing, or a source inserts offsets.
     """
     insertions = tuple(_insertion(what, config[what]) for what in _PLACES if config[what] is not None)
     if not insertions:
@@ -167,6 +166,6 @@ def insert_field(config: Owner, side: Side, *, sink: bool) -> InsertField:
 
 
 def _insertion(what: str, text: str) -> Insertion:
-    """Parse a name, with ``!`` behind it for a required field or ``?`` for an optional one."""
+    """Parse the name of a field to insert, with ``!`` after it for a required field or ``?`` for an optional one."""
     name = text[:-1] if text.endswith(("?", "!")) else text
     return Insertion(what, name, not text.endswith("!"))

@@ -1,10 +1,8 @@
-"""JSON objects of many records as one text column for each member.
+"""JSON objects of many records as one column of texts for each member, between transforms without schemas.
 
-The representation between schemaless transforms of a chain.
-
-A column without a schema usually holds whole texts. Between two transforms it may be a struct of the members' texts
+A column without a schema usually has whole texts. Between two transforms it may be a struct of the members' texts
 instead, each text with the member's name, so that a chain splits and joins texts only once. A missing member is null in
-its column; a member whose value is null has the text ``null``.
+its column; a member with the value null has the text ``null``.
 """
 
 from __future__ import annotations
@@ -30,9 +28,9 @@ _NOTHING, _OPEN, _CLOSE, _COMMA = (pa.scalar(token, _BINARY) for token in (b"", 
 
 @dataclass(frozen=True)
 class Pairs:
-    """A member of N objects as ``"name":value``; null if the object lacks it.
+    """A member of N objects as texts ``"name":value``; null if an object does not have the member.
 
-    The value is cut out only if a transform reads it.
+    The value is extracted only if a transform reads it.
     """
 
     texts: pa.BinaryArray
@@ -43,9 +41,9 @@ class JsonObjects:
     """N JSON objects as columns of their members.
 
     :param count: N.
-    :param members: by name, in order, the texts of a member's values (null if the object lacks it), or the member as
-        :class:`Pairs`.
-    :param missing: N flags of objects that are Java's null; None if no object is.
+    :param members: members by name, in order: the texts of a member's values, null if an object does not have the
+        member, or the member as :class:`Pairs`.
+    :param missing: N flags: whether the object is Java's null; None if no object is.
     """
 
     count: int
@@ -53,7 +51,7 @@ class JsonObjects:
     missing: pa.BooleanArray | None = None
 
     def column(self) -> ConnectColumn:
-        """Return the objects as a column in the representation of this module."""
+        """Return the objects as a column of their members' texts."""
         if not self.members:
             empty = pa.repeat(pa.scalar(b"{}", _BINARY), self.count)
             return ConnectColumn(
@@ -70,18 +68,18 @@ class JsonObjects:
         return replace(self, members=members)
 
     def chosen(self, names: Iterable[tuple[str, str]]) -> JsonObjects:
-        """Return the objects with some of their members alone, each under its new name."""
+        """Return the objects with only some of their members, each under a new name."""
         return self.with_members({new: self.members[name] if new == name else self.tokens(name) for name, new in names})
 
     def all_have_members(self) -> bool:
-        """Return whether no object is empty."""
+        """Return whether each object has at least one member."""
         lacking = [
             (member.texts if isinstance(member, Pairs) else member).is_null() for member in self.members.values()
         ]
         return bool(lacking) and not pc.any(functools.reduce(pc.and_, lacking)).as_py()
 
     def tokens(self, name: str) -> pa.BinaryArray:
-        """Return the texts of a member's values, null for each object that lacks it."""
+        """Return the texts of a member's values; null if an object does not have the member."""
         member = self.members.get(name)
         if member is None:
             return pa.nulls(self.count, _BINARY)
@@ -99,9 +97,9 @@ def _without_name(name: str, pairs: pa.BinaryArray) -> pa.BinaryArray:
 
 
 def objects_of(column: ConnectColumn) -> JsonObjects | None:
-    """Return the objects of a column without a schema.
+    """Return the JSON objects of a column without a schema.
 
-    None if a value is not an object or does not fit :func:`~.json_split.split`.
+    Return None if a value is not an object, or :func:`~.json_split.split` cannot split it.
     """
     data = column.data
     if is_split(column):
@@ -121,23 +119,23 @@ def objects_of(column: ConnectColumn) -> JsonObjects | None:
 
 
 def split_objects(count: int, parts: Split) -> JsonObjects:
-    """Convert the result of :func:`~.json_split.split` to objects; every text must fit."""
+    """Convert a result of :func:`~.json_split.split` without unfit texts to objects."""
     return JsonObjects(count, {name: Pairs(pairs) for name, pairs in parts.members.items()})
 
 
 def is_split(column: ConnectColumn) -> bool:
-    """Return whether a column has no schema and is in the representation of this module."""
+    """Return whether a column without a schema has the texts of members, not whole texts."""
     return column.schema is None and pa.types.is_struct(column.data.type) and column.data.type.num_fields > 0
 
 
 def joined(column: ConnectColumn) -> ConnectColumn:
-    """Return the column, with values without a schema as whole texts."""
+    """Return a column with whole texts instead of the texts of members."""
     if not is_split(column):
         return column
     data = column.data
     pairs = [data.field(number) for number in range(data.type.num_fields)]
     if any(pair.null_count for pair in pairs):
-        # pyarrow 26 would lose a row of only nulls, so the bracket is joined too
+        # pyarrow 26 would lose a row of only nulls, so the bracket is joined with them
         begun = pc.binary_join_element_wise(_OPEN, *pairs, _COMMA, null_handling="skip")
         begun = pc.replace_substring(begun, "{,", "{", max_replacements=1)
         objects = pc.binary_join_element_wise(begun, _CLOSE, _NOTHING)
@@ -149,7 +147,7 @@ def joined(column: ConnectColumn) -> ConnectColumn:
 
 
 def joined_sides(batch: ConnectBatch) -> ConnectBatch:
-    """Return the batch, with keys and values without a schema as whole texts."""
+    """Return a batch in which keys and values without a schema are whole texts."""
     if not is_split(batch.key) and not is_split(batch.value):
         return batch
     return replace(batch, key=joined(batch.key), value=joined(batch.value))

@@ -1,8 +1,8 @@
-"""Splits the flat JSON objects of many records into their members' texts at once.
+"""Split of the flat JSON objects of many records into texts of their members, for all records at once.
 
-The texts are valid JSON. So a quote before a colon is one of three: the end of a name; the beginning of a text that
-begins with a colon, after one of ``{ , :``; or a quote within a text, after a backslash. Other objects, such as nested
-ones, are left to the reader of single texts.
+The texts are valid JSON. So a quote before a colon is one of three: the end of a name; the beginning of a string that
+begins with a colon, after one of ``{ , :``; or a quote within a string, after a backslash. Objects that are not flat
+are read one by one.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ _BEFORE_NAME[list(b"{,")] = True
 _ENDS = np.zeros(256, bool)
 _ENDS[list(b",}")] = True
 _WORD = 8
-_MOST_NAMES = 1_000  # more names are probably data, for which columns are of no use
+_MOST_NAMES = 1_000  # more names are probably data, for which columns are useless
 
 
 @dataclass(frozen=True)
 class Split:
-    """The members of N texts, as far as they are flat objects.
+    """Members of N texts, for the texts that are flat objects.
 
-    :param fit: N flags: whether the text is a flat object that could be split.
-    :param members: by name, in the order of the texts: ``"name":value`` for each text that fits; null if the member is
-        missing.
+    :param fit: N flags: whether the text could be split.
+    :param members: members by name, in the order of the texts: ``"name":value`` for each text that could be split; null
+        if the member is missing.
     """
 
     fit: Mask
@@ -49,11 +49,11 @@ class Split:
 
 
 def split(texts: pa.BinaryArray) -> Split:
-    """Split JSON texts, each of them valid or null.
+    """Split JSON texts into their members; each text is valid or null.
 
-    These do not fit: nulls; values other than objects; objects with a nested list or object, with an escaped or
-    repeated name, or with the number -0, which Kafka Connect changes to 0; and a few objects with colons next to quotes
-    in their texts.
+    Not split are: nulls; values other than objects; objects with a nested list or object, with an escaped or repeated
+    name, or with the number -0, which Kafka Connect changes to 0; and a few objects with colons next to quotes in their
+    strings.
     """
     fit = np.zeros(len(texts), bool)
     if not _is_utf8(texts):
@@ -70,7 +70,7 @@ def split(texts: pa.BinaryArray) -> Split:
 
 
 def _is_utf8(texts: pa.BinaryArray) -> bool:
-    """Return False if a text contains half of a surrogate pair."""
+    """Return whether all texts are valid UTF-8, without half of a surrogate pair."""
     try:
         texts.cast(pa.string())
     except pa.ArrowInvalid:
@@ -79,7 +79,7 @@ def _is_utf8(texts: pa.BinaryArray) -> bool:
 
 
 def _block(texts: pa.BinaryArray) -> tuple[Bytes, Places]:
-    """Return the bytes of texts without blanks around names and values, and N + 1 offsets; no text is null."""
+    """Return the bytes of texts, none null, without blanks around names and values, and N + 1 offsets."""
     offsets, block = bytes_of(texts)
     blank = np.flatnonzero(block <= _SPACE)
     if not blank.size:
@@ -96,7 +96,7 @@ def _block(texts: pa.BinaryArray) -> tuple[Bytes, Places]:
 
 
 def _in_texts(block: Bytes, places: Places) -> Mask:
-    """Mark the places within quotes."""
+    """Return a flag for each place: whether it is within quotes."""
     quotes = np.flatnonzero(block == _QUOTE)
     behind = quotes[block[np.maximum(quotes - 1, 0)] == _BACKSLASH]
     if behind.size:
@@ -106,7 +106,7 @@ def _in_texts(block: Bytes, places: Places) -> Mask:
 
 
 def _mark_escaped(block: Bytes, places: Places) -> Mask:
-    """Mark the places after an odd number of backslashes."""
+    """Return a flag for each place: whether an odd number of backslashes precedes it."""
     backslashes = np.flatnonzero(block == _BACKSLASH)
     begins = np.diff(backslashes, prepend=-2) != 1
     order = np.arange(backslashes.size)
@@ -116,7 +116,7 @@ def _mark_escaped(block: Bytes, places: Places) -> Mask:
 
 
 class _Objects:
-    """Texts that may be flat objects.
+    """N texts that may be flat objects.
 
     :param block: the bytes of all texts, without blanks outside of quotes.
     :param offsets: N + 1 offsets of the texts in the block.
@@ -128,7 +128,7 @@ class _Objects:
         self._count = offsets.size - 1
 
     def members(self) -> tuple[Mask, dict[str, pa.BinaryArray]]:
-        """Return N flags, whether the text seems to fit, and the members if all texts fit."""
+        """Return N flags, whether a text can be split, and the members if all texts can be split."""
         block = self._block
         right = self._are_flat()
         if not right.all():
@@ -149,7 +149,7 @@ class _Objects:
         return np.searchsorted(self._offsets, places, "right") - 1
 
     def _are_flat(self) -> Mask:
-        """Return N flags: whether the text is an object without another opening bracket outside of quotes."""
+        """Return N flags: whether a text is an object without another opening bracket outside of quotes."""
         block = self._block
         starts = self._offsets[:-1]
         right: Mask = block[starts] == _OPEN
@@ -160,7 +160,7 @@ class _Objects:
         return right
 
     def _unclear(self, ends: Places) -> Mask:
-        """Mark ends that may not end a name or have the value -0."""
+        """Return a flag for each end of a name: whether it may be no end of a name, or the value is -0."""
         block = self._block
         last = self._block.size - 1
         unclear: Mask = _BEFORE_TEXT[block[ends - 1]]
@@ -171,9 +171,9 @@ class _Objects:
         return unclear
 
     def _of_one_shape(self, ends: Places) -> dict[str, pa.BinaryArray] | None:
-        """Return the members if all texts have those of the first text in the same order, else None.
+        """Return the members if all texts have the same names in the same order; None otherwise.
 
-        :param ends: N rows with the places of the quotes that end names.
+        :param ends: N rows of places: the quotes at the ends of names.
         """
         head = self._block[: self._offsets[1]].tobytes()
         names = [head[head.rfind(b'"', 0, end) + 1 : end] for end in ends[0].tolist()]
@@ -191,7 +191,7 @@ class _Objects:
         return {name.decode(): pieces(self._block, starts[at], stops[at]) for at, name in enumerate(names)}
 
     def _are(self, ends: Places, texts: Sequence[bytes]) -> bool:
-        """Return whether each of N rows has these texts directly before its places."""
+        """Return whether each of N rows has the given texts directly before its places."""
         padded = np.concatenate([np.zeros(_WORD, np.uint8), self._block])
         # the eight bytes before each place
         words = np.ndarray((padded.size - _WORD + 1,), "<u8", padded.data, strides=(1,))
@@ -205,9 +205,9 @@ class _Objects:
         return True
 
     def _of_names(self, ends: Places, row: RowIndex) -> tuple[Mask, dict[str, pa.BinaryArray]]:
-        """Return N flags, and the members of texts with different members.
+        """Return N flags, whether a text can be split, and the members of texts with different names.
 
-        :param ends: M places of the quotes that end names. :param row: the text of each of the M places.
+        :param ends: M places: the quotes at the ends of names. :param row: number of the text of each place.
         """
         quotes = np.flatnonzero(self._block == _QUOTE)
         begins = quotes[np.searchsorted(quotes, ends) - 1]
@@ -247,7 +247,7 @@ def _is_plain(name: bytes) -> bool:
 
 
 def _order(names: Sequence[bytes], number: RowIndex, row: RowIndex) -> RowIndex:
-    """Return the numbers of names in an order that agrees with all texts, if there is one; else in their own order."""
+    """Return the numbers of names in an order that fits all texts; in the given order if no order fits."""
     same = row[1:] == row[:-1]
     pairs = np.unique(number[:-1][same] * len(names) + number[1:][same])
     before: dict[int, set[int]] = {at: set() for at in range(len(names))}
@@ -262,9 +262,9 @@ def _order(names: Sequence[bytes], number: RowIndex, row: RowIndex) -> RowIndex:
 def pieces(
     block: Bytes, begins: Places | Int32Array, ends: Places | Int32Array, *, missing: bool = True
 ) -> pa.BinaryArray:
-    """Cut N texts between ascending pairs of places.
+    """Return the N texts between pairs of places; the places are ascending.
 
-    :param missing: an empty piece becomes null.
+    :param missing: whether an empty text becomes null.
     """
     cuts = np.empty(2 * begins.size, np.int32)
     cuts[::2], cuts[1::2] = begins, ends

@@ -1,6 +1,6 @@
-"""Columns of JSON texts, one value each, null if missing.
+"""Columns of JSON texts, each of one value: kinds of values, and conversion to Arrow values and back.
 
-Their Java classes, and conversion of one class to Arrow values and back.
+A missing value is null.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ _NO_NUMBERS = ("NaN", "Infinity", "-Infinity")
 NULL = pa.scalar(b"null", _BINARY)
 
 ChangeTokens = Callable[["Kind", pa.BinaryArray, Failures], pa.BinaryArray]
-"""Makes other texts of texts of one kind, and notes which of them fail."""
+"""Function that converts texts of one kind to other texts, and notes failed rows."""
 
 
 class Kind(IntEnum):
-    """The kind of a JSON text. A missing text is NULL."""
+    """Kind of the value in a JSON text; a missing text is NULL."""
 
     NULL = 0
     BOOLEAN = 1
@@ -64,7 +64,7 @@ for _letter, _kind in (
 
 
 def kinds(tokens: pa.BinaryArray) -> npt.NDArray[np.uint8]:
-    """Return N kinds (:class:`Kind`) of texts without surrounding blanks."""
+    """Return the kind (:class:`Kind`) of each text; the texts have no surrounding blanks."""
     codes = np.zeros(len(tokens), np.uint8)
     offsets, block = bytes_of(tokens)
     nonempty = np.flatnonzero(offsets[1:] > offsets[:-1])
@@ -81,19 +81,19 @@ def kinds(tokens: pa.BinaryArray) -> npt.NDArray[np.uint8]:
 
 
 def bytes_of(tokens: pa.Array) -> tuple[Int64Array, npt.NDArray[np.uint8]]:
-    """Return N + 1 offsets of the texts in their bytes, and the bytes."""
+    """Return the N + 1 offsets of texts in their common bytes, and these bytes."""
     offsets = offsets_of(tokens).astype(np.int64)
     return offsets - offsets[0], data_of(tokens)
 
 
 def by_kind(tokens: pa.BinaryArray) -> list[tuple[Kind, RowIndex]]:
-    """Return the rows (int64, ascending) of each kind that occurs."""
+    """Return the kinds of some texts, each with its rows (int64, ascending)."""
     codes = kinds(tokens)
     return [(Kind(code), np.flatnonzero(codes == code)) for code in np.unique(codes).tolist()]
 
 
 def longs(tokens: pa.BinaryArray) -> pa.Int64Array:
-    """Return the values of integers; the low 64 bits of larger ones, as JsonConverter reads them."""
+    """Return the values of integers; of larger integers the low 64 bits, as JsonConverter reads them."""
     try:
         return tokens.view(pa.string()).cast(pa.int64())
     except pa.ArrowInvalid:
@@ -116,12 +116,12 @@ def texts(tokens: pa.BinaryArray) -> pa.StringArray:
 
 
 def booleans(tokens: pa.BinaryArray) -> pa.BooleanArray:
-    """Return the values of true and false."""
+    """Return the values of the texts true and false."""
     return pc.equal(tokens, pa.scalar(b"true", _BINARY))
 
 
 def tokens_of(values: pa.Array) -> pa.BinaryArray:
-    """Return JSON texts of booleans, numbers or strings, as Jackson writes them; null for null."""
+    """Return booleans, numbers or strings as JSON texts, as Jackson writes them; null for null."""
     if pa.types.is_string(values.type):
         return _quote(values)
     if pa.types.is_boolean(values.type):
@@ -145,17 +145,17 @@ def _quote(values: pa.StringArray) -> pa.BinaryArray:
 
 
 def text_token(text: str) -> bytes:
-    """Return the JSON text of a string, as Jackson writes it."""
+    """Return a string as JSON text, as Jackson writes it."""
     return escape(encode_basestring(text).encode("utf-8", "surrogatepass"))
 
 
 def with_nulls(tokens: pa.BinaryArray) -> pa.BinaryArray:
-    """Return the texts, with the text ``null`` for missing ones."""
+    """Return the texts, with the text ``null`` for missing texts."""
     return tokens.fill_null(NULL) if tokens.null_count else tokens
 
 
 def without_nulls(tokens: pa.BinaryArray) -> pa.BinaryArray:
-    """Return the texts, with null for the text ``null``."""
+    """Return the texts, with the text ``null`` replaced by null."""
     null = pc.equal(tokens, NULL)
     return pc.if_else(null, pa.scalar(None, _BINARY), tokens) if pc.any(null).as_py() else tokens
 
@@ -176,7 +176,7 @@ def _take_rows(tokens: pa.BinaryArray, rows: RowIndex) -> pa.BinaryArray:
 
 
 def changed_by_kind(tokens: pa.BinaryArray, change: ChangeTokens, failures: Failures) -> pa.BinaryArray:
-    """Change the texts kind by kind: `change` is called once for each kind, with the texts of that kind."""
+    """Change texts by calling `change` once for each kind, with the texts of this kind."""
     parts = []
     for kind, rows in by_kind(tokens):
         kind_tokens = _take_rows(tokens, rows)

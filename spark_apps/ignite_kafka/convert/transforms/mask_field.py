@@ -1,4 +1,4 @@
-"""MaskField: nothing, or a replacement, instead of values.
+"""Transform MaskField: replaces values by an empty value or a given replacement.
 
 Source: org.apache.kafka.connect.transforms.MaskField (4.3.1).
 """
@@ -19,7 +19,7 @@ from ..connect.schema import ConnectSchema, arrow_type
 from .batch import ConnectBatch, Transformed
 from .json_objects import objects_of
 from .json_tokens import JAVA_CLASSES, Kind, changed_by_kind
-from .properties import FIELDS, REPLACE_NULL, WITH_DEFAULT, Owner, Properties, Property
+from .properties import FIELDS, REPLACE_NULL, WITH_DEFAULT, ComponentProperties, Properties, Property
 from .schemaless import class_of, in_hash_order, parsed, require_map, row_by_row, value_text, written
 from .sides import Side, changed, side_change
 from .structs import field_values, put, struct_column, struct_schema
@@ -38,7 +38,7 @@ _CONTAINERS = {"java.util.ArrayList": list, "java.util.HashMap": dict}
 
 @dataclass(frozen=True)
 class MaskField:
-    """Hides the values of fields; null stays."""
+    """Transform that replaces the values of fields by an empty value or a given replacement; null stays null."""
 
     side: Side
     fields: frozenset[str]
@@ -46,7 +46,7 @@ class MaskField:
     use_default: bool
 
     def apply(self, batch: ConnectBatch) -> Transformed:
-        """Mask the fields; a null has no fields, and fails."""
+        """Mask the fields; a record with null fails, because a null has no fields."""
         return changed(batch, side_change(self.side, self._with_schema, self._without_schema))
 
     def _with_schema(self, column: ConnectColumn, failures: Failures) -> ConnectColumn:
@@ -101,7 +101,7 @@ class MaskField:
         return written(row_by_row(parsed(column), change, failures))
 
     def _mask_tokens(self, tokens: pa.BinaryArray, failures: Failures) -> pa.BinaryArray:
-        """Return JSON texts that replace a member's texts; null for a missing one."""
+        """Return the JSON texts that replace a member's texts; ``null`` for a missing text."""
 
         def change(kind: Kind, kind_tokens: pa.BinaryArray, refused: Failures) -> pa.BinaryArray:
             mask = None
@@ -114,9 +114,9 @@ class MaskField:
         return changed_by_kind(tokens, change, failures)
 
     def _mask(self, name: str) -> Any:
-        """Return the value that hides values of a Java class.
+        """Return the value that replaces values of a Java class.
 
-        :raises Thrown: there is none.
+        :raises Thrown: there is no such value.
         """
         if self.replacement is not None:
             return _replacement(self.replacement, name)
@@ -142,7 +142,7 @@ def _replacement(text: str, name: str) -> Any:
 
 
 def _decimal(text: str) -> Decimal | None:
-    """Parse a number as ``new BigDecimal`` does: no blanks, underscores or names."""
+    """Parse a number as ``new BigDecimal`` does, without blanks, underscores or names; None for other text."""
     if not text or text.strip() != text or "_" in text or text.lstrip("+-")[:1].isalpha():
         return None
     try:
@@ -152,13 +152,13 @@ def _decimal(text: str) -> Decimal | None:
 
 
 def _decimals(mask: Decimal, is_valid: Any, kind: pa.DataType) -> pa.Array:
-    """Return the decimal where there is a value; as text if the column's type has another scale."""
+    """Return a decimal in each row with a value; as text if the scale of the column's type differs."""
     places = pa.array(np.where(is_valid, 0, 1))
     if pa.types.is_decimal(kind) and -int(mask.as_tuple().exponent) == kind.scale:
         return pa.array([mask, None], kind).take(places)
     return pa.array([str(mask), None], pa.string()).take(places)
 
 
-def mask_field(config: Owner, side: Side) -> MaskField:
-    """Return the transform with its properties."""
+def mask_field(config: ComponentProperties, side: Side) -> MaskField:
+    """Return the transform for the given properties."""
     return MaskField(side, frozenset(config["fields"]), config["replacement"], config[WITH_DEFAULT])

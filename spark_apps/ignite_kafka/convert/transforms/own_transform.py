@@ -1,23 +1,22 @@
-"""Transforms of the user's own.
+"""Transforms written by users: functions that convert Arrow record batches.
 
-A function of an Arrow record batch, marked by ``transform_function``, named ``package.module:function``.
-
-The function gets a ``pyarrow.RecordBatch`` of N records, and the transform's other properties as keyword arguments:
+A function is marked by ``transform_function`` and named ``package.module:function`` in settings. It gets a
+``pyarrow.RecordBatch`` of N records, and the transform's other properties as keyword arguments:
 
 =========  ================================================================================
 column     content
 =========  ================================================================================
-row        int64, the record's row; what the function returns names records by it
+row        int64, the record's row, by which the result refers to records
 key        the key in the Arrow type of its schema; without a schema: binary, its JSON text
 value      the value, likewise
 topic      string
-timestamp  int64, milliseconds since 1970; null where there is none
+timestamp  int64, milliseconds since 1970; null for a record without a time
 headers    struct with one field for each header, in the Arrow type of its schema
 =========  ================================================================================
 
-It returns a batch of these columns. A record whose row is not in it is dropped; a column that is left out stays as it
-was. Without ``row`` the batch has all records in their order. A column of the same Arrow type keeps its schema; another
-type gives it a schema of optional fields.
+The function returns a batch of these columns. A record without its row in this batch is dropped; a column missing in
+the batch stays unchanged. Without column ``row`` the batch must have all records in their order. A column of the same
+Arrow type keeps its schema; a column of another type gets a schema with optional fields.
 """
 
 from __future__ import annotations
@@ -59,10 +58,10 @@ _PLAIN = {
 
 
 def own_transform(name: str, properties: Mapping[str, str]) -> OwnTransform:
-    """Make the transform of a function.
+    """Return the transform that calls a user's function.
 
-    :param name: ``package.module:function``.
-    :raises SettingsError: there is no such module or function, the function is not marked, or it does not take these
+    :param name: name of the function, ``package.module:function``.
+    :raises SettingsError: there is no such module or function, the function is not marked, or it does not accept the
         properties.
     """
     function = user_function(name, TRANSFORM, value=name)
@@ -75,16 +74,16 @@ def own_transform(name: str, properties: Mapping[str, str]) -> OwnTransform:
 
 
 class OwnTransform:
-    """A function as a transform. A record for which it raises an exception is bad; its neighbours are kept."""
+    """Transform that calls a user's function; a record fails if the function raises an exception for it."""
 
     def __init__(self, function: OwnFunction, properties: Mapping[str, str]) -> None:
         self._function = function
         self._properties = dict(properties)
 
     def apply(self, batch: ConnectBatch) -> Transformed:
-        """Call the function; where it raises, with halves of the batch, down to single records.
+        """Call the function on a batch; after an exception, on halves of the batch, down to single records.
 
-        A result of the wrong form refuses all records of the call.
+        If the result has a wrong form, all records of the call are bad.
         """
         if unread := [header for header in batch.headers if header.unread]:
             reasons = [f"header {unread[0].name}: {why}" for why in unread[0].column.data.to_pylist()]
@@ -96,7 +95,7 @@ class OwnTransform:
         beat()
         try:
             returned = self._function(_arguments(batch), **self._properties)
-        # whatever foreign code raises is the record's error, as in Kafka Connect
+        # any exception of the user's code is an error of the record, as in Kafka Connect
         except Exception as error:  # noqa: BLE001
             if len(batch) == 1:
                 return _refuse(batch, error)
@@ -105,7 +104,7 @@ class OwnTransform:
             return Transformed(parts[0].batches + parts[1].batches, parts[0].bad + parts[1].bad)
         try:
             result = _result(batch, returned)
-        except (TypeError, ValueError, NotImplementedError) as error:  # Arrow's own are among them
+        except (TypeError, ValueError, NotImplementedError) as error:  # including Arrow's errors
             return _refuse(batch, error)
         return Transformed((result,) if len(result) else ())
 
@@ -171,7 +170,7 @@ def _headers(column: pa.Array, before: tuple[Header, ...]) -> tuple[Header, ...]
 
 
 def _column(data: pa.Array, before: ConnectColumn) -> ConnectColumn:
-    """Return a returned column with its schema: the one before, or one by its Arrow type."""
+    """Return a column of the function's result, with its schema before the call or the schema for its Arrow type."""
     if data.type == before.data.type:
         return ConnectColumn(data, before.schema)
     if pa.types.is_null(data.type):

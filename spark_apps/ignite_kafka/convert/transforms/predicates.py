@@ -12,7 +12,7 @@ import numpy as np
 from ...common.arrays import Mask
 from ...java.patterns import check_pattern, matches_whole, pattern_remedy
 from .batch import ConnectBatch
-from .properties import Owner, Properties, Property
+from .properties import ComponentProperties, Properties, Property
 from .sides import present
 from .thrown import CONNECT_EXCEPTION, Thrown
 
@@ -22,12 +22,12 @@ HAS_HEADER_KEY: Properties = {"name": Property(not_empty=True)}
 
 @dataclass(frozen=True)
 class TopicNameMatches:
-    """The whole name of the topic matches an expression in Java's syntax."""
+    """Predicate: the whole name of the record's topic matches an expression in Java's syntax."""
 
     pattern: str
 
     def test(self, batch: ConnectBatch) -> Mask:
-        """Return N flags: whether the topic matches; each distinct name is matched once.
+        """Return N flags: whether the topic's name matches; each distinct name is matched once.
 
         :raises Thrown: matching a name takes too many steps.
         """
@@ -47,25 +47,25 @@ class TopicNameMatches:
 
 @dataclass(frozen=True)
 class HasHeaderKey:
-    """The record has a header of a name."""
+    """Predicate: the record has a header with a name."""
 
     name: str
 
     def test(self, batch: ConnectBatch) -> Mask:
-        """Return N equal flags: the records of a batch have the same headers."""
+        """Return N equal flags, because the records of a batch have the same headers."""
         return np.full(len(batch), any(header.name == self.name for header in batch.headers))
 
 
 class RecordIsTombstone:
-    """The value is null."""
+    """Predicate: the record's value is null."""
 
     def test(self, batch: ConnectBatch) -> Mask:
         """Return N flags: whether the value is null."""
         return ~present(batch.value)
 
 
-def topic_name_matches(config: Owner) -> TopicNameMatches:
-    """Return the predicate with its properties.
+def topic_name_matches(config: ComponentProperties) -> TopicNameMatches:
+    """Return the predicate for the given properties.
 
     :raises SettingsError: the expression cannot be used.
     """
@@ -76,11 +76,11 @@ def topic_name_matches(config: Owner) -> TopicNameMatches:
     return TopicNameMatches(config["pattern"])
 
 
-def has_header_key(config: Owner) -> HasHeaderKey:
-    """Return the predicate with its properties."""
+def has_header_key(config: ComponentProperties) -> HasHeaderKey:
+    """Return the predicate for the given properties."""
     return HasHeaderKey(config["name"])
 
 
-def record_is_tombstone(config: Owner) -> RecordIsTombstone:
+def record_is_tombstone(config: ComponentProperties) -> RecordIsTombstone:
     """Return the predicate, which has no properties."""
     return RecordIsTombstone()

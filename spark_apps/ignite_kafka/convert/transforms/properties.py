@@ -1,6 +1,6 @@
 """Properties of transforms and predicates, as Kafka's ``ConfigDef`` defines them.
 
-A property that Kafka does not know is refused, where Kafka ignores it: it is a typing error.
+Kafka ignores unknown properties; here they are refused, because most are typing errors.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from ...common.redaction import in_message
 from ...errors import SettingsError
 from ...settings.fields import ANY_TEXT, BOOLEAN, TEXTS, SettingType
 from ...settings.suggestions import did_you_mean
-from .of_others import new_name
+from .unknown_transforms import new_name
 
 REQUIRED = object()
-"""Default of a property that must be given."""
+"""Default of a required property."""
 
 
 @dataclass(frozen=True)
 class Property:
     """Definition of a property.
 
-    :param default: its value where it is not given, canonical.
-    :param not_empty: an empty text or list is refused.
-    :param once: an item of the list that is given twice counts once.
+    :param default: value of the property if it is not set, in canonical form.
+    :param not_empty: whether an empty text or list is refused.
+    :param once: whether repeated items of the list are dropped.
     """
 
     type: SettingType = ANY_TEXT
@@ -34,7 +34,7 @@ class Property:
     once: bool = False
 
 
-_BLANKS = "".join(map(chr, range(33)))  # what Java's String.trim removes
+_BLANKS = "".join(map(chr, range(33)))  # characters that Java's String.trim removes
 Properties = Mapping[str, Property]
 WITH_DEFAULT = "replace.null.with.default"
 REPLACE_NULL: Properties = {WITH_DEFAULT: Property(BOOLEAN, True)}
@@ -42,10 +42,11 @@ FIELDS = Property(TEXTS, not_empty=True, once=True)
 
 
 @dataclass(frozen=True)
-class Owner:
-    """A transform or predicate whose properties are read, for messages.
+class ComponentProperties:
+    """A transform or predicate with the values of its properties.
 
-    :param values: its properties by name, all that it has, canonical.
+    :param name: name of the class, for messages.
+    :param values: values of all its properties by name, in canonical form.
     """
 
     name: str
@@ -55,15 +56,15 @@ class Owner:
         return self.values[name]
 
     def refused(self, name: str, why: str, remedy: str = "") -> SettingsError:
-        """Return an error for a property with a value that is not allowed."""
+        """Return the error of a property with a value that is not allowed."""
         return SettingsError(f"{self.name} has a {name} that cannot be used: {why}", remedy, setting=name)
 
 
-def read_properties(owner: str, definitions: Properties, properties: Mapping[str, str]) -> Owner:
-    """Return the values of all properties.
+def read_properties(owner: str, definitions: Properties, properties: Mapping[str, str]) -> ComponentProperties:
+    """Return a transform or predicate with the values of all its properties.
 
     :param owner: name of the class, for messages.
-    :raises SettingsError: one is missing, unknown, or has a value that is not allowed.
+    :raises SettingsError: a property is missing, unknown, or has a value that is not allowed.
     """
     for name in properties:
         if name not in definitions:
@@ -72,12 +73,16 @@ def read_properties(owner: str, definitions: Properties, properties: Mapping[str
             raise SettingsError(
                 f"{owner} has no property {name}", f"{close} Its properties: {names}.".strip(), setting=name
             )
-    return Owner(
-        owner, {name: _value(Owner(owner), name, definition, properties) for name, definition in definitions.items()}
+    return ComponentProperties(
+        owner,
+        {
+            name: _value(ComponentProperties(owner), name, definition, properties)
+            for name, definition in definitions.items()
+        },
     )
 
 
-def _value(owner: Owner, name: str, definition: Property, properties: Mapping[str, str]) -> Any:
+def _value(owner: ComponentProperties, name: str, definition: Property, properties: Mapping[str, str]) -> Any:
     if name not in properties:
         if definition.default is REQUIRED:
             raise SettingsError(

@@ -1,4 +1,4 @@
-"""RegexRouter: another topic by an expression. Source: org.apache.kafka.connect.transforms.RegexRouter (4.3.1)."""
+"""Transform RegexRouter: renames topics. Source: org.apache.kafka.connect.transforms.RegexRouter (4.3.1)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from ...java.patterns import check_pattern, pattern_remedy
 from ...settings.name_rules import new_name, replacement_parts
 from .batch import ConnectBatch, Transformed
-from .properties import Owner, Properties, Property
+from .properties import ComponentProperties, Properties, Property
 from .sides import changed
 from .thrown import CONNECT_EXCEPTION, Failures
 
@@ -21,17 +21,17 @@ PROPERTIES: Properties = {REGEX: Property(), REPLACEMENT: Property()}
 
 @dataclass(frozen=True)
 class RegexRouter:
-    """Names a topic whose whole name matches an expression by a replacement, both in Java's syntax."""
+    """Transform that renames topics with names matching an expression in Java's syntax."""
 
     regex: str
     replacement: str
 
     def apply(self, batch: ConnectBatch) -> Transformed:
-        """Rename the topics; keys and values stay."""
+        """Rename the topics of all records."""
         return changed(batch, self._change)
 
     def routed(self, topic: str) -> str:
-        """Return the new name of a topic; its own name if the expression does not match.
+        """Return the new name of a topic; the same name if the expression does not match.
 
         :raises ValueError: matching the name takes too many steps.
         """
@@ -39,7 +39,7 @@ class RegexRouter:
         return topic if renamed is None else renamed.name
 
     def _change(self, batch: ConnectBatch, failures: Failures) -> ConnectBatch:
-        """Rename topics; each distinct name is matched once."""
+        """Rename the topics of a batch; each distinct name is matched once."""
         encoded = batch.topics.dictionary_encode()
         names = []
         for number, name in enumerate(encoded.dictionary.to_pylist()):
@@ -52,8 +52,8 @@ class RegexRouter:
         return replace(batch, topics=pa.array(names, pa.string()).take(encoded.indices))
 
 
-def regex_router(config: Owner) -> RegexRouter:
-    """Return the transform with its properties.
+def regex_router(config: ComponentProperties) -> RegexRouter:
+    """Return the transform for the given properties.
 
     :raises SettingsError: the expression or the replacement cannot be used.
     """

@@ -1,4 +1,7 @@
-"""ReplaceField: leaves out and renames fields. Source: org.apache.kafka.connect.transforms.ReplaceField (4.3.1)."""
+"""Transform ReplaceField: removes and renames fields.
+
+Source: org.apache.kafka.connect.transforms.ReplaceField (4.3.1).
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from ..connect.columns import ConnectColumn
 from ..connect.schema import ConnectField
 from .batch import ConnectBatch, Transformed
 from .json_objects import objects_of
-from .properties import REPLACE_NULL, WITH_DEFAULT, Owner, Properties, Property
+from .properties import REPLACE_NULL, WITH_DEFAULT, ComponentProperties, Properties, Property
 from .schemaless import in_hash_order, parsed, require_map, row_by_row, written
 from .sides import Side, changed_where, present, side_change
 from .structs import basics, check_names, field_values, put_other, struct_column, struct_schema
@@ -28,7 +31,7 @@ PROPERTIES: Properties = {
 
 @dataclass(frozen=True)
 class ReplaceField:
-    """Leaves out and renames fields; `exclude` wins over `include`."""
+    """Transform that removes and renames fields; a field in both `exclude` and `include` is removed."""
 
     side: Side
     exclude: frozenset[str]
@@ -37,7 +40,7 @@ class ReplaceField:
     use_default: bool
 
     def apply(self, batch: ConnectBatch) -> Transformed:
-        """Leave out and rename fields; nulls pass."""
+        """Remove and rename fields; nulls stay unchanged."""
         return changed_where(
             batch, present(self.side.of(batch)), side_change(self.side, self._with_schema, self._without_schema)
         )
@@ -53,7 +56,7 @@ class ReplaceField:
             if self._keeps(field.name)
         ]
         check_names(kept)
-        # Kafka looks up the value under this name, which may be that of a field that is left out
+        # Kafka looks up the value under this name, which may be the name of a removed field
         sources = {self.renames[old]: old for old in in_hash_order(self.renames)}
         numbers = {field.name: number for number, field in enumerate(schema.fields)}
         columns = []
@@ -76,15 +79,15 @@ class ReplaceField:
             members = require_map(value, _PURPOSE)
             kept = [name for name in members if self._keeps(name)]
             new = [self.renames.get(name, name) for name in kept]
-            if len(set(new)) < len(new):  # two get one name: the last in the order of Java's map counts
+            if len(set(new)) < len(new):  # two fields get the same name: the last in the order of Java's map is kept
                 kept = in_hash_order(kept)
             return {self.renames.get(name, name): members[name] for name in kept}
 
         return written(row_by_row(parsed(column), change, failures))
 
 
-def replace_field(config: Owner, side: Side) -> ReplaceField:
-    """Return the transform with its properties.
+def replace_field(config: ComponentProperties, side: Side) -> ReplaceField:
+    """Return the transform for the given properties.
 
     :raises SettingsError: a renaming is not of the form old:new.
     """

@@ -1,7 +1,7 @@
-"""Values without a schema, JSON texts, as the Java values that JsonConverter makes of them, and back.
+"""Conversion of values without a schema from JSON texts to the values that JsonConverter reads, and back.
 
-Java's type of a value is that of Python: Long int, Double float, String str, Boolean bool, Map dict, List list. A
-number that no transform touches keeps its text. Members keep their order, where Java's HashMap has another.
+Each Java type has a Python type: Long int, Double float, String str, Boolean bool, Map dict, List list. A number that
+no transform touches keeps its text. Members keep their order, unlike in Java's HashMap.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ _CLASSES = {
 
 
 class Number(float):
-    """A number that has a text of its own in JSON."""
+    """A float with its text in JSON."""
 
     text: str
 
     def __new__(cls, text: str) -> Number:
-        """Make the number of a text."""
+        """Make the number with a text."""
         number = super().__new__(cls, text)
         number.text = text
         return number
@@ -44,7 +44,7 @@ _DECODER = json.JSONDecoder(parse_float=Number)
 
 
 def parsed(column: ConnectColumn) -> list[Any]:
-    """Return the N values of a column without a schema."""
+    """Return the N values of a column of JSON texts."""
     column = joined(column)
     if pa.types.is_null(column.data.type):
         return [None] * len(column.data)
@@ -53,14 +53,14 @@ def parsed(column: ConnectColumn) -> list[Any]:
 
 
 def written(values: list[Any]) -> ConnectColumn:
-    """Return a column of N values without a schema."""
+    """Return N values as a column of JSON texts."""
     return ConnectColumn(
         pa.array([None if value is None else value_text(value) for value in values], pa.binary()), None
     )
 
 
 def value_text(value: Any) -> bytes:
-    """Return the JSON text of a value."""
+    """Return a value as JSON text."""
     return escape(_text(value).encode("utf-8", "surrogatepass"))
 
 
@@ -81,20 +81,20 @@ def _text(value: Any) -> str:
 
 
 def double_text(value: float) -> str:
-    """Return a double as Jackson writes it."""
+    """Return a double as JSON text, as Jackson writes it."""
     text: str = java_text(pa.array([value], pa.float64()))[0].as_py()
     return f'"{text}"' if not np.isfinite(value) else text
 
 
 def class_of(value: Any) -> str:
-    """Name of a value's Java class; ``null`` of null."""
+    """Return the name of a value's Java class; ``null`` for null."""
     return _CLASSES[float if isinstance(value, float) else type(value)]
 
 
 def require_map(value: Any, purpose: str) -> dict[str, Any]:
-    """Return the value, which must be a map (``Requirements.requireMap``).
+    """Return a value that must be a map (``Requirements.requireMap``).
 
-    :raises Thrown: it is none.
+    :raises Thrown: the value is not a map.
     """
     if not isinstance(value, dict):
         raise Thrown(f"Only Map objects supported in absence of schema for [{purpose}], found: {class_of(value)}")
@@ -102,14 +102,14 @@ def require_map(value: Any, purpose: str) -> dict[str, Any]:
 
 
 def members(maps: list[dict[str, Any] | None], name: str) -> list[Any]:
-    """Return the member of a name of each map; None where there is no map, or no such member."""
+    """Return the member with a name from each map; None without a map or member."""
     return [None if mapping is None else mapping.get(name) for mapping in maps]
 
 
 def in_hash_order(names: Iterable[str]) -> list[str]:
-    """Return names in the order of a new java.util.HashMap.
+    """Return names in the order of a java.util.HashMap with these keys.
 
-    The order decides which of several failures of a record Kafka Connect throws.
+    If a record has several failures, the order decides which exception Kafka Connect throws.
     """
     kept = list(dict.fromkeys(names))
     size = 16
@@ -120,9 +120,9 @@ def in_hash_order(names: Iterable[str]) -> list[str]:
 
 
 def row_by_row(values: list[Any], change: Callable[[int, Any], Any], failures: Failures) -> list[Any]:
-    """Apply a function of place and value to each value.
+    """Return the results of a function of position and value, called for each value.
 
-    A value for which it raises Thrown becomes None, and a failure.
+    If the function raises Thrown, the result is None, and the exception is added to `failures`.
     """
     results = [None] * len(values)
     for row, value in enumerate(values):

@@ -1,6 +1,6 @@
-"""Setting select of a sink, after the transforms.
+"""Setting select of a sink, applied after the transforms as a step of the chain.
 
-Keeps only the selected fields of values, in their order, and renames them.
+It keeps only the selected fields of values, in the setting's order, and renames them.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ from .structs import basics, field_values, struct_column, struct_schema
 from .thrown import Failures, Thrown
 
 ALIAS = ""
-"""Alias of the step; no transform of the settings has it."""
+"""Alias of the step, which no transform in settings can have."""
 _SETTING = "select"
 
 
 @dataclass(frozen=True)
 class SelectFields:
-    """Selects and renames fields of values.
+    """Transform that selects and renames fields of values.
 
-    Names are compared without case, as in Ignite; a field that the record lacks stays missing.
+    Names are compared without case, as in Ignite; a field missing in the record stays missing.
     """
 
     fields: tuple[SelectedField, ...]
 
     def apply(self, batch: ConnectBatch) -> Transformed:
-        """Select fields of values. Nulls pass.
+        """Select fields of values; nulls stay unchanged.
 
-        A value that is not an object, or has none of the fields, makes a bad record.
+        A record is bad if its value is not an object, or has none of the fields.
         """
         return changed_where(
             batch, present(batch.value), side_change(Side.VALUE, self._with_schema, self._without_schema)
@@ -64,7 +64,10 @@ class SelectFields:
         return written(row_by_row(parsed(column), change, failures))
 
     def _of_objects(self, objects: JsonObjects) -> JsonObjects | None:
-        """Return the objects with the fields; None if an object has none, or two names differ in case alone."""
+        """Return the objects with the selected fields; None if objects must be read one by one.
+
+        That is so if an object has none of the fields, or two names differ only in case.
+        """
         by_lower = {name.lower(): name for name in objects.members}
         if len(by_lower) < len(objects.members):
             return None
@@ -77,7 +80,7 @@ class SelectFields:
     def _chosen(self, names: Mapping[str, Any]) -> list[tuple[SelectedField, str]]:
         """Return the selected fields that a value has, each with its name in the value.
 
-        :raises Thrown: the value has none of them.
+        :raises Thrown: the value has none of the selected fields.
         """
         by_lower = {name.lower(): name for name in reversed(list(names))}
         chosen = [
@@ -96,5 +99,5 @@ def _list_names(names: Iterable[str]) -> str:
 
 
 def select_step(fields: tuple[SelectedField, ...]) -> Step:
-    """Return the step of a chain that selects fields."""
+    """Return the step of a chain for setting select."""
     return Step(ALIAS, SelectFields(fields))

@@ -1,4 +1,4 @@
-"""SetSchemaMetadata: another name or version of the schema.
+"""Transform SetSchemaMetadata: sets name or version of the schema.
 
 Source: org.apache.kafka.connect.transforms.SetSchemaMetadata (4.3.1).
 """
@@ -14,7 +14,7 @@ from ...settings.fields import whole_number
 from ..connect.columns import ConnectColumn
 from ..connect.schema import ConnectType
 from .batch import ConnectBatch, Transformed
-from .properties import REPLACE_NULL, WITH_DEFAULT, Owner, Properties, Property
+from .properties import REPLACE_NULL, WITH_DEFAULT, ComponentProperties, Properties, Property
 from .sides import Side, changed, present, selected
 from .structs import field_values, put, struct_column
 from .thrown import Failures, Thrown
@@ -30,7 +30,7 @@ PROPERTIES: Properties = {
 
 @dataclass(frozen=True)
 class SetSchemaMetadata:
-    """Sets name and version of the schema of keys or values."""
+    """Transform that sets name and version of the schema of keys or values."""
 
     side: Side
     name: str | None
@@ -40,7 +40,7 @@ class SetSchemaMetadata:
     def apply(self, batch: ConnectBatch) -> Transformed:
         """Set name and version of the schema.
 
-        A null without a schema passes; another value without one fails.
+        A null without a schema stays unchanged; any other value without a schema fails.
         """
         column = self.side.of(batch)
         if column.schema is not None:
@@ -75,8 +75,8 @@ class SetSchemaMetadata:
         return ConnectColumn(filled.data.take(pa.array(places, mask=places < 0)), schema)
 
 
-def set_schema_metadata(config: Owner, side: Side) -> SetSchemaMetadata:
-    """Return the transform with its properties.
+def set_schema_metadata(config: ComponentProperties, side: Side) -> SetSchemaMetadata:
+    """Return the transform for the given properties.
 
     :raises SettingsError: neither a name nor a version is given.
     """

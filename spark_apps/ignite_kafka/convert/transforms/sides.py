@@ -1,4 +1,4 @@
-"""Common parts of transforms: they change the key or the value, and treat nulls and failed records apart."""
+"""Common parts of transforms: change of the key or the value, with separate handling of nulls and failed records."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ from .json_tokens import NULL
 from .thrown import Failures, Thrown
 
 Change = Callable[[ConnectBatch, Failures], ConnectBatch]
-"""Makes the batch of what a transform gives.
+"""Function that returns a changed batch.
 
-Notes the records that fail, or raises :class:`~.thrown.Thrown` if all do.
+It notes the records that fail, or raises :class:`~.thrown.Thrown` if all fail.
 """
 
 ChangeColumn = Callable[[ConnectColumn, Failures], ConnectColumn]
-"""A :data:`Change` of one column."""
+"""Function that returns a changed column; failures as in :data:`Change`."""
 
 
 class Side(Enum):
-    """The part of a record that a transform works on; the value is the name of its nested class in Java."""
+    """Side of a record that a transform works on, with the name of its nested class in Java."""
 
     KEY = "Key"
     VALUE = "Value"
 
     def of(self, batch: ConnectBatch) -> ConnectColumn:
-        """Return the column of a batch."""
+        """Return the keys or values of a batch."""
         return batch.key if self is Side.KEY else batch.value
 
     def replaced(self, batch: ConnectBatch, column: ConnectColumn) -> ConnectBatch:
-        """Return a batch with another column."""
+        """Return a batch with other keys or values."""
         return replace(batch, key=column) if self is Side.KEY else replace(batch, value=column)
 
 
 def selected(batch: ConnectBatch, mask: Mask) -> ConnectBatch:
-    """Return the records of a batch in a mask of N flags; the same batch if all are in it."""
+    """Return the records of a batch with a true flag; the same batch if all flags are true."""
     if mask.all():
         return batch
     flags = pa.array(mask)
@@ -58,7 +58,7 @@ def selected(batch: ConnectBatch, mask: Mask) -> ConnectBatch:
 
 
 def by_topic(batch: ConnectBatch) -> list[tuple[str, ConnectBatch]]:
-    """Return the topics of a batch, each with its records."""
+    """Return a batch for each topic of a batch's records."""
     return [
         (name, selected(batch, np.asarray(pc.equal(batch.topics, name)))) for name in batch.topics.unique().to_pylist()
     ]
@@ -69,7 +69,7 @@ def _filter(column: ConnectColumn, mask: pa.BooleanArray) -> ConnectColumn:
 
 
 def present(column: ConnectColumn) -> Mask:
-    """Return N flags: whether the value is not Java's null."""
+    """Return N flags: whether a value is not Java's null."""
     valid: Mask = np.asarray(column.data.is_valid())
     if column.schema is None and pa.types.is_binary(column.data.type):
         valid = valid & ~np.asarray(pc.fill_null(pc.equal(column.data, NULL), False))
@@ -77,7 +77,7 @@ def present(column: ConnectColumn) -> Mask:
 
 
 def side_change(side: Side, with_schema: ChangeColumn, without_schema: ChangeColumn) -> Change:
-    """Return a change of keys or values that depends on whether they have a schema."""
+    """Return a change of keys or values by one of two functions, with or without a schema."""
 
     def change(batch: ConnectBatch, failures: Failures) -> ConnectBatch:
         column = side.of(batch)
@@ -87,7 +87,7 @@ def side_change(side: Side, with_schema: ChangeColumn, without_schema: ChangeCol
 
 
 def changed(batch: ConnectBatch, change: Change) -> Transformed:
-    """Change all records of a batch."""
+    """Return a batch changed by a function, with the failed records separated."""
     if not len(batch):
         return Transformed(())
     failures = Failures(len(batch))
@@ -103,7 +103,7 @@ def changed(batch: ConnectBatch, change: Change) -> Transformed:
 
 
 def changed_where(batch: ConnectBatch, mask: Mask, change: Change) -> Transformed:
-    """Change the records in a mask; the others stay."""
+    """Change only the records with a true flag; the other records stay unchanged."""
     if mask.all():
         return changed(batch, change)
     result = changed(selected(batch, mask), change)

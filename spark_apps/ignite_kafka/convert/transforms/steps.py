@@ -1,4 +1,4 @@
-"""The chain of transforms in the settings, checked, and what it needs of records."""
+"""Chain of transforms by the settings: its steps, their checks, and the topics it gives to records."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ _BY_TOPIC = "TopicNameMatches"
 
 
 def make_steps(settings: ConnectorSettings) -> tuple[Step, ...]:
-    """Return the transforms of a connector, or of one cache or topic, in their order.
+    """Return the transforms of a connector, or of one cache or topic, in order.
 
-    :raises SettingsError: a class is unknown, or its properties are wrong; all findings at once.
+    :raises SettingsError: a class is unknown, or its properties are wrong; with all findings at once.
     """
     if not settings.transforms:
         return ()
@@ -70,10 +70,10 @@ def _transform(transform: TransformSettings, *, sink: bool) -> Transform:
 
 
 def check_steps(settings: ConnectorSettings) -> None:
-    """Check the transforms of a connector and of its overrides without starting anything.
+    """Check the transforms of a connector and of its overrides, without starting anything.
 
-    :raises SettingsError: see :func:`make_steps`; or transforms of a source give the records of one cache several
-        topics, and the source sends removals, or its records have no time.
+    :raises SettingsError: an error of :func:`make_steps`; or transforms of a source give the records of one cache
+        several topics, and the source sends removals, or its records have no time.
     """
     findings = Findings()
     for variant in settings.variants:
@@ -105,21 +105,21 @@ def _check_route(settings: SourceSettings, transform: TransformSettings) -> None
 
 
 def routed_topics(settings: SourceSettings) -> Callable[[str], NamedBy]:
-    """Return the function that names a cache's topic as the RegexRouters of its transforms change it.
+    """Return a function that returns a cache's topic, as renamed by the RegexRouters of its transforms.
 
-    Where the topic depends on the record, it is that of the settings.
+    If the topic depends on the record, the topic in the settings is returned.
 
-    :raises SettingsError: from :func:`make_steps`.
+    :raises SettingsError: an error of :func:`make_steps`.
     """
     return _topics(settings, lambda own: () if routes_records(own) else _routers(own, REGEX_ROUTER))
 
 
 def example_topics(settings: SourceSettings) -> Callable[[str], NamedBy]:
-    """Return the function that names a possible topic of a cache's records.
+    """Return a function that returns a possible topic of a cache's records.
 
     Routers are applied, without their predicates, to a record of 1970.
 
-    :raises SettingsError: from :func:`make_steps`.
+    :raises SettingsError: an error of :func:`make_steps`.
     """
 
     def routers(own: SourceSettings) -> tuple[Step, ...]:
@@ -131,7 +131,7 @@ def example_topics(settings: SourceSettings) -> Callable[[str], NamedBy]:
 def _topics(
     settings: SourceSettings, routers_of: Callable[[SourceSettings], tuple[Step, ...]], *, time_ms: int = NO_TIME
 ) -> Callable[[str], NamedBy]:
-    """Return the function that names a cache's topic by the routers of its settings.
+    """Return a function that returns a cache's topic, as changed by the routers of the cache's settings.
 
     Routers are made once for all caches with the same override.
     """
@@ -152,7 +152,7 @@ def _routers(settings: ConnectorSettings, *names: str) -> tuple[Step, ...]:
 
 
 def routed(topic: NamedBy, routers: Sequence[Step], *, time_ms: int = NO_TIME) -> NamedBy:
-    """Return the name that routers make of a topic's name.
+    """Return a topic as changed by routers.
 
     :param time_ms: time of the record, in milliseconds since 1970.
     """
@@ -172,25 +172,25 @@ def routed(topic: NamedBy, routers: Sequence[Step], *, time_ms: int = NO_TIME) -
 
 
 def routes_records(settings: ConnectorSettings) -> bool:
-    """Return whether Kafka Connect's routers may give the records of one topic several topics."""
+    """Return whether Kafka Connect's routers in the settings may give records of one topic several topics."""
     return routes_each(chain_of(settings))
 
 
 def routes_each(chain: Iterable[TransformSettings]) -> bool:
-    """Return whether routers of a chain may give the records of one topic several topics."""
+    """Return whether routers of a chain may give records of one topic several topics."""
     return any(_depends_on_records(transform) for transform in chain)
 
 
 def routed_topic(settings: ConnectorSettings, topic: str) -> str:
-    """Return the name that the RegexRouters among the transforms make of a topic's name.
+    """Return a topic's name as changed by the RegexRouters among the transforms.
 
-    :raises SettingsError: see :func:`make_steps`.
+    :raises SettingsError: an error of :func:`make_steps`.
     """
     return routed(NamedBy(topic, ""), _routers(settings, REGEX_ROUTER)).name
 
 
 def asks_for_tombstones(chain: Iterable[TransformSettings]) -> bool:
-    """Return whether a predicate asks if records have a value."""
+    """Return whether a chain has predicate RecordIsTombstone."""
     return any(_predicate_of(transform) == "RecordIsTombstone" for transform in chain)
 
 
@@ -207,7 +207,7 @@ def _predicate_of(transform: TransformSettings) -> str:
 
 
 def _depends_on_records(transform: TransformSettings) -> bool:
-    """Return whether a transform routes records by their times, or by a predicate of more than the topic."""
+    """Return whether a transform routes by the record's time, or by a predicate of more than the topic."""
     return transform.short_name == TIMESTAMP_ROUTER or (
         transform.short_name == REGEX_ROUTER and _predicate_of(transform) not in ("", _BY_TOPIC)
     )
@@ -215,7 +215,7 @@ def _depends_on_records(transform: TransformSettings) -> bool:
 
 @contextmanager
 def _naming_step(settings: ConnectorSettings, kind: str, alias: str) -> Iterator[None]:
-    """Name the transform or predicate in the error of its class or of one of its properties."""
+    """Add the transform or predicate to errors raised in the context."""
     try:
         yield
     except (SettingsError, NotAvailableYet) as error:

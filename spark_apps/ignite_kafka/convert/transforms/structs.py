@@ -1,7 +1,4 @@
-"""Columns of structs as ``org.apache.kafka.connect.data.Struct`` has them.
-
-Fields with defaults, and what ``put`` refuses.
-"""
+"""Columns of structs with the rules of ``org.apache.kafka.connect.data.Struct``: defaults, and refused values."""
 
 from __future__ import annotations
 
@@ -19,9 +16,9 @@ from .thrown import SCHEMA_BUILDER_EXCEPTION, Failures, Thrown, is_logical, java
 
 
 def struct_schema(column: ConnectColumn, purpose: str) -> ConnectSchema:
-    """Return the schema of a column of structs.
+    """Return the schema of a column that must be of structs (``Requirements.requireStruct``).
 
-    :raises Thrown: it is of another type (``Requirements.requireStruct``).
+    :raises Thrown: the schema has another type.
     """
     schema = column.schema
     assert schema is not None
@@ -32,10 +29,10 @@ def struct_schema(column: ConnectColumn, purpose: str) -> ConnectSchema:
 
 
 def refuse_others(column: ConnectColumn, purpose: str, failures: Failures, *, null_reason: str) -> None:
-    """Refuse a column that is not of structs, where null is allowed (``Requirements.requireStructOrNull``).
+    """Refuse a column that is not of structs; null is allowed (``Requirements.requireStructOrNull``).
 
-    :param null_reason: what Kafka Connect says of a null, in which it looks for fields of the schema.
-    :raises Thrown: for the nulls; the others are noted.
+    :param null_reason: Kafka Connect's message for a null, whose schema has no fields to look up.
+    :raises Thrown: the column is not of structs; values that are not null are noted before, with another message.
     """
     schema = column.schema
     assert schema is not None
@@ -47,9 +44,9 @@ def refuse_others(column: ConnectColumn, purpose: str, failures: Failures, *, nu
 
 
 def field_values(column: ConnectColumn, number: int, *, use_default: bool) -> pa.Array:
-    """Return the values of a field of structs; null where the struct is.
+    """Return a field's values in a column of structs; null where the struct is null.
 
-    :param use_default: the field's default instead of null (``Struct.get``).
+    :param use_default: whether to return the field's default instead of null (``Struct.get``).
     """
     assert column.schema is not None
     values = pc.struct_field(column.data, [number])
@@ -73,9 +70,9 @@ def _same_type(values: pa.Array, default: pa.Array) -> tuple[pa.Array, pa.Array]
 def put(
     name: str, schema: ConnectSchema, values: pa.Array, failures: Failures, is_valid: pa.BooleanArray | None = None
 ) -> None:
-    """Note the records for which ``Struct.put`` refuses a null.
+    """Note the records whose null ``Struct.put`` would refuse.
 
-    :param is_valid: the records that have a struct; None: all have.
+    :param is_valid: flags of the records that have a struct; None: all records have one.
     """
     if not schema.optional and values.null_count:
         reason = f'Invalid value: null used for required field: "{name}", schema type: {schema.type.name}'
@@ -83,10 +80,10 @@ def put(
 
 
 def put_other(name: str, schema: ConnectSchema, values: pa.Array, other: ConnectSchema, failures: Failures) -> pa.Array:
-    """Put the values of another field as :func:`put` does, and note values whose class ``Struct.put`` refuses.
+    """Note the records whose values from another field ``Struct.put`` would refuse; return the values.
 
     :param other: schema of the values.
-    :returns: the values; nulls of the field's type if it takes none of them.
+    :returns: the values; nulls of the field's type if all values are refused.
     """
     put(name, schema, values, failures)
     if _takes(schema, other):
@@ -104,7 +101,7 @@ def put_other(name: str, schema: ConnectSchema, values: pa.Array, other: Connect
 
 
 def _takes(schema: ConnectSchema, other: ConnectSchema) -> bool:
-    """Return whether values of another schema are values of this one (``ConnectSchema.validateValue``).
+    """Return whether a schema accepts the values of another schema (``ConnectSchema.validateValue``).
 
     Logical values must also have the same name and parameters, because their columns differ although Java's class may
     be the same.
@@ -122,9 +119,9 @@ def _takes(schema: ConnectSchema, other: ConnectSchema) -> bool:
 def struct_column(
     fields: Sequence[ConnectField], columns: Sequence[pa.Array], schema: ConnectSchema, count: int
 ) -> ConnectColumn:
-    """Make a column of N structs, none null, from the columns of its fields.
+    """Return a column of N structs, none null, with given columns as fields.
 
-    :param schema: without its fields.
+    :param schema: schema of the structs, without fields.
     """
     if fields:
         names = [pa.field(field.name, values.type) for field, values in zip(fields, columns, strict=True)]
@@ -135,14 +132,14 @@ def struct_column(
 
 
 def basics(schema: ConnectSchema, kind: ConnectType = ConnectType.STRUCT) -> ConnectSchema:
-    """Return a schema with only name, version, doc and parameters of another (``SchemaUtil.copySchemaBasics``)."""
+    """Return a schema with another schema's name, version, doc and parameters (``SchemaUtil.copySchemaBasics``)."""
     return ConnectSchema(kind, name=schema.name, version=schema.version, doc=schema.doc, parameters=schema.parameters)
 
 
 def check_names(fields: Sequence[ConnectField]) -> None:
-    """Check that no two fields of a new struct have a name (``SchemaBuilder.field``).
+    """Check that the fields of a new struct have different names, none empty (``SchemaBuilder.field``).
 
-    :raises Thrown: two have.
+    :raises Thrown: two fields have the same name, or a name is empty.
     """
     seen: set[str] = set()
     for field in fields:
@@ -156,5 +153,5 @@ def check_names(fields: Sequence[ConnectField]) -> None:
 
 
 def constant(value: Any, schema: ConnectSchema, count: int) -> pa.Array:
-    """Repeat a value N times."""
+    """Return an array of one value, repeated N times."""
     return pa.repeat(pa.scalar(value, arrow_type(schema)), count)

@@ -1,4 +1,4 @@
-"""Exceptions that Kafka Connect throws for records, as values: a transform raises nothing for a record."""
+"""Exceptions that Kafka Connect throws for records, collected as values, because transforms must not raise them."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ _CLASSES = {
 
 
 class Thrown(Exception):
-    """An exception that Kafka Connect throws, for one record or for all of a schema.
+    """An exception that Kafka Connect throws, for one record or for all records of a schema.
 
-    :param exception: name of its Java class.
+    :param exception: name of the exception's Java class.
     """
 
     def __init__(self, reason: str, exception: str = DATA_EXCEPTION) -> None:
@@ -47,7 +47,7 @@ class Thrown(Exception):
 
 
 class Failures:
-    """The first exception of each of N records."""
+    """The first exception of each failed record among N records."""
 
     def __init__(self, count: int) -> None:
         self.bad: Mask = np.zeros(count, bool)
@@ -56,27 +56,27 @@ class Failures:
     def add(
         self, mask: Mask | pa.BooleanArray, reason: str | Callable[[int], str], exception: str = DATA_EXCEPTION
     ) -> None:
-        """Note an exception for the records of a mask that have none yet.
+        """Note an exception for the records with a true flag; an earlier exception of a record is kept.
 
-        :param reason: the message, or a function of the place among the N records that gives it.
+        :param reason: the message, or a function that returns the message for a record's position.
         """
         for row in np.flatnonzero(np.asarray(mask) & ~self.bad).tolist():
             self._thrown[row] = exception, reason if isinstance(reason, str) else reason(row)
             self.bad[row] = True
 
     def add_of(self, part: Failures, rows: RowIndex) -> None:
-        """Note the exceptions of a part, whose records are these rows of the N; rows with an exception keep theirs."""
+        """Note the exceptions of a part of the records, at rows `rows`; an earlier exception of a record is kept."""
         for place, thrown in part._thrown.items():
             row = int(rows[place])
             if not self.bad[row]:
                 self._thrown[row], self.bad[row] = thrown, True
 
     def add_all(self, error: Thrown) -> None:
-        """Note an exception for all records that have none yet."""
+        """Note an exception for all records; an earlier exception of a record is kept."""
         self.add(np.ones(len(self.bad), bool), error.reason, error.exception)
 
     def bad_rows(self, rows: RowIndex) -> tuple[BadRow, ...]:
-        """Return the failed records, by the N rows of the batch."""
+        """Return the failed records, with their rows in the first batch."""
         return tuple(BadRow(int(rows[place]), *self._thrown[place]) for place in sorted(self._thrown))
 
 
@@ -86,5 +86,5 @@ def is_logical(schema: ConnectSchema) -> bool:
 
 
 def java_class(schema: ConnectSchema) -> str:
-    """Name of the Java class of a schema's values."""
+    """Return the name of the Java class of a schema's values."""
     return _LOGICAL.get(schema.name or "") or _CLASSES[schema.type]

@@ -1,4 +1,4 @@
-"""TimestampConverter: times as texts, numbers, Date, Time or Timestamp.
+"""Transform TimestampConverter: converts times between texts, numbers, Date, Time and Timestamp.
 
 Source: org.apache.kafka.connect.transforms.TimestampConverter (4.3.1).
 """
@@ -23,7 +23,7 @@ from ..connect.schema import DATE, TIME, TIMESTAMP, ConnectField, ConnectSchema,
 from .batch import ConnectBatch, Transformed
 from .json_objects import objects_of
 from .json_tokens import JAVA_CLASSES, Kind, changed_by_kind, longs, texts, tokens_of, with_nulls
-from .properties import REPLACE_NULL, WITH_DEFAULT, Owner, Properties, Property
+from .properties import REPLACE_NULL, WITH_DEFAULT, ComponentProperties, Properties, Property
 from .schemaless import members, parsed, require_map, row_by_row, written
 from .sides import Side, changed
 from .structs import basics, field_values, put, refuse_others, struct_column
@@ -58,12 +58,12 @@ _LIMITS = np.iinfo(np.int64)
 
 @dataclass(frozen=True)
 class TimestampConverter:
-    """Converts a field, or the whole value.
+    """Transform that converts the times in a field, or in the whole key or value.
 
-    :param field: empty: the whole value.
-    :param target: string, unix, Date, Time or Timestamp.
-    :param format: of texts; None: texts are neither read nor written.
-    :param parser: reads texts by the format; None: it cannot.
+    :param field: name of the field; empty: the whole key or value.
+    :param target: form of the result: string, unix, Date, Time or Timestamp.
+    :param format: format of texts; None: texts are neither read nor written.
+    :param parser: parser of texts by the format; None: the format cannot be read.
     """
 
     side: Side
@@ -112,7 +112,7 @@ class TimestampConverter:
         return ConnectColumn(result.data.take(pa.array(places, mask=~np.asarray(is_valid))), result.schema)
 
     def _convert_field(self, column: ConnectColumn, is_valid: pa.BooleanArray, failures: Failures) -> ConnectColumn:
-        """Convert a field's values; if its type is no time, all records with a struct fail."""
+        """Convert a field's values; all records with a struct fail if the field's type is no time."""
         schema = column.schema
         assert schema is not None
         try:
@@ -134,7 +134,7 @@ class TimestampConverter:
         return ConnectColumn(self._values(times, is_valid), target_schema)
 
     def _times(self, data: pa.Array, kind: str, failures: Failures) -> tuple[Int64Array, Mask]:
-        """Return N times in milliseconds, and a mask of the valid ones."""
+        """Return N times in milliseconds, and a mask of the valid times."""
         is_valid = np.asarray(data.is_valid())
         if kind == _TEXT:
             return self._read(data, is_valid, failures)
@@ -160,7 +160,7 @@ class TimestampConverter:
         return times, is_valid & read
 
     def _of_unix(self, values: Int64Array) -> Int64Array:
-        """Convert as ``TimeUnit.toMillis`` does: cut towards zero, bounded."""
+        """Convert numbers to milliseconds as ``TimeUnit.toMillis`` does, rounded towards zero and bounded."""
         per_ms, ms_per = _PER_MS[self.precision]
         return _cut(values, per_ms) if ms_per == 1 else _scale(values, ms_per)
 
@@ -196,9 +196,9 @@ class TimestampConverter:
         return written(maps)
 
     def _tokens(self, tokens: pa.BinaryArray, failures: Failures) -> pa.BinaryArray:
-        """Return JSON texts of the converted strings and Longs, null for null.
+        """Return the JSON texts of converted strings and Longs; null for null.
 
-        Targets Date, Time and Timestamp give milliseconds.
+        With target Date, Time or Timestamp the results are milliseconds.
         """
 
         def change(kind: Kind, kind_tokens: pa.BinaryArray, refused: Failures) -> pa.BinaryArray:
@@ -215,7 +215,7 @@ class TimestampConverter:
         return changed_by_kind(tokens, change, failures)
 
     def _write_tokens(self, data: pa.Array, kind: str, failures: Failures) -> pa.BinaryArray:
-        """Convert times of one representation to JSON texts."""
+        """Return times in one form as JSON texts in the target's form."""
         values = self._values(*self._times(data, kind, failures))
         if self.target == _DATE:
             return tokens_of(pc.multiply(values.view(pa.int32()).cast(pa.int64()), _DAY_MS))
@@ -225,23 +225,23 @@ class TimestampConverter:
 
 
 def _cut(values: Int64Array, divisor: int) -> Int64Array:
-    """Divide, rounding towards zero."""
+    """Divide numbers, rounding towards zero."""
     down = values // divisor
     result: Int64Array = down + ((values < 0) & (down * divisor != values))
     return result
 
 
 def _scale(values: Int64Array, factor: int) -> Int64Array:
-    """Multiply, bounded by 64 bits."""
+    """Multiply numbers; a result beyond 64 bits becomes the largest or smallest number."""
     most = _LIMITS.max // factor
     inside = np.clip(values, -most, most) * factor
     return np.where(values > most, _LIMITS.max, np.where(values < -most, _LIMITS.min, inside)) if factor > 1 else values
 
 
 def _kind_of(schema: ConnectSchema) -> str:
-    """Return the form of times that a schema's values have.
+    """Return the form of times that values of a schema have.
 
-    :raises Thrown: they are no times.
+    :raises Thrown: values of the schema are no times.
     """
     kinds = {TIMESTAMP: _TIMESTAMP, DATE: _DATE, TIME: _TIME}
     if schema.name in kinds:
@@ -255,10 +255,10 @@ def _kind_of(schema: ConnectSchema) -> str:
     raise Thrown(reason, CONNECT_EXCEPTION)
 
 
-def timestamp_converter(config: Owner, side: Side) -> TimestampConverter:
-    """Return the transform with its properties.
+def timestamp_converter(config: ComponentProperties, side: Side) -> TimestampConverter:
+    """Return the transform for the given properties.
 
-    :raises SettingsError: texts are asked for without a format, or the format cannot be used.
+    :raises SettingsError: the target is string and the format is missing, or the format cannot be used.
     """
     pattern = config[FORMAT]
     target = config[TARGET]
@@ -271,7 +271,7 @@ def timestamp_converter(config: Owner, side: Side) -> TimestampConverter:
             format = parts_of(pattern)
             parser = time_parser(format, datetime.datetime.now(UTC).date())
         except ValueError as error:
-            if format is None or target != _TEXT:  # which may be written, if not read
+            if format is None or target != _TEXT:  # a format for writing texts need not be readable
                 raise config.refused(FORMAT, str(error)) from None
     return TimestampConverter(
         side, config[FIELD], target, pattern, format, parser, config[PRECISION], config[WITH_DEFAULT]

@@ -1,4 +1,4 @@
-"""TimestampRouter: a topic named by the record's time.
+"""Transform TimestampRouter: names a topic by the record's time.
 
 Source: org.apache.kafka.connect.transforms.TimestampRouter (4.3.1).
 """
@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from ...java.date_format import Part, formatted, parts_of
 from .batch import NO_TIME, ConnectBatch, Transformed
-from .properties import Owner, Properties, Property
+from .properties import ComponentProperties, Properties, Property
 from .sides import changed
 from .thrown import Failures
 
@@ -28,13 +28,13 @@ PROPERTIES: Properties = {
 
 @dataclass(frozen=True)
 class TimestampRouter:
-    """Names a topic by its name and the time of the record in UTC."""
+    """Transform that names a record's topic by the topic's name and the record's time in UTC."""
 
     topic_format: str
     time_format: tuple[Part, ...]
 
     def apply(self, batch: ConnectBatch) -> Transformed:
-        """Name the topics by time; a record without a time fails."""
+        """Name the topics of all records; a record without a time fails."""
         return changed(batch, self._change)
 
     def _change(self, batch: ConnectBatch, failures: Failures) -> ConnectBatch:
@@ -52,8 +52,8 @@ class TimestampRouter:
         return self.topic_format.replace(_TOPIC, topic).replace(_TIME, time)
 
 
-def timestamp_router(config: Owner) -> TimestampRouter:
-    """Return the transform with its properties.
+def timestamp_router(config: ComponentProperties) -> TimestampRouter:
+    """Return the transform for the given properties.
 
     :raises SettingsError: the format of times cannot be used.
     """

@@ -1,4 +1,7 @@
-"""ValueToKey: a key made of fields of the value. Source: org.apache.kafka.connect.transforms.ValueToKey (4.3.1)."""
+"""Transform ValueToKey: makes a key of fields of the value.
+
+Source: org.apache.kafka.connect.transforms.ValueToKey (4.3.1).
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from ..connect.schema import ConnectField, ConnectSchema, ConnectType
 from .batch import ConnectBatch, Transformed
 from .json_objects import objects_of
 from .json_tokens import with_nulls
-from .properties import FIELDS, REPLACE_NULL, WITH_DEFAULT, Owner, Properties
+from .properties import FIELDS, REPLACE_NULL, WITH_DEFAULT, ComponentProperties, Properties
 from .schemaless import parsed, require_map, row_by_row, written
 from .sides import changed
 from .structs import field_values, put, struct_column, struct_schema
@@ -22,13 +25,13 @@ PROPERTIES: Properties = {"fields": FIELDS, **REPLACE_NULL}
 
 @dataclass(frozen=True)
 class ValueToKey:
-    """Replaces the key by a struct or map of fields of the value."""
+    """Transform that replaces the key by a struct or map of some fields of the value."""
 
     fields: tuple[str, ...]
     use_default: bool
 
     def apply(self, batch: ConnectBatch) -> Transformed:
-        """Replace the key; a null value has no fields, and fails."""
+        """Replace the keys; a record with a null value fails, because a null has no fields."""
         return changed(batch, self._change)
 
     def _change(self, batch: ConnectBatch, failures: Failures) -> ConnectBatch:
@@ -63,6 +66,6 @@ class ValueToKey:
         return written(row_by_row(parsed(column), change, failures))
 
 
-def value_to_key(config: Owner) -> ValueToKey:
-    """Return the transform with its properties."""
+def value_to_key(config: ComponentProperties) -> ValueToKey:
+    """Return the transform for the given properties."""
     return ValueToKey(config["fields"], config[WITH_DEFAULT])

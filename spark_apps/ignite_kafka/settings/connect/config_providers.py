@@ -1,4 +1,4 @@
-"""Config providers of Kafka Connect: values ``${provider:path:key}`` of files, folders and the environment.
+"""Config providers of Kafka Connect: references ``${provider:path:key}`` to files, folders and the environment.
 
 A file declares them as a worker's file does: ``config.providers=file,env``,
 ``config.providers.file.class=…FileConfigProvider``, ``config.providers.file.param.allowed.paths=/run/secrets``. In
@@ -47,9 +47,9 @@ Read = Callable[[str, str], str]
 
 
 class _NotAllowed(ValueError):
-    """Refusal of a reference that nobody allowed.
+    """Refusal of a reference because its provider, path or variable is not allowed.
 
-    :param never: nobody can.
+    :param never: nobody can allow the reference.
     """
 
     def __init__(self, why: str, *, never: bool = False) -> None:
@@ -61,7 +61,7 @@ class _NotAllowed(ValueError):
 
 @dataclass(frozen=True)
 class AllowedProvider:
-    """Permission for files to read values with a provider.
+    """A permission for settings files to read values with a config provider.
 
     :param kind: class of the provider, without its package.
     :param limit: a Java expression of names of variables, or paths separated by commas.
@@ -72,16 +72,16 @@ class AllowedProvider:
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """Paths of a limit, for providers of files."""
+        """The limit's paths, for providers of files."""
         return tuple(path.strip() for path in self.limit.split(",") if path.strip())
 
 
 @dataclass(frozen=True)
 class Provider:
-    """Provider that a file declares.
+    """A config provider declared in a settings file.
 
-    :param read: gives the value of a path and a key; raises ValueError, without the value; None: its class cannot run
-        here.
+    :param read: returns the value of a path and a key; raises ValueError, without the value; None: the provider's class
+        cannot run here.
     """
 
     kind: str
@@ -89,7 +89,7 @@ class Provider:
 
 
 def parse_allowed(items: Iterable[str], setting: str = ALLOWED) -> tuple[AllowedProvider, ...]:
-    """Parse allowed providers, texts ``class=limit`` such as ``FileConfigProvider=/run/secrets,/etc/connect``.
+    """Parse allowed providers from texts ``class=limit``, such as ``FileConfigProvider=/run/secrets,/etc/connect``.
 
     :param setting: name of the option, for the error.
     :raises SettingsError: a class is not Kafka's, a path is not absolute, or an expression cannot be used.
@@ -117,23 +117,23 @@ def parse_allowed(items: Iterable[str], setting: str = ALLOWED) -> tuple[Allowed
 
 
 def is_declaration(name: str) -> bool:
-    """Return whether a key declares providers."""
+    """Return whether a key declares config providers."""
     return name == DECLARED or name.startswith(f"{DECLARED}.")
 
 
 def references(value: object) -> bool:
-    """Return whether a value has a reference to a provider."""
+    """Return whether a value has a reference to a config provider."""
     return isinstance(value, str) and REFERENCE.search(value) is not None
 
 
 def declared(
     values: Mapping[str, Any], origin: Mapping[str, str], allowed: Iterable[AllowedProvider] = ()
 ) -> tuple[dict[str, Provider], list[SettingsError]]:
-    """Return the providers that a file declares by name, and the errors of its declarations.
+    """Return the config providers declared in a file, by name, and the errors of the declarations.
 
-    A list of names in another form is an error, and so is each provider with a class that cannot run here.
+    A list of names in a wrong form is an error, and so is each provider with a class that cannot run here.
 
-    :param allowed: what they may read, besides the limits that the file declares.
+    :param allowed: permissions that limit the providers, besides the limits declared in the file.
     """
     providers: dict[str, Provider] = {}
     errors: list[SettingsError] = []
@@ -169,9 +169,9 @@ def declared(
 
 
 def can_run(value: str, providers: Mapping[str, Provider]) -> bool:
-    """Return False if a reference's provider has a class that cannot run here.
+    """Return whether all declared providers in a value's references have classes that can run here.
 
-    Its declaration has the error.
+    For a class that cannot run, :func:`declared` has returned an error.
     """
     return all(
         providers[reference[1]].read is not None for reference in REFERENCE.finditer(value) if reference[1] in providers
@@ -179,9 +179,9 @@ def can_run(value: str, providers: Mapping[str, Provider]) -> bool:
 
 
 def check_form(name: str, value: str, providers: Mapping[str, Provider], set_in: str | None = None) -> None:
-    """Check the references of a value without reading anything.
+    """Check the references in a value without reading anything.
 
-    :raises SettingsError: a provider is not declared, or one of the environment is given a path; the value is not
+    :raises SettingsError: a provider is not declared, or a reference to the environment has a path; the value is not
         shown.
     """
     for reference in REFERENCE.finditer(value):
@@ -200,7 +200,7 @@ def check_form(name: str, value: str, providers: Mapping[str, Provider], set_in:
 
 
 def resolved(name: str, value: str, providers: Mapping[str, Provider], set_in: str | None = None) -> str:
-    """Return a value with its references replaced; this process's messages hide the replacements from now on.
+    """Replace the references in a value, and hide the replacements in this process's messages from now on.
 
     :raises SettingsError: a provider is not declared or not allowed, or has no such value; neither value nor reference
         is shown.
@@ -216,7 +216,7 @@ def resolved(name: str, value: str, providers: Mapping[str, Provider], set_in: s
 def resolved_if_allowed(
     name: str, value: str, providers: Mapping[str, Provider], set_in: str | None = None
 ) -> str | None:
-    """Resolve a value as :func:`resolved` does; return None if a reference is not allowed.
+    """Replace the references in a value as :func:`resolved` does; return None if a reference is not allowed.
 
     :raises SettingsError: a provider is not declared, or has no such value.
     """
@@ -268,7 +268,7 @@ def _split_paths(text: str) -> list[str]:
 
 
 def _make_file_reader(own: list[str], allowed: list[str], read: Callable[[Path, str], str]) -> Read:
-    """Make a reader of files below the allowed paths and, if the file declares any, below its own.
+    """Return a reader of files below the allowed paths and, if the file declares its own paths, also below these.
 
     Links are followed before a path is compared.
     """
@@ -290,7 +290,7 @@ def _make_file_reader(own: list[str], allowed: list[str], read: Callable[[Path, 
 
 
 def _resolve_links(folder: str, key: str) -> Path:
-    """Return the file of a folder's key, at the end of its links."""
+    """Return the path of a key's file in a folder, with symbolic links resolved."""
     if "/" in key or key in ("", ".", ".."):
         raise ValueError("it is no name of a file")
     return Path(os.path.realpath(os.path.join(folder, key)))

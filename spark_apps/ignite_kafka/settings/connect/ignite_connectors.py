@@ -1,4 +1,4 @@
-"""Keys of Apache Ignite's own connectors for Kafka Connect (extension `kafka-ext`); docs/migrate.md has the table.
+"""Keys of Apache Ignite's own connectors for Kafka Connect (extension `kafka-ext`), translated as in docs/migrate.md.
 
 Its sink puts keys and values of all topics into one cache. Its source sends Java's serialization of cache events,
 without keys, to each of its topics, at most once, and no snapshot. Source: ``IgniteSinkTask`` and ``IgniteSourceTask``
@@ -30,7 +30,7 @@ RENAMED: Mapping[str, Mapping[str, str]] = {
     SINK: {"cacheAllowOverwrite": "process_updates", "cachePerNodeDataSize": "batch_size"},
     SOURCE: {},
 }
-"""Settings of equal meaning, by the connector's class and key."""
+"""Settings with the meaning of Ignite's keys, by class of the connector and by key."""
 
 IGNORED: Mapping[str, Mapping[str, str]] = {
     SINK: {"cachePerNodeParOps": "the tasks of a run put side by side, each a batch at a time"},
@@ -58,7 +58,7 @@ REFUSED: Mapping[str, Mapping[str, Refusal]] = {
     },
 }
 COMPUTED: Mapping[str, tuple[str, ...]] = {SINK: (_CACHE,), SOURCE: (_CACHE, _TOPICS, _EVENTS)}
-"""Keys of which settings are made by :func:`convert`."""
+"""Keys that :func:`convert` uses to compute settings."""
 
 _CONVERTER = Refusal("it writes Java's serialization of cache events", "Use json, avro, json-schema or ignite-binary")
 _ONE_CACHE = Refusal(
@@ -77,7 +77,7 @@ _REMOVED = ("removed", "remove")
 
 
 def convert(keys: ConnectKeys) -> None:
-    """Replace the keys of one of Ignite's own connectors by our settings; other connectors' keys stay."""
+    """Replace the keys of one of Ignite's own connectors by this project's settings; keep other connectors' keys."""
     kind = str(keys.values.get(CLASS))
     if kind not in COMPUTED:
         return
@@ -158,7 +158,7 @@ def _convert_events(keys: ConnectKeys) -> None:
 
 
 def _parse_list(keys: ConnectKeys, name: str) -> tuple[str, ...]:
-    """Return the list of a key; empty if it has another form, which the check of the settings reports."""
+    """Return the list of a key; empty if the value is no list, because the check of the settings reports the error."""
     try:
         texts = TEXTS.parse(keys.values.get(name) or ())
     except ValueError:
@@ -168,5 +168,5 @@ def _parse_list(keys: ConnectKeys, name: str) -> tuple[str, ...]:
 
 
 def _quote(name: str) -> str:
-    """Return a Java expression that matches one name."""
+    """Return a Java regular expression that matches exactly a name."""
     return name if _PLAIN_NAME.fullmatch(name) else "\\Q" + name.replace("\\E", "\\E\\\\E\\Q") + "\\E"

@@ -1,4 +1,4 @@
-"""Keys of a connector's file before their translation: keys of :mod:`.key_table`, and exact meanings of some keys.
+"""Keys of a connector's file before their translation, judged by the tables of :mod:`.key_table` and by exact rules.
 
 Kafka Connect's clients take ``producer.override.x`` of the connector before ``producer.x`` of the worker. A connector
 here has one security configuration, that of the client that moves its records: the producer of a source, the consumer
@@ -33,7 +33,7 @@ _NOT_IN_NAME = re.compile(r"[^a-zA-Z0-9._-]")
 
 
 def prepare(values: Mapping[str, Any], origin: Mapping[str, str], *, sink: bool) -> ConnectKeys:
-    """Judge the keys of a connector's file.
+    """Apply the rules for keys before their translation: ignore, rename or refuse keys of a connector's file.
 
     :param sink: whether the connector is a sink.
     """
@@ -69,7 +69,7 @@ def _judge(keys: ConnectKeys, name: str, main: str) -> None:
 
 
 def _judge_client(keys: ConnectKeys, name: str, prefix: str, main: str) -> None:
-    """Judge a property of producers or consumers, and move it to its setting."""
+    """Judge a property of producers or consumers, and move it to the setting with its meaning."""
     client = prefix.partition(".")[0]
     bare = name.removeprefix(prefix)
     override = f"{client}.override.{bare}"
@@ -80,7 +80,7 @@ def _judge_client(keys: ConnectKeys, name: str, prefix: str, main: str) -> None:
 
 
 def _judge_property(keys: ConnectKeys, name: str, bare: str, client: str) -> bool:
-    """Ignore or refuse a property by the tables; return whether it was."""
+    """Ignore or refuse a property as the tables say; return whether the property was ignored or refused."""
     value = str(keys.values[name]).strip()
     change = key_table.CLIENT_CHANGED.get(bare)
     refusal = key_table.CLIENT_REFUSED.get(bare)
@@ -106,7 +106,7 @@ def _judge_property(keys: ConnectKeys, name: str, bare: str, client: str) -> boo
 
 
 def _move(keys: ConnectKeys, name: str, bare: str, client: str, main: str) -> None:
-    """Move a property of one client to the setting of the whole connector, where there is only that."""
+    """Move a property of one client to a setting of the whole connector, if no setting exists for this client alone."""
     value = keys.values[name]
     security = bare in key_table.CLIENT_CONVERTED or one_name(bare) in SECURITY or is_secret(bare)
     if client != main and (security or bare == _SERVERS):
@@ -146,7 +146,7 @@ def _judge_converter(keys: ConnectKeys, name: str) -> None:
 
 
 def _correct_name(keys: ConnectKeys) -> None:
-    """Replace characters of a name that only Kafka Connect allows: topics and transactional ids bear the name."""
+    """Replace characters in a connector's name that are illegal in names of topics and transactional ids."""
     name = keys.values.get("name")
     if "connector.class" not in keys.values or not isinstance(name, str) or not _NOT_IN_NAME.search(name.strip()):
         return
@@ -161,7 +161,7 @@ def _correct_name(keys: ConnectKeys) -> None:
 def _apply_tolerance(keys: ConnectKeys, *, sink: bool) -> None:
     """Apply Kafka Connect's default of ``errors.tolerance``: stop at the first error of a converter or a transform.
 
-    So does one whose ``errorHandlingPolicy`` skips the errors of the connector itself. Elsewhere this policy, alone,
+    This default applies also if ``errorHandlingPolicy`` skips the connector's own errors. Otherwise this policy alone
     covers all errors.
     """
     values = keys.values

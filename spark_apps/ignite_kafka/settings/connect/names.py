@@ -1,4 +1,4 @@
-"""Translation of Kafka Connect's and the GridGain connector's names: their files load unchanged.
+"""Translation of setting names from Kafka Connect and the GridGain connector, so that their files load unchanged.
 
 Sources: Kafka's documentation of source connector, producer, consumer and worker settings; KIP-158 (topic.creation.*);
 KIP-458 (producer.override.*).
@@ -31,8 +31,7 @@ from ..sink import SinkSettings
 from ..source import SourceSettings
 from ..suggestions import did_you_mean
 from ..topic_groups import CONNECT_PREFIX, LISTED, from_connect
-from ..transforms import CONFIGS
-from ..transforms import from_connect as from_connect_aliases
+from ..transforms import CONFIGS, split_aliased_keys
 from . import ignite_connectors
 from .keys import prepare
 
@@ -50,7 +49,7 @@ _OTHER_CLASSES: Mapping[str, type[ConnectorSettings]] = {
     ignite_connectors.SOURCE: SourceSettings,
 }
 _GRIDGAIN_9 = "org.gridgain.kafka.GridGainSinkConnector"
-_JSON_CLASS = "org.apache.kafka.connect.json.JsonConverter"  # whose schemas.enable is true unless it is given
+_JSON_CLASS = "org.apache.kafka.connect.json.JsonConverter"  # its schemas.enable is true by default
 _TOPICS = ("topics", "topics.regex", "topics_regex")  # required by a sink, unknown to a source
 _CREATION = DEFAULT_GROUP
 _SECURITY = ("security.", "ssl.", "sasl.")
@@ -67,7 +66,7 @@ _NO_CONVERTER = (
 
 
 def setting_names() -> dict[str, str]:
-    """Return our settings by Kafka Connect's names and beginnings of names."""
+    """Return this project's setting for each of Kafka Connect's names and beginnings of names."""
     names = {name: setting for connect in _OF_CONNECT.values() for name, setting in connect.items()}
     beginnings = {beginning.removesuffix("."): setting for beginning, setting in MAPPINGS.items()}
     return {**beginnings, CONNECT_PREFIX.removesuffix("."): "topic_creation_groups", **names, TOLERANCE: TOLERATED}
@@ -119,12 +118,12 @@ _IGNORED_BEGINNINGS = {
 
 
 def is_connect(data: Mapping[str, Any]) -> bool:
-    """Return whether settings have names of Connect: a name with a dot, or one of the GridGain connector."""
+    """Return whether settings have Kafka Connect's names: a name with a dot, or a name of the GridGain connector."""
     return any("." in name or any(name in _names_by_reference(settings) for settings in _OTHERS) for name in data)
 
 
 def settings_class(data: Mapping[str, Any], origin: Mapping[str, str]) -> type[ConnectorSettings]:
-    """Return the class of the settings: by the connector's class, else a sink if they name topics to read.
+    """Return the class of the settings: by ``connector.class`` or, without it, by whether the settings name topics.
 
     :raises SettingsError: the class is another connector's.
     """
@@ -148,9 +147,9 @@ def settings_class(data: Mapping[str, Any], origin: Mapping[str, str]) -> type[C
 def translate(
     values: Mapping[str, Any], origin: Mapping[str, str]
 ) -> tuple[dict[str, Any], dict[str, str], dict[str, str], type[ConnectorSettings], tuple[IgniteKafkaError, ...]]:
-    """Translate Connect's names to ours.
+    """Translate Kafka Connect's setting names to this project's.
 
-    :param origin: where each given name was set.
+    :param origin: place where each name was set.
     :returns: values and origins by our names, ignored names with the reason, the class of the settings, and errors:
         SettingsError for an unknown name, a secret, or different values of one setting.
     :raises SettingsError: the class belongs to another connector.
@@ -193,16 +192,16 @@ def translate(
 def _report_converters(
     ignored: dict[str, str], origins: dict[str, str], values: Mapping[str, Any], origin: Mapping[str, str]
 ) -> None:
-    """Report missing converters of a file of Kafka Connect, recognized by a class with its package.
+    """Report missing converters in a file of Kafka Connect, recognized by a class name with its package.
 
-    In Kafka Connect the worker has them.
+    In Kafka Connect the worker's file has these converters.
     """
     for name in missing_converters(values) if "." in str(values.get(CLASS)) else ():
         ignored[name], origins[name] = _NO_CONVERTER, origin.get(CLASS, "")
 
 
 def _default_schemas(translated: dict[str, Any], values: Mapping[str, Any], origin: Mapping[str, str]) -> None:
-    """Set schemas.enable for Kafka's JsonConverter, its default, unless a file has another value."""
+    """Set schemas.enable to true for Kafka's JsonConverter, as is its default, unless the file sets the property."""
     for side in ("key", "value", "header"):
         if values.get(f"{side}.converter") == _JSON_CLASS and f"{side}.converter.schemas.enable" not in values:
             _put(
@@ -223,7 +222,7 @@ def _translate_groups(
     findings: Findings,
     direction: type[ConnectorSettings],
 ) -> set[str]:
-    """Translate the groups of topic.creation.groups; returns the names that belong to them."""
+    """Translate the groups of topic.creation.groups; return the names of their settings in the file."""
     if direction is not SourceSettings or LISTED not in values:
         return set()
     grouped: dict[str, str] = {}
@@ -243,14 +242,14 @@ def _translate_aliased(
     origin: Mapping[str, str],
     findings: Findings,
 ) -> set[str]:
-    """Translate the properties of transforms and predicates; returns their names."""
+    """Translate the properties of transforms and predicates; return the names of these properties."""
     done: set[str] = set()
     for kind, setting in CONFIGS.items():
         try:
             aliases: Any = TEXTS.parse(values.get(kind, ()))
         except ValueError:  # the list itself is the error
             aliases = ()
-        named = from_connect_aliases(values, kind, aliases)
+        named = split_aliased_keys(values, kind, aliases)
         done |= named.keys()
         if not named:
             continue
@@ -283,7 +282,7 @@ def _refuse_provider(name: str, value: Any, origin: Mapping[str, str]) -> None:
 def _translate_tolerance(
     translated: dict[str, Any], origins: dict[str, str], values: Mapping[str, Any], origin: Mapping[str, str]
 ) -> None:
-    """Translate errors.tolerance: DEAD_LETTER with a dead-letter topic, else LOG_ONLY."""
+    """Translate errors.tolerance: "none" to STOP_TASK, "all" to DEAD_LETTER or, without dead-letter topic, LOG_ONLY."""
     tolerant = DEAD_LETTER if values.get("errors.deadletterqueue.topic.name") else LOG_ONLY
     policy = {"none": STOP, "all": tolerant}.get(str(values[TOLERANCE]))
     if policy is None:
@@ -295,7 +294,7 @@ def _translate_tolerance(
 
 
 def _names_by_reference(direction: type[ConnectorSettings]) -> Mapping[str, str]:
-    """Return our names of a direction by the GridGain connector's."""
+    """Return a direction's setting names, by the GridGain connector's names."""
     return {setting.reference: name for name, setting in direction.definitions().items() if setting.reference}
 
 
@@ -319,7 +318,7 @@ def _reason_to_ignore(name: str, direction: type[ConnectorSettings]) -> str | No
 
 
 def target_of(name: str, direction: type[ConnectorSettings]) -> str:
-    """Return where the translation puts a key, for people: a setting, or a name within one.
+    """Return the target of a key's translation, for messages: a setting, or a name within a setting.
 
     A key of a transform or predicate is its own target.
 
@@ -336,7 +335,7 @@ def target_of(name: str, direction: type[ConnectorSettings]) -> str:
 
 
 def _find_target(name: str, set_in: str | None, direction: type[ConnectorSettings]) -> tuple[str, str | None]:
-    """Return our setting, and the name within it if it is a mapping."""
+    """Return the setting of a key and, if the setting is a mapping, the name within it."""
     settings = direction.definitions()
     connect = _OF_CONNECT[direction]
     reference = _names_by_reference(direction)

@@ -1,4 +1,4 @@
-"""Bodies of Kafka Connect's REST interface as files: answers saved by `curl`, and bodies to send.
+"""Bodies of Kafka Connect's REST interface, saved in files: answers to `curl`, and bodies of requests.
 
 Known are the bodies of ``GET /connectors/NAME``, ``GET /connectors?expand=info``, ``POST /connectors`` with KIP-980's
 initial state, and ``PUT /connectors/NAME/config``. Source: ``ConnectorsResource`` of Kafka 4.3.
@@ -22,17 +22,17 @@ _REPORTED = {
     "initial_state": "a connector here runs when it is started; `state` of a connector file keeps one stopped",
 }
 _OF_OTHER_BODIES = ("configs", "connector", "connectors", "status", "version")
-"""Keys of bodies that hold no connector's settings."""
+"""Keys of REST bodies without a connector's settings."""
 
 
 @dataclass(frozen=True)
 class Body:
-    """Connector of a file.
+    """A connector in a REST body.
 
-    :param config: its settings, with its name.
-    :param origin: where it is: the file, and the connector if the file has several.
-    :param ignored: keys beside its settings, with the reason.
-    :param errors: SettingsError of its form.
+    :param config: settings of the connector, with its name.
+    :param origin: place of the connector: the file, and the connector's name if the file has several.
+    :param ignored: keys beside the settings, with the reason.
+    :param errors: SettingsError of each key in a wrong form.
     """
 
     config: Mapping[str, Any]
@@ -42,9 +42,9 @@ class Body:
 
 
 def bodies(data: Mapping[str, Any], file: str) -> tuple[Body, ...]:
-    """Return the connectors of a JSON object.
+    """Return the connectors in a JSON object.
 
-    :raises SettingsError: it is another body of the REST interface, or holds no connector.
+    :raises SettingsError: the object is another body of the REST interface, or holds no connector.
     """
     if data and all(_is_expanded(body) for body in data.values()):
         return tuple(_read_body(body[_INFO], f"{file}, connector {name}") for name, body in data.items())
@@ -59,9 +59,9 @@ def bodies(data: Mapping[str, Any], file: str) -> tuple[Body, ...]:
 
 
 def only_body(data: Mapping[str, Any], file: str) -> Body:
-    """Return the connector of a JSON object that has one.
+    """Return the only connector in a JSON object.
 
-    :raises SettingsError: as :func:`bodies`; or it holds several connectors.
+    :raises SettingsError: as :func:`bodies`; or the object holds several connectors.
     """
     connectors = bodies(data, file)
     if len(connectors) > 1:

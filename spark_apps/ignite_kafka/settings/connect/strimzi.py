@@ -1,4 +1,4 @@
-"""Strimzi's `KafkaConnector` as a connector file.
+"""Strimzi's `KafkaConnector` resources, read as connector files.
 
 Source: its CRD, versions v1 and v1beta2, and Strimzi's documentation of annotations.
 """
@@ -29,12 +29,12 @@ UNLIMITED = 1_000_000
 
 @dataclass(frozen=True)
 class Parts:
-    """Parts of a connector's document in either form.
+    """Parts of a connector's document, in Strimzi's or this project's form.
 
-    :param own: settings by our names that its other fields give; those of the configuration override them.
+    :param own: settings made of the document's other fields, by our names; those of the configuration override them.
     :param ignored: keys of the configuration that Strimzi ignores, with the reason.
-    :param cluster: the `KafkaConnect` that runs it; empty: it names none. None: the document is no resource of Strimzi.
-        The configuration of a resource has Connect's names, whatever they look like.
+    :param cluster: name of the `KafkaConnect` that runs the connector; empty: not named. None: the document is no
+        resource of Strimzi. All names in the configuration of a resource are Kafka Connect's.
     """
 
     name: Any
@@ -60,12 +60,12 @@ def is_config_map(value: Any) -> bool:
 
 
 def is_strimzi(value: Mapping[str, Any]) -> bool:
-    """Return whether a document is a resource of Kubernetes."""
+    """Return whether a document is a Kubernetes resource."""
     return "apiVersion" in value or "kind" in value
 
 
 def name_of(value: Any) -> str:
-    """Return the name of a resource; empty without one."""
+    """Return the name of a resource; an empty text if the resource has no name."""
     metadata = value.get("metadata") if isinstance(value, dict) else None
     return str(metadata.get("name") or "") if isinstance(metadata, dict) else ""
 
@@ -74,7 +74,7 @@ def parts(document: Document, maps: Mapping[str, Any]) -> Parts:
     """Read the parts of a `KafkaConnector`.
 
     :param maps: ConfigMaps of the folder by name.
-    :raises SettingsError: another resource, a field that it has not, or a ConfigMap that the folder lacks.
+    :raises SettingsError: the document is another resource, has an unknown field, or needs a missing ConfigMap.
     """
     value = document.value
     lines = document.lines
@@ -127,7 +127,7 @@ def _check_spec(value: Mapping[str, Any], lines: Mapping[Path, int]) -> dict[str
 
 
 def _mapping_of(value: Mapping[str, Any], key: str, lines: Mapping[Path, int], path: Path) -> Mapping[str, Any]:
-    """Return a mapping of a document, empty if it is missing."""
+    """Return a mapping within a document; an empty mapping if the document does not have it."""
     mapping = value.get(key) or {}
     if not isinstance(mapping, dict):
         raise SettingsError(f"{'.'.join(map(str, (*path, key)))} is no mapping", line=lines.get((*path, key)))

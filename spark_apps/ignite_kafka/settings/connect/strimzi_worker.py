@@ -1,4 +1,4 @@
-"""Strimzi's `KafkaConnect`: the worker with its connectors' converters and clients.
+"""Strimzi's `KafkaConnect` resource: the worker's file of its connectors, with their converters and clients.
 
 Source: its CRD, versions v1 and v1beta2.
 """
@@ -39,11 +39,11 @@ def is_worker(value: Any) -> bool:
 
 
 def worker_of(document: Document, file: str) -> GivenFile:
-    """Return a `KafkaConnect` as a worker's file.
+    """Return a `KafkaConnect` resource as a worker's file.
 
     Keys that Strimzi ignores are left out; missing converters are Strimzi's defaults.
 
-    :raises SettingsError: it has no name, or its configuration is no mapping.
+    :raises SettingsError: the resource has no name, or its configuration is no mapping.
     """
     name = name_of(document.value)
     lines = document.lines
@@ -75,9 +75,9 @@ def with_worker(worker: GivenFile | None, connector: GivenFile) -> GivenFile:
 
     Config providers are left out: a file of a folder may read none.
 
-    :param worker: None: nobody has it.
-    :returns: the connector; ignored is also what Kafka Connect and Strimzi ignore.
-    :raises SettingsError: nobody gave any converter.
+    :param worker: the `KafkaConnect`; None: missing.
+    :returns: the connector, with the keys that Kafka Connect and Strimzi ignore as ignored, too.
+    :raises SettingsError: no file has a converter.
     """
     left: dict[str, str] = {}
     places: dict[str, str] = {}
@@ -95,12 +95,12 @@ def with_worker(worker: GivenFile | None, connector: GivenFile) -> GivenFile:
 
 
 def check_converters(merged: Merged, connector: GivenFile) -> None:
-    """Refuse a connector of Strimzi without any converter, because its worker has them.
+    """Refuse a Strimzi connector without any converter: they must come from its `KafkaConnect`.
 
-    One missing converter is event 15001.
+    A single missing converter is no error; event 15001 reports it.
 
-    :param connector: names its `KafkaConnect`.
-    :raises SettingsError: its worker was not given.
+    :param connector: the connector's file, with the name of its `KafkaConnect`.
+    :raises SettingsError: the `KafkaConnect` was not given.
     """
     missing = missing_converters(merged.values)
     if len(missing) > 1 and connector.cluster is not None:

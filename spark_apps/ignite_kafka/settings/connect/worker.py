@@ -1,4 +1,4 @@
-"""Worker's file as defaults of a connector's file, as in ``connect-standalone`` and ``connect-distributed``."""
+"""A worker's file as defaults of a connector's file, as in ``connect-standalone`` and ``connect-distributed``."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ _OF_CONNECTORS = ("bootstrap.servers", "topic.creation.enable")
 
 @dataclass(frozen=True)
 class GivenFile:
-    """Worker's or connector's part of a file, unchanged.
+    """A worker's or connector's file, with unchanged keys and values.
 
-    :param file: the file, for people; with the connector, if the file has several.
+    :param file: name of the file, for messages; with the connector's name, if the file has several.
     :param values: values by key.
-    :param origin: where each key is.
-    :param ignored: keys that are there besides, with the reason.
-    :param errors: SettingsError of its form.
-    :param cluster: name of the `KafkaConnect` of Strimzi that it is, or whose connector it is; None: it is no resource
-        of Strimzi.
+    :param origin: place of each key.
+    :param ignored: further keys in the file, with the reason.
+    :param errors: SettingsError of each key in a wrong form.
+    :param cluster: name of this `KafkaConnect`, or of the connector's `KafkaConnect`; None: the file is no resource of
+        Strimzi.
     """
 
     file: str
@@ -40,9 +40,9 @@ class GivenFile:
 
 @dataclass
 class Merged:
-    """Connector with a worker's defaults.
+    """A connector's keys, merged with a worker's defaults.
 
-    :param became: what became of keys that the connector does not get, by (file, key).
+    :param became: fate of each key that the connector does not get, by (file, key).
     """
 
     values: dict[str, Any]
@@ -52,7 +52,7 @@ class Merged:
 
 
 def merge(worker: GivenFile | None, connector: GivenFile) -> Merged:
-    """Merge the keys of a connector with those of its worker; the connector's win."""
+    """Merge the keys of a connector and its worker; the connector's values take precedence."""
     merged = Merged(
         dict(connector.values), dict(connector.origin), file_of=dict.fromkeys(connector.values, connector.file)
     )
@@ -81,7 +81,7 @@ def merge(worker: GivenFile | None, connector: GivenFile) -> Merged:
 
 
 def _reason_to_leave(name: str, own: set[str]) -> str | None:
-    """Return why a key of the worker's file is not for the connector; None if it is."""
+    """Return why a key of the worker's file does not apply to the connector; None if the key applies."""
     reason = next((reason for ending, reason in key_table.IGNORED_ENDINGS.items() if name.endswith(ending)), None)
     reason = reason or key_table.WORKER_IGNORED.get(name)
     if reason is not None:

@@ -1,4 +1,4 @@
-"""Files of settings: JSON, `.properties` and YAML, of one connector or of several, and their schema.
+"""Files of settings in JSON, `.properties` and YAML, for one or several connectors, and their JSON Schema.
 
 Standard library only, but for YAML. Imports settings and settings.connect; migration, admin and the command line import
 it.

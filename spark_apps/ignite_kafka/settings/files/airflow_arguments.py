@@ -36,7 +36,7 @@ DAG: Mapping[str, SettingType] = MappingProxyType(
         "max_active_runs": whole_number(1),
     }
 )
-"""Arguments of the Dag."""
+"""Arguments of the Dag, with their types."""
 TASK: Mapping[str, SettingType] = MappingProxyType(
     {
         "retries": whole_number(0),
@@ -63,17 +63,17 @@ TASK: Mapping[str, SettingType] = MappingProxyType(
         "stop_timeout_ms": whole_number(0),
     }
 )
-"""Arguments of the task; those that end in ``_s`` are seconds."""
+"""Arguments of the task, with their types; names that end in ``_s`` have values in seconds."""
 
 
 def parsed(
     part: str, arguments: Mapping[str, Any], types: Mapping[str, SettingType], lines: Mapping[Any, int]
 ) -> dict[str, Any]:
-    """Parse the values of one part of a connector file to their canonical forms.
+    """Return the canonical values of the arguments of a Dag or task.
 
     :param part: ``dag`` or ``task``.
     :param lines: lines of the document by path.
-    :raises SettingsError: a name is unknown, with the closest known one, or a value is not allowed.
+    :raises SettingsError: a name is unknown (the error suggests the closest name), or a value is not allowed.
     """
     canonical: dict[str, Any] = {}
     for name, value in arguments.items():

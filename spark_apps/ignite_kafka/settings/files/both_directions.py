@@ -1,4 +1,4 @@
-"""Settings of a source and of a sink in one file, for ``ignite-kafka replicate``."""
+"""One file with the settings of a source and of a sink, for ``ignite-kafka replicate``."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ _PREFIXES = tuple(f"{part}." for part in _DIRECTIONS)
 def load_both(path: str | Path, allowed: Allowed = ()) -> tuple[LoadedSettings, LoadedSettings]:
     """Read the settings of a source and of a sink from one file.
 
-    A name with ``source.`` or ``sink.`` before it is of that direction, any other of both; one of a direction wins. In
-    a `.json` file the two may also be objects: ``{"source": {…}, "sink": {…}, …}``.
+    A name with prefix ``source.`` or ``sink.`` applies to that direction only, and takes precedence over a name without
+    prefix, which applies to both. In a `.json` file the directions may also be objects:
+    ``{"source": {…}, "sink": {…}, …}``.
 
     :param allowed: see :func:`.files.load`.
-    :raises SettingsError: as :func:`.files.load`; or the file has no name of its own for one of the two.
+    :raises SettingsError: as :func:`.files.load`; or the file has no setting for one of the directions alone.
     """
     content, file = read(path)
     data, origin = _values(content, file)
@@ -48,7 +49,7 @@ def _values(content: bytes, file: str) -> tuple[dict[str, Any], dict[str, str]]:
 def _of_direction(
     data: Mapping[str, Any], origin: Mapping[str, str], part: str, file: str, allowed: Allowed
 ) -> LoadedSettings:
-    """Return the settings of `source` or `sink`: its own names, and those of both."""
+    """Return the settings of the source or the sink: settings of both directions, overridden by its own."""
     own = {name.removeprefix(f"{part}."): name for name in data if name.startswith(f"{part}.")}
     if not own:
         what = f"the file has no settings of the {part}"

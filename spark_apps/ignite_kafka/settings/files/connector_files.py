@@ -1,7 +1,7 @@
-"""Connectors as YAML files under version control: our own form, and Strimzi's `KafkaConnector` unchanged.
+"""Connectors as YAML files under version control, in our own form or as Strimzi's `KafkaConnector`.
 
-Ours: ``name``, ``class``, ``config``, ``state``, ``offsets``, ``dag``, ``task``; docs/connector-files.md describes
-them. A file may hold several documents. What is wrong in a document makes that connector broken, and no other.
+Our form: ``name``, ``class``, ``config``, ``state``, ``offsets``, ``dag``, ``task``; docs/connector-files.md describes
+them. A file may hold several documents. An error in a document breaks its connector only.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ _NAME = re.compile(rb"^(?:metadata:\s*\n\s+)?name:\s*[\"']?([A-Za-z0-9._-]+)", r
 
 @dataclass(frozen=True)
 class DeclaredConnector:
-    """Connector of a file.
+    """A connector declared in a file.
 
     :param file: path below the folder.
     :param line: first line of the connector's document.
     :param state: ``running``, ``paused`` or ``stopped``.
-    :param offsets: offsets that the connector has to have; empty: they are left alone.
-    :param list_offsets: name under which a YAML file with its offsets is to be written; None: none.
-    :param restarts: how often it is started again after a failure; None: by the Dag's arguments.
+    :param offsets: offsets that the connector must have; empty: its offsets stay as they are.
+    :param list_offsets: name of a YAML file to be written with the connector's offsets; None: no file.
+    :param restarts: maximum number of restarts after a failure; None: as the Dag's arguments say.
     :param dag, task: arguments, see :mod:`.airflow_arguments`.
     """
 
@@ -72,10 +72,10 @@ class DeclaredConnector:
 
 @dataclass(frozen=True)
 class BrokenConnector:
-    """Document, or whole file, with an error in place of a connector.
+    """A document, or a whole file, whose connector cannot be used because of an error.
 
-    :param name: the connector's name, or the file's where that is not known.
-    :param loaded: its settings as read; None: they could not be read.
+    :param name: the connector's name, or the file's if the connector's is unknown.
+    :param loaded: the connector's unchecked settings; None: they could not be read.
     """
 
     file: str
@@ -103,7 +103,7 @@ class _Place:
         return BrokenConnector(self.file, self.locate(error), self.name, error, loaded)
 
     def locate(self, error: IgniteKafkaError) -> int:
-        """Name file and line in an error of this document, and return the line."""
+        """Put file and line of this document into an error, and return the line."""
         error.where.pop("file", None)
         line = int(error.where.pop("line", None) or self.line)
         error.where["set_in"] = str(error.where.get("set_in") or f"{self.file}, line {line}")
@@ -111,9 +111,9 @@ class _Place:
 
 
 def read_folder(folder: str | Path) -> ConnectorFolder:
-    """Read all `.yaml` and `.yml` files of a folder; hidden ones are left out.
+    """Read all `.yaml` and `.yml` files of a folder and its subfolders, except hidden files.
 
-    :param folder: or one such file.
+    :param folder: the folder, or a single file.
     :raises SettingsError: there is no such folder or file.
     """
     folder = Path(folder)
@@ -121,7 +121,7 @@ def read_folder(folder: str | Path) -> ConnectorFolder:
         return _build_connectors([*_read_file(folder, folder.name)])
     if not folder.is_dir():
         raise SettingsError("there is no such folder of connector files", "Check its path", folder=folder)
-    # a link to a file that is missing is a broken file, as one that may not be read
+    # a link to a missing file is a broken file, like a file without read permission
     paths = sorted(
         path for path in folder.rglob("*") if path.suffix in SUFFIXES and (path.is_file() or not path.exists())
     )
@@ -135,7 +135,7 @@ _Read = tuple["_Place", Document | IgniteKafkaError]
 
 
 def _build_connectors(read: Sequence[_Read]) -> ConnectorFolder:
-    """Build the connectors of documents; Strimzi's use the ConfigMaps and workers among them."""
+    """Build connectors from documents; Strimzi's connectors use the ConfigMaps and workers among these documents."""
     maps = {
         strimzi.name_of(d.value): d.value for _, d in read if isinstance(d, Document) and strimzi.is_config_map(d.value)
     }
@@ -149,7 +149,7 @@ def _build_connectors(read: Sequence[_Read]) -> ConnectorFolder:
 
 
 def _build_workers(read: Sequence[_Read]) -> tuple[dict[str, GivenFile], list[DeclaredConnector | BrokenConnector]]:
-    """Return Strimzi's workers by name, and workers with an error or a name in use."""
+    """Return Strimzi's workers by name, and the workers that are broken or have a name already in use."""
     workers: dict[str, GivenFile] = {}
     broken: list[DeclaredConnector | BrokenConnector] = []
     for place, document in read:
@@ -166,7 +166,7 @@ def _build_workers(read: Sequence[_Read]) -> tuple[dict[str, GivenFile], list[De
 
 
 def _read_file(path: Path, file: str) -> Iterator[tuple[_Place, Document | IgniteKafkaError]]:
-    """Yield the documents of a file, and the error that ends it."""
+    """Yield the documents of a file, and the error of a document or of the whole file."""
     content = b""
     try:
         content = path.read_bytes()
@@ -187,7 +187,7 @@ def _read_file(path: Path, file: str) -> Iterator[tuple[_Place, Document | Ignit
 
 
 def _name_in(content: bytes, line: int, otherwise: str) -> str:
-    """Return the name in an unreadable document, so that its Dag keeps its id."""
+    """Return the connector's name in an unreadable document, so that its Dag keeps its id."""
     first, *rest = content.splitlines()[line - 1 :] or [b""]
     end = next((number for number, text in enumerate(rest) if _NEXT.match(text)), len(rest))
     named = _NAME.search(b"\n".join((first, *rest[:end])))
@@ -210,14 +210,14 @@ def _declare(
     except IgniteKafkaError as error:
         return place.broken(error, loaded)
     except (TypeError, ValueError, AttributeError, LookupError, ArithmeticError, RecursionError) as error:
-        # a value of a type that no check foresees; one document must not stop the connectors of all others
+        # a value has a type that no check foresees; one document must not stop the connectors of all others
         log.debug("the document cannot be used", exc_info=True)
         what = f"a value of the document has a type that cannot be used: {type(error).__name__}: {error}"
         return place.broken(SettingsError(what, f"Compare it with the keys {', '.join(KEYS)} and their types"))
 
 
 def _read_parts(document: Document, findings: Findings) -> Parts:
-    """Read the parts of a document in our form; wrong parts are left out."""
+    """Read the parts of a document in our form; record errors, and leave wrong parts out."""
     value = document.value
     lines = document.lines
     for key in value:
@@ -246,7 +246,7 @@ def _read_parts(document: Document, findings: Findings) -> Parts:
 
 
 def _check_form(parts: Parts, findings: Findings) -> Parts:
-    """Check name and state; return parts with a name in any case, so that the settings can be checked too."""
+    """Check name and state; return parts with a name in any case, so that the settings can be checked, too."""
     with findings.check():
         if not isinstance(parts.name, str):
             raise SettingsError("name is missing", "Name the connector: its offsets are stored under that name")
@@ -265,7 +265,7 @@ def _check_form(parts: Parts, findings: Findings) -> Parts:
 def _build_checked(place: _Place, parts: Parts, loaded: LoadedSettings | None, findings: Findings) -> DeclaredConnector:
     """Build the connector under the name in its settings.
 
-    :raises SettingsError: all that is wrong with the document.
+    :raises SettingsError: all errors of the document.
     """
     name = parts.name
     offsets: tuple[DeclaredOffset, ...] = ()
@@ -297,12 +297,12 @@ def _build_checked(place: _Place, parts: Parts, loaded: LoadedSettings | None, f
 
 
 def _settings_of(loaded: LoadedSettings) -> ConnectorSettings:
-    # `validate` reports what is ignored; a Dag file is parsed every 30 seconds
+    # without events of ignored keys: `validate` reports these keys, and a Dag file is parsed every 30 seconds
     return replace(loaded, ignored={}).settings()
 
 
 def _load_with_worker(place: _Place, parts: Parts, workers: Mapping[str, GivenFile]) -> LoadedSettings:
-    """Load the settings of a connector, with those of its worker if the document names one."""
+    """Load the settings of a connector, merged with its worker's if the document names a worker."""
 
     def set_in(name: str) -> str:
         return f"{place.file}, line {parts.lines.get((*parts.config_path, name), place.line)}"
@@ -325,7 +325,7 @@ def _load_with_worker(place: _Place, parts: Parts, workers: Mapping[str, GivenFi
 
 
 def _load(parts: Parts, origin: Mapping[str, str], document: str) -> LoadedSettings:
-    """Load settings by our names; the connector's class, else its topics, decide the direction."""
+    """Load settings under our names; the connector's class, or else its topics, decide the direction."""
     own = {"name": parts.name, **parts.own}
     if parts.connector_class is None and not is_connect(parts.config):
         values = {**own, **parts.config}
@@ -347,7 +347,7 @@ def _load(parts: Parts, origin: Mapping[str, str], document: str) -> LoadedSetti
 
 
 def _separate_names(connectors: list[DeclaredConnector | BrokenConnector]) -> ConnectorFolder:
-    """Break all connectors of a shared name, and give broken ones unique names."""
+    """Mark all connectors with the same name as broken, and give broken connectors unique names."""
     by_name: dict[str, list[DeclaredConnector]] = {}
     for connector in connectors:
         if isinstance(connector, DeclaredConnector):

@@ -22,11 +22,11 @@ _FORM = {
 
 @dataclass(frozen=True, order=True)
 class DeclaredOffset:
-    """Offset that a connector file sets.
+    """An offset set by a connector file.
 
     :param name: cache of a source, topic of a sink.
-    :param position: highest update number sent, of a source; offset of the next record, of a sink; None: none, all is
-        sent again.
+    :param position: for a source the highest update counter sent, for a sink the offset of the next record; None: no
+        position, everything is copied again.
     """
 
     name: str
@@ -35,9 +35,9 @@ class DeclaredOffset:
 
 
 def parse_offsets(raw: object, *, sink: bool) -> tuple[DeclaredOffset, ...]:
-    """Parse a list of offsets, or an object that has it as ``offsets``, or the JSON of one.
+    """Parse a list of offsets, an object with the list as ``offsets``, or the JSON text of either.
 
-    :raises SettingsError: an offset has another form, or two are of one partition.
+    :raises SettingsError: an offset has another form, or two offsets have the same partition.
     """
     if isinstance(raw, str):
         try:
@@ -75,7 +75,7 @@ def _position(offset: Any, sink: bool) -> int | None:
         return None
     if "sent" in offset:
         return _whole(offset["sent"])
-    # as `ignite-kafka offsets show --json` prints it
+    # in the form printed by `ignite-kafka offsets show --json`
     return _whole(offset["ranges"][-1][1]) if offset["ranges"] else None
 
 

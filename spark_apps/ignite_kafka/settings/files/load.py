@@ -1,4 +1,4 @@
-"""Files of settings: JSON, and Java `.properties` files."""
+"""Reader of settings files: JSON, and Java `.properties` files."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from ..transforms import CONFIGS
 
 S = TypeVar("S", bound=ConnectorSettings)
 Allowed = Iterable[AllowedProvider]
-"""What the config providers that a file declares may read; see :mod:`.config_providers`."""
+"""Permissions of the config providers declared in a file; see :mod:`.config_providers`."""
 
 
 @dataclass(frozen=True)
@@ -40,11 +40,11 @@ class LoadedSettings:
     """Settings as read, not checked yet.
 
     :param values: values by name of the setting.
-    :param origin: where each was set.
+    :param origin: place where each setting was set.
     :param ignored: ignored names, with the reason.
     :param direction: class of the settings.
     :param findings: errors about names.
-    :param file: the file that has them all; empty if there is none.
+    :param file: the file with all these settings; empty without such a file.
     """
 
     values: Mapping[str, Any]
@@ -55,11 +55,11 @@ class LoadedSettings:
     file: str = ""
 
     def with_values(self, values: Mapping[str, Any], origin: str) -> LoadedSettings:
-        """Override values, for example by those of the command line."""
+        """Return settings with some values replaced, for example by those of the command line."""
         return replace(self, values={**self.values, **values}, origin={**self.origin, **dict.fromkeys(values, origin)})
 
     def settings(self) -> ConnectorSettings:
-        """Check the settings; emit event 15001 for each ignored name.
+        """Check the settings, and emit event 15001 for each ignored name.
 
         :raises SettingsError: see :meth:`ConnectorSettings.from_dict`.
         """
@@ -80,9 +80,9 @@ class LoadedSettings:
             raise SettingsError("name is missing", remedy, setting="name", file=self.file)
 
     def settings_of(self, direction: type[S]) -> S:
-        """Check the settings as :meth:`settings` does, and require a direction.
+        """Check the settings as :meth:`settings` does; refuse settings of the other direction.
 
-        :raises SettingsError: they are of the other direction.
+        :raises SettingsError: the settings are of the other direction.
         """
         if self.direction is not direction:
             what = f"settings of the other direction: {self.direction.__name__}, wanted are {direction.__name__}"
@@ -95,10 +95,10 @@ class LoadedSettings:
 def load(path: str | Path, allowed: Allowed = ()) -> LoadedSettings:
     """Read a settings file.
 
-    A `.properties` file holds names of the GridGain connector, of Kafka Connect and ours. A `.json` file holds ours, or
-    a body of Kafka Connect's REST interface (:mod:`.rest_bodies`).
+    A `.properties` file has names of the GridGain connector, of Kafka Connect or ours. A `.json` file has our names, or
+    is a body of Kafka Connect's REST interface (:mod:`.rest_bodies`).
 
-    :param allowed: what the config providers that a `.properties` file declares may read; nothing if it is empty.
+    :param allowed: permissions of the config providers declared in a `.properties` file; empty: they may read nothing.
     :raises SettingsError: the file cannot be read, has another type, or holds an unknown name.
     """
     content, file = read(path)
@@ -106,12 +106,12 @@ def load(path: str | Path, allowed: Allowed = ()) -> LoadedSettings:
 
 
 def is_properties(file: str) -> bool:
-    """Return whether a file accepted by :func:`read` is a `.properties` file; others are JSON."""
+    """Return whether a file accepted by :func:`read` is a `.properties` file; otherwise it is JSON."""
     return file.endswith(".properties")
 
 
 def read(path: str | Path, suffixes: tuple[str, ...] = (".properties", ".json")) -> tuple[bytes, str]:
-    """Return the bytes and the name of a file with one of some suffixes; the same errors as :func:`load`."""
+    """Return content and name of a file whose suffix must be allowed; raise the same errors as :func:`load`."""
     path = Path(path)
     try:
         content = path.read_bytes()
@@ -135,9 +135,9 @@ def from_properties(content: bytes, file: str, allowed: Allowed = ()) -> LoadedS
 
 
 def of_connect(values: Mapping[str, Any], origin: dict[str, str], allowed: Allowed = ()) -> LoadedSettings:
-    """Load settings from values by Kafka Connect's names, with their config providers.
+    """Load settings from values under Kafka Connect's names; resolve references to config providers.
 
-    :param origin: where each was set.
+    :param origin: place where each value was set.
     :param allowed: see :func:`load`.
     """
     return (
@@ -146,7 +146,7 @@ def of_connect(values: Mapping[str, Any], origin: dict[str, str], allowed: Allow
 
 
 def properties_of(content: bytes, file: str) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the values of a `.properties` file by key, and where each was set.
+    """Return the values of a `.properties` file and their origins, both by key.
 
     :raises SettingsError: the file has a wrong escape.
     """
@@ -168,7 +168,7 @@ def _with_providers(raw: Mapping[str, str], origin: dict[str, str], allowed: All
     provided = {}
     for name in values:
         if origin[name].endswith(PROVIDED):
-            with suppress(SettingsError):  # an unknown name is a finding already
+            with suppress(SettingsError):  # an unknown name has been reported already
                 setting = target_of(name, loaded.direction).partition(".")[0]
                 provided[CONFIGS[setting] if name.startswith(f"{setting}.") and setting in CONFIGS else setting] = (
                     origin[name]
@@ -179,11 +179,11 @@ def _with_providers(raw: Mapping[str, str], origin: dict[str, str], allowed: All
 def resolve(
     raw: Mapping[str, str], origin: dict[str, str], allowed: Allowed, *, keep: bool = False
 ) -> tuple[dict[str, str], list[IgniteKafkaError]]:
-    """Resolve references of config providers; return the values without declarations, and the errors.
+    """Resolve references to config providers; return the values, without declarations, and the errors.
 
     :param origin: gets :data:`PROVIDED` at the end of the origin of each value that a provider gives.
     :param allowed: see :func:`load`.
-    :param keep: a value with a reference that is not allowed stays as it is; else that is an error.
+    :param keep: keep a value with a reference that is not allowed; otherwise the reference is an error.
     """
     findings = Findings()
     values = {}
@@ -196,7 +196,7 @@ def resolve(
             values[name] = value
             continue
         set_in = origin.get(name)
-        if not can_run(value, providers):  # the declaration is the error
+        if not can_run(value, providers):  # the error of the declaration is reported instead
             with findings.check():
                 check_form(name, value, providers, set_in)
             continue
@@ -212,9 +212,9 @@ def resolve(
 
 
 def json_of(content: bytes, file: str) -> dict[str, Any]:
-    """Return the object of a `.json` file.
+    """Return the JSON object in a `.json` file.
 
-    :raises SettingsError: it is no JSON object.
+    :raises SettingsError: the content is no JSON object.
     """
     try:
         data = json.loads(content)
@@ -230,7 +230,7 @@ def json_of(content: bytes, file: str) -> dict[str, Any]:
 def from_json(content: bytes, file: str) -> LoadedSettings:
     """Read settings from the bytes of a `.json` file.
 
-    :raises SettingsError: it is no JSON object, or one of several connectors.
+    :raises SettingsError: the content is no JSON object, or has several connectors.
     """
     body = only_body(json_of(content, file), file)
     loaded = of_json(body.config, dict.fromkeys(body.config, body.origin))
@@ -244,7 +244,7 @@ def from_json(content: bytes, file: str) -> LoadedSettings:
 
 
 def of_json(data: Mapping[str, Any], origin: Mapping[str, str]) -> LoadedSettings:
-    """Load settings from a JSON object's values, by Kafka Connect's names or ours."""
+    """Load settings from a JSON object, under Kafka Connect's names or ours."""
     if is_connect(data):
         return LoadedSettings(*translate(data, origin))
     return LoadedSettings(data, origin, direction=settings_class(data, origin))

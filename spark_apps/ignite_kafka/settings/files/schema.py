@@ -1,8 +1,8 @@
 """JSON Schema of connector files, generated from the settings' definitions, for editors and repository checks.
 
-It accepts every file that :func:`.connector_files.read_folder` accepts, apart from texts that are written without
-quotes and look like a number. What depends on several settings, and expressions, it cannot say: `ignite-kafka validate
-FOLDER` checks them.
+The schema accepts every file that :func:`.connector_files.read_folder` accepts, except for unquoted texts that look
+like a number. It cannot check expressions, and settings that depend on each other: `ignite-kafka validate FOLDER`
+checks them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..source import SourceSettings
 from . import airflow_arguments
 from .connector_files import STATES
 
-# the newest that the YAML language servers of editors support whole
+# the newest version that the YAML language servers of editors support completely
 _DIALECT = "http://json-schema.org/draft-07/schema#"
 _TEXT_FORMS = {"int": r"^\s*[+-]?[0-9]+\s*$", "boolean": r"^\s*([Tt][Rr][Uu][Ee]|[Ff][Aa][Ll][Ss][Ee])\s*$"}
 _DIRECTIONS = (SourceSettings, SinkSettings)
@@ -28,7 +28,7 @@ _SCALAR = {"type": ["string", "number", "boolean"]}
 
 
 def document() -> dict[str, Any]:
-    """Return the schema of one YAML document."""
+    """Return the schema of one YAML document, as a JSON object."""
     return {
         "$schema": _DIALECT,
         "title": "Connector of ignite-kafka, or a resource of Strimzi",
@@ -58,7 +58,7 @@ def text() -> str:
 
 
 def of_type(value_type: SettingType) -> dict[str, Any]:
-    """Return the schema of a setting's values: the type's own form, and the text that is parsed to it."""
+    """Return the schema of a setting's values: of the type's own form, and of texts parsed to it."""
     limits = {name: value for name, value in value_type.schema.items() if name != "type"}
     if value_type.type_name == "int":
         types = [*value_type.schema.get("type", ["integer"]), "string"]
@@ -88,13 +88,13 @@ def _described(setting: Setting, default: Any) -> dict[str, Any]:
 
 
 def _key(name: str, direction: type[ConnectorSettings]) -> str:
-    """Return the name of a setting's definition; both directions share it if the definitions are equal."""
+    """Return the key of a setting's schema definition, which both directions share if their definitions are equal."""
     source, sink = (of.definitions().get(name) for of in _DIRECTIONS)
     return f"sink.{name}" if direction is SinkSettings and source is not None and source != sink else name
 
 
 def _config(directions: Iterable[type[ConnectorSettings]]) -> dict[str, Any]:
-    """Return the schema of settings by our names and the GridGain connector's; names of Kafka Connect have a dot."""
+    """Return the schema of settings under our names and the GridGain connector's; Kafka Connect's names have a dot."""
     properties: dict[str, Any] = {}
     for direction in directions:
         for name, setting in direction.definitions().items():
@@ -139,7 +139,7 @@ def _connector() -> dict[str, Any]:
 
 
 def _by_class(name: str, config: str, inside: Any) -> dict[str, Any]:
-    """Return rules that refuse names of the other direction if the class is set."""
+    """Return rules that refuse setting names of the other direction if the class is set."""
     rules = []
     for direction, definition in ((SourceSettings, "source"), (SinkSettings, "sink")):
         classes = [class_name for class_name, of in CLASSES.items() if of is direction]

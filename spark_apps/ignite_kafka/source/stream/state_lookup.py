@@ -68,7 +68,7 @@ class StateLookup:
         again.topology = topology
         again.changes = replace(again.changes, expired_stamp=np.minimum(again.changes.expired_stamp, stamps))
         _leave_unread_changes(again, before)
-        _close_questions(again, questions, newer)
+        _settle_looked_up(again, questions, newer)
         return [batch, again]
 
     def settle_loaded(self, batch: ChangeBatch) -> ChangeBatch:
@@ -121,7 +121,7 @@ def _leave_unread_changes(batch: ChangeBatch, before: set[LocatedChange]) -> Non
     batch.done = batch.done & ~left
 
 
-def _close_questions(batch: ChangeBatch, questions: set[LocatedChange], newer: set[LocatedKey]) -> None:
+def _settle_looked_up(batch: ChangeBatch, questions: set[LocatedChange], newer: set[LocatedKey]) -> None:
     """Mark the changes of looked-up keys as done.
 
     The expired keys of a unit are done only all together, and not if one has a newer change: without a number, either

@@ -7,13 +7,13 @@ import json
 import pyarrow as pa
 import pytest
 
-from ignite_kafka import events
 from ignite_kafka.convert.avro.options import AvroOptions
 from ignite_kafka.convert.avro.serializer import AvroSerializer
 from ignite_kafka.convert.connect.columns import ConnectColumn
 from ignite_kafka.convert.connect.schema import ConnectSchema, ConnectType
 from ignite_kafka.errors import UnsupportedType
 from ignite_kafka.registry.schema import AVRO, Reference, Registered, RegistrySchema, SubjectNames
+from tests.support import emitted_events
 from tests.support.avro_values import arrow, record, struct
 
 T = ConnectType
@@ -76,11 +76,11 @@ def test_records_name_their_subject_where_the_strategy_says_so() -> None:
 
 
 def test_several_types_under_one_subject_are_reported_once() -> None:
-    events.reset_counts()
+    emitted_events.reset()
     serializer = AvroSerializer(Ids(), AvroOptions())
     for name in ("a.A", "a.A", "a.B", "a.C"):
         serializer.check(struct(name, x=LONG), "t")
-    assert events.counts() == {15195: 1}
+    assert emitted_events.counts() == {15195: 1}
 
 
 def test_nothing_is_registered_for_values_without_a_schema() -> None:

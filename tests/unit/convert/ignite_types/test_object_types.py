@@ -11,6 +11,7 @@ from ignite_kafka import events
 from ignite_kafka.convert.to_ignite import RecordConverter
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import CacheInfo
+from tests.support import emitted_events
 from tests.support.converters import converter
 from tests.support.ignite_bytes import Types, binary, number, page
 from tests.support.to_ignite_records import GrowingTypes, consumed, decoded, record_converter
@@ -21,11 +22,11 @@ INFINITE = float("inf")
 
 @pytest.fixture(autouse=True)
 def _nothing_told() -> None:
-    events.reset_counts()
+    emitted_events.reset()
 
 
 def guesses() -> int:
-    return events.counts().get(events.FLOAT_GUESSED.id, 0)
+    return emitted_events.counts().get(events.FLOAT_GUESSED.id, 0)
 
 
 def values(converter: RecordConverter, types: GrowingTypes, *texts: str, name: str = "a") -> list[Any]:

@@ -15,6 +15,7 @@ from ignite_kafka.convert.rules.decimal_scales import warn_without_scale
 from ignite_kafka.errors import UnsupportedType
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import CacheInfo, QueryEntity, QueryField
+from tests.support import emitted_events
 from tests.support.converters import converter
 from tests.support.ignite_bytes import NULL, Types, binary, collection, decimal, mapping, number, page, string
 from tests.support.to_ignite_records import GrowingTypes, consumed, decoded, record_converter
@@ -26,9 +27,9 @@ LONG = number(codes.LONG, 1)
 @pytest.fixture(autouse=True)
 def _nothing_told() -> Iterator[None]:
     warn_without_scale.cache_clear()
-    events.reset_counts()
+    emitted_events.reset()
     yield
-    events.reset_counts()
+    emitted_events.reset()
 
 
 def unscaled(text: str) -> int:
@@ -68,7 +69,7 @@ def test_a_decimal_is_written_at_the_declared_scale(values: list[str | None], ex
     types = Types()
     found = written(table(AMOUNT), types, prices(types, *values))
     assert [None if one["AMOUNT"] is None else unscaled(one["AMOUNT"]) for one in found] == expected
-    assert events.DECIMAL_WITHOUT_SCALE.id not in events.counts()
+    assert events.DECIMAL_WITHOUT_SCALE.id not in emitted_events.counts()
 
 
 @pytest.mark.parametrize("value", ["12.345", "0.001", "1E-40000", "1E+999999"])
@@ -115,10 +116,10 @@ def test_decimals_without_a_scale_are_told_once() -> None:
     fields = {"a": one, "in": binary(inner, {"d": one}), "list": collection([one]), "map": mapping([(string("k"), one)])}
     for _ in range(2):
         assert unscaled(written(CacheInfo("free", 1), types, [(LONG, binary(kind, fields)), (one, one)])[0]["a"]) == 125
-    assert events.counts()[events.DECIMAL_WITHOUT_SCALE.id] == 6  # key, value, and four fields
+    assert emitted_events.counts()[events.DECIMAL_WITHOUT_SCALE.id] == 6  # key, value, and four fields
 
     written(CacheInfo("other", 1), types, [(LONG, one)], "NUMERIC")
-    assert events.counts()[events.DECIMAL_WITHOUT_SCALE.id] == 6
+    assert emitted_events.counts()[events.DECIMAL_WITHOUT_SCALE.id] == 6
 
 
 def test_a_column_without_a_scale_is_told_before_the_first_record() -> None:
@@ -126,9 +127,9 @@ def test_a_column_without_a_scale_is_told_before_the_first_record() -> None:
     prices(types, "1")
     converter("json", decimal_format="NUMERIC").check(table(QueryField("AMOUNT", DECIMAL)), types)
     converter("json").check(table(AMOUNT), types)
-    assert not events.counts()
+    assert not emitted_events.counts()
     converter("json").check(table(QueryField("AMOUNT", DECIMAL)), types)
-    assert events.counts() == {events.DECIMAL_WITHOUT_SCALE.id: 1}
+    assert emitted_events.counts() == {events.DECIMAL_WITHOUT_SCALE.id: 1}
 
 
 def test_the_sink_gives_the_value_that_the_source_had() -> None:

@@ -14,6 +14,7 @@ from ignite_kafka.errors import SettingsError
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import CacheInfo
 from ignite_kafka.kafka.headers import headers_of
+from tests.support import emitted_events
 from tests.support.to_ignite_records import GrowingTypes, cache_of, consumed, decoded, record_converter
 
 TYPES = GrowingTypes()
@@ -91,10 +92,10 @@ def test_a_text_of_which_something_is_lost_makes_no_key() -> None:
 
 
 def test_another_spelling_of_a_number_is_its_key_and_is_reported_once() -> None:
-    events.reset_counts()
+    emitted_events.reset()
     found = _of_texts(CacheInfo("free", 2), "simple", [b"007", b"7", b"1E-2", b"0.01", b"+5", b" 8"])
     assert [key for key, _ in decoded(found, TYPES)] == [7, 7, pytest.approx(0.01), pytest.approx(0.01), 5, 8]
-    assert events.counts() == {events.KEY_SPELLED_OTHERWISE.id: 1}
-    events.reset_counts()
+    assert emitted_events.counts() == {events.KEY_SPELLED_OTHERWISE.id: 1}
+    emitted_events.reset()
     _of_texts(CacheInfo("free", 2), "simple", [b"7", b"-1.5", b"1.0E30", b"1969-05-05T10:11:12.013Z", b"10:11:12.013Z", b"x", b"true"])
-    assert events.counts() == {}
+    assert emitted_events.counts() == {}

@@ -108,7 +108,7 @@ class CountingWriter:
         self.dropped: dict[int, int] = {}
         self.past_limits, self.types_sent, self.uses_sent = False, dict[int, Any](), dict[str, Any]()
 
-    def send_control(self, *_: Any) -> None:
+    def send_type_record(self, *_: Any) -> None:
         pass
 
     def send(self, topic: str, partitions: int, records: Any, topic_id: str) -> None:

@@ -26,7 +26,7 @@ _CONTINUOUS = (
 )
 
 
-def text(migrated: Migrated) -> str:
+def settings_file_text(migrated: Migrated) -> str:
     """Return the content of a migrated connector's new file, in ASCII."""
     kind = _SINK_CLASS if migrated.loaded.direction.reads_records else _SOURCE_CLASS
     lines = [f"# Written by ignite-kafka migrate for the connector of {migrated.file}.", line("connector.class", kind)]

@@ -1,0 +1,129 @@
+"""Events of a connector, of all runs whose records are kept."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
+
+from ..common.event_log import EventCount, EventCounts, Occurrence, add_events
+from ..common.python_compat import UTC, parse_time
+from ..errors import SettingsError
+from ..events import EVENTS
+from ..kafka.topics import Topics
+from ..runtime.clients import kafka_clients
+from ..settings.connector import ConnectorSettings
+from ..settings.secrets import Secrets
+from ..state.event_records import read_events
+from ..state.status import read_runs
+from .target_state import list_connectors, unknown_connector_error
+
+_POLL_S = 2.0
+
+
+@dataclass(frozen=True)
+class ConnectorEvents:
+    """Events of a connector, the last one first.
+
+    :param since_ms: earlier events are left out; milliseconds since 1970.
+    """
+
+    connector: str
+    counts: EventCounts
+    since_ms: int = 0
+
+    def to_dict(self) -> dict[str, object]:
+        """Return JSON-ready values."""
+        return {"connector": self.connector, "events": [_to_dict(id, count) for id, count in self.in_order()]}
+
+    def in_order(self) -> list[tuple[int, EventCount]]:
+        """Return id and count of each event, the last one first; its texts are those since `since_ms`."""
+        recent = [
+            (id, replace(count, newest=tuple(text for text in count.newest if text.at_ms >= self.since_ms)))
+            for id, count in self.counts.items()
+            if count.last_ms >= self.since_ms
+        ]
+        return sorted(recent, key=lambda event: (-event[1].last_ms, event[0]))
+
+
+def _to_dict(id: int, count: EventCount) -> dict[str, object]:
+    known = EVENTS.get(id)
+    return {
+        "id": id,
+        "severity": severity_of(id),
+        "count": count.count,
+        "first": format_time(count.first_ms),
+        "last": format_time(count.last_ms),
+        "action": "" if known is None else known.action,
+        "newest": [
+            {**asdict(occurrence), "at": format_time(occurrence.at_ms)} for occurrence in reversed(count.newest)
+        ],
+    }
+
+
+def severity_of(id: int) -> str:
+    """Return ERROR, WARNING or INFO; empty for an event of another version."""
+    return logging.getLevelName(EVENTS[id].severity) if id in EVENTS else ""
+
+
+def format_time(at_ms: int) -> str:
+    """Return a time by ISO 8601, in UTC, with milliseconds."""
+    moment = datetime.fromtimestamp(at_ms // 1000, UTC)
+    return f"{moment:%Y-%m-%dT%H:%M:%S}.{at_ms % 1000:03}Z"
+
+
+def parse_since(text: str | None) -> int:
+    """Return a time by ISO 8601, in UTC unless it has an offset, as milliseconds since 1970; 0 for None.
+
+    :raises SettingsError: the text is no time.
+    """
+    if text is None:
+        return 0
+    try:
+        moment = parse_time(text)
+    except ValueError as error:
+        remedy = "Give a time such as 2025-01-31T12:00:00Z."
+        raise SettingsError(f"{text!r} is no time", remedy, setting="--since") from error
+    return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
+
+
+def read_connector_events(settings: ConnectorSettings, secrets: Secrets, since_ms: int = 0) -> ConnectorEvents:
+    """Read the events of a connector.
+
+    :raises SettingsError: no connector of that name was ever started.
+    """
+    clients = kafka_clients(settings, secrets)
+    clients.check()
+    prefix = settings.internal_topic_prefix
+    runs = read_events(clients, prefix, settings.name)
+    if not runs and not read_runs(clients, prefix, settings.name):
+        raise unknown_connector_error(settings, list_connectors(clients, Topics(clients), prefix))
+    return ConnectorEvents(settings.name, add_events(*runs.values()), since_ms)
+
+
+def follow_events(
+    settings: ConnectorSettings, secrets: Secrets, since_ms: int, poll_s: float = _POLL_S
+) -> Iterator[tuple[int, Occurrence]]:
+    """Yield id and text of each occurrence since a time, oldest first, and go on as new ones are recorded, without end.
+
+    Of occurrences that follow each other faster than they are read, only the newest have a text.
+    """
+    seen: Mapping[int, EventCount] = {}
+    while True:
+        events = read_connector_events(settings, secrets, since_ms)
+        yield from new_occurrences(seen, dict(events.in_order()))
+        seen = events.counts
+        time.sleep(poll_s)
+
+
+def new_occurrences(seen: EventCounts, now: EventCounts) -> list[tuple[int, Occurrence]]:
+    """Return id and text of the occurrences that were added, oldest first."""
+    added = [
+        (id, occurrence)
+        for id, count in now.items()
+        for occurrence in count.newest
+        if id not in seen or occurrence not in seen[id].newest
+    ]
+    return sorted(added, key=lambda event: event[1].at_ms)

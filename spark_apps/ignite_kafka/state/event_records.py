@@ -1,0 +1,119 @@
+"""Records of events in the status topic: ``["events","<connector>","<run id>"]`` to :class:`RunEvents`.
+
+The driver writes the record while it runs, with the events of its tasks, and at the end. It is kept as long as the
+record of the run.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from ..common.event_log import EventCount, EventCounts
+from ..common.typed_json import dumps, read_as
+from ..kafka.clients import KafkaClients
+from ..kafka.topics import Topics, read_to_end
+from .internal_names import status_topic
+from .internal_records import InternalRecord
+from .status import StatusWriter, parsed_record
+
+KIND = "events"
+MOST_BYTES = 800_000
+"""Maximum size of a run's events in bytes, so that their record stays below the 1 MB that brokers accept by default."""
+_MOST_DIGITS = 9  # of an id
+
+
+@dataclass(frozen=True)
+class RunEvents:
+    """Events of a run: of its driver, and of its tasks as far as they have reported.
+
+    :param events: counts and newest texts, by id.
+    """
+
+    connector: str
+    run_id: str
+    events: Mapping[str, EventCount] = field(default_factory=dict)
+
+    @property
+    def counts(self) -> EventCounts:
+        """The counts, by id as a number."""
+        return parse_counts(self.events)
+
+    def to_json(self) -> bytes:
+        """Value of the record."""
+        return dumps(asdict(self))
+
+    @staticmethod
+    def from_dict(value: Mapping[str, Any]) -> RunEvents:
+        """Read what :meth:`to_json` wrote; fields of newer versions are ignored.
+
+        :raises ValueError: the value has another form.
+        """
+        return read_as(RunEvents, value)
+
+
+def queue_events(writer: StatusWriter, record: RunEvents) -> None:
+    """Write a run's events; the writer's next record waits for the broker's confirmation of them, too."""
+    writer.queue([KIND, record.connector, record.run_id], record.to_json())
+
+
+def format_counts(counts: EventCounts, most_bytes: int = MOST_BYTES) -> dict[str, EventCount]:
+    """Return counts as records have them: with ids as texts, in at most so many bytes.
+
+    Counts are always kept. If all texts are too large, the newest of each event is left, without fields; else none.
+    """
+    for keep in (_keep_all, _keep_newest, _keep_none):
+        formatted = {str(id): keep(count) for id, count in counts.items()}
+        if len(json.dumps({id: asdict(count) for id, count in formatted.items()})) <= most_bytes:
+            break
+    return formatted
+
+
+def _keep_all(count: EventCount) -> EventCount:
+    return count
+
+
+def _keep_newest(count: EventCount) -> EventCount:
+    return replace(count, newest=tuple(replace(occurrence, fields={}) for occurrence in count.newest[-1:]))
+
+
+def _keep_none(count: EventCount) -> EventCount:
+    return replace(count, newest=())
+
+
+def parse_counts(counts: Mapping[str, EventCount]) -> dict[int, EventCount]:
+    """Return counts of a record by id; a key that is no id is left out."""
+    ids = [id for id in counts if id.isascii() and id.isdigit() and len(id) <= _MOST_DIGITS]
+    return {int(id): counts[id] for id in ids}
+
+
+def read_events(clients: KafkaClients, prefix: str, connector: str) -> dict[str, EventCounts]:
+    """Read the events of every run kept of a connector, by run id, oldest record first."""
+    topics = Topics(clients)
+    runs: dict[str, EventCounts] = {}
+    if not topics.exists(status_topic(prefix)):
+        return runs
+    for record in filter(None, map(InternalRecord.of, read_to_end(clients, topics, status_topic(prefix), [0]))):
+        run_id = run_of_events(record)
+        if run_id is not None and record.name == connector:
+            events = events_of(record)
+            if events is not None or record.value is None:
+                runs.pop(run_id, None)
+            if events is not None:
+                runs[run_id] = events.counts
+    return runs
+
+
+def run_of_events(record: InternalRecord) -> str | None:
+    """The run whose events a record has; None for any other record."""
+    match record.kind, record.rest:
+        case "events", (str(run_id),):
+            return run_id
+    return None
+
+
+def events_of(record: InternalRecord) -> RunEvents | None:
+    """The events in a record; None for a tombstone and, with an event, for an unreadable record."""
+    return parsed_record(record, RunEvents.from_dict, "it has no events of a run")

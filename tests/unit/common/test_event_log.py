@@ -1,0 +1,66 @@
+"""Counts and newest texts of events."""
+
+from __future__ import annotations
+
+import json
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ignite_kafka.common.event_log import (
+    KEPT_TEXTS,
+    MOST_FIELDS,
+    MOST_TEXT,
+    EventCollectors,
+    EventCount,
+    Occurrence,
+    add_events,
+    count_of,
+)
+from ignite_kafka.state.event_records import RunEvents, format_counts
+
+TIMES = st.lists(st.integers(0, 10_000), min_size=1, max_size=20)
+
+
+def count(times: list[int]) -> EventCount:
+    return add_events(*({1: count_of(at_ms, f"at {at_ms}", {})} for at_ms in times))[1]
+
+
+@given(TIMES, TIMES)
+def test_the_sum_has_the_number_the_bounds_and_the_newest_texts(first: list[int], second: list[int]) -> None:
+    total = count(first) + count(second)
+    times = sorted([*first, *second])
+    assert (total.count, total.first_ms, total.last_ms) == (len(times), times[0], times[-1])
+    assert [occurrence.at_ms for occurrence in total.newest] == times[-KEPT_TEXTS:]
+    assert total == count(second) + count(first)
+
+
+def test_texts_and_fields_are_shortened() -> None:
+    (occurrence,) = count_of(7, "x" * 10_000, {f"field {number}": "y" * 10_000 for number in range(100)}).newest
+    assert (len(occurrence.text), len(occurrence.fields)) == (MOST_TEXT, MOST_FIELDS)
+    assert max(map(len, occurrence.fields.values())) < MOST_TEXT
+
+
+def test_the_largest_record_is_accepted_by_a_broker() -> None:
+    """A broker accepts 1 MB by default. There are about a hundred ids, and a character has at most twelve bytes in JSON."""
+    fields = {f"{number:030}": "\U0001f600" * 1_000 for number in range(100)}
+    full = add_events(*({id: count_of(at_ms, "\U0001f600" * 1_000, fields)} for id in range(100) for at_ms in range(KEPT_TEXTS)))
+    record = RunEvents("c", "r", format_counts(full)).to_json()
+    assert len(record) < 1_000_000
+    read = RunEvents.from_dict(json.loads(record)).counts
+    assert {id: of_id.count for id, of_id in read.items()} == dict.fromkeys(range(100), KEPT_TEXTS)
+    assert {len(of_id.newest) for of_id in read.values()} == {1}
+
+
+def test_an_open_log_gets_what_is_emitted_meanwhile() -> None:
+    collectors = EventCollectors()
+    collectors.add(1, "before", {})
+    with collectors.collect() as outer:
+        collectors.add(1, "one", {"n": 1})
+        with collectors.collect() as inner:
+            collectors.add(2, "two", {})
+    collectors.add(1, "after", {})
+    assert {id: of_id.count for id, of_id in outer.counts().items()} == {1: 1, 2: 1}
+    assert list(inner.counts()) == [2]
+    (occurrence,) = outer.counts()[1].newest
+    assert occurrence == Occurrence(occurrence.at_ms, "one", {"n": "1"})
