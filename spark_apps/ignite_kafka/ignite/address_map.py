@@ -22,7 +22,7 @@ _Key = tuple[str, int | None]
 
 @dataclass(frozen=True)
 class AddressMap:
-    """Reachable host and port by announced host and port.
+    """Map from announced host and port to reachable host and port.
 
     A port of None is any port on the announced side, and the announced port on the reachable side.
     """
@@ -51,7 +51,7 @@ class AddressMap:
         return bool(self.pairs)
 
     def reachable(self, announced: Iterable[str]) -> tuple[str, ...]:
-        """Return the addresses to connect to: the targets of the mapped ones; all unchanged if none is mapped.
+        """Return the targets of a node's mapped addresses, or all its addresses unchanged if none is mapped.
 
         The other addresses of a node with a mapped one are left out: they belong to the node's own network, and here
         they may lead to another host.
@@ -64,7 +64,7 @@ class AddressMap:
         return bool(self._map_addresses(announced))
 
     def report_unreached(self, node: uuid.UUID, announced: Sequence[str]) -> None:
-        """Report a node that is not in the map.
+        """Report a node without any mapped address.
 
         A run works without it, but each request to its partitions passes through another node.
         """

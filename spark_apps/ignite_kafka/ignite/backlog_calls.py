@@ -1,4 +1,4 @@
-"""Arguments and results of the backlog service as bytes, and requests split to a size that any node accepts."""
+"""Encoding of the backlog service's arguments and results, and splitting of requests that are too large for a node."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _CHANGE_BYTES = 16  # number and hash
 
 
 def framed(keys: Sequence[bytes]) -> bytes:
-    """Join keys, each after its int32 length."""
+    """Join keys, each preceded by its int32 length."""
     return b"".join(struct.pack("<i", len(key)) + key for key in keys)
 
 
 def first_keys(keys: Sequence[bytes], at: int) -> Sequence[bytes]:
-    """Return as many keys, starting at a position, as fit into one request; at least one."""
+    """Return the longest run of keys from a position that fits into one request; at least one key."""
     end = at
     size = 0
     while end < len(keys) and (end == at or size + 4 + len(keys[end]) <= REQUEST_BYTES):
@@ -51,9 +51,9 @@ def values_of(data: memoryview) -> list[bytes | None]:
 
 
 def acknowledgements(sent: bytes, most_bytes: int = REQUEST_BYTES) -> Iterator[bytes]:
-    """Split an acknowledgement into requests of at most that many bytes.
+    """Split an acknowledgement into requests of at most `most_bytes` bytes.
 
-    A unit with more changes is in several of them.
+    The changes of a unit may be split over several requests.
     """
     if len(sent) <= most_bytes:
         yield sent
@@ -98,7 +98,7 @@ def encode(value: Any) -> bytes:
 
 
 def cache_of(line: str) -> tuple[str, int, str, int, int, str]:
-    """Parse the fields of a cache from a line of the call ``caches``.
+    """Parse one line of the reply to ``caches``, the description of a cache.
 
     Tabs separate the fields, but a name may hold tabs too. The name ends where its hash equals the id behind it. Of
     several such places the last one is right: a name may hold a whole line, but not one with the cache's own

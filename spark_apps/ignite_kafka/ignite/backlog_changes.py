@@ -30,7 +30,7 @@ _WRAPPER = np.array([5, -4])  # type code and length before an object, offset of
 
 @dataclass(frozen=True)
 class Changes:
-    """Reply of :meth:`BacklogService.read`.
+    """Reply of :meth:`BacklogService.read`: changes of units, as columns.
 
     Columns of U units in the order of the request, then of N changes, unit after unit.
 
@@ -40,7 +40,8 @@ class Changes:
     :param count: U items: changes in this reply.
     :param marks: U items: bit set of the marks in `backlog_units.py`.
     :param more: U items: True if the unit has more changes.
-    :param number: N items: number of the change in its unit; so are `time_ms` (epoch milliseconds), `hash` and `kind`.
+    :param number: N items: number of the change in its unit. `time_ms` (epoch milliseconds), `hash` and `kind` have N
+        items, too.
     :param kind: CREATED, UPDATED, REMOVED or EXPIRED; the first two have a value.
     :param key_length: N items: bytes of the key in `entries`, and `value_length` those of the value.
     :param entries: keys and values in the layout of a scan page: a binary object is wrapped (code 27), a missing value
@@ -63,7 +64,7 @@ class Changes:
 
     @classmethod
     def decode(cls, data: memoryview) -> Changes:
-        """Parse a reply; raises ValueError for other bytes."""
+        """Parse a reply; raises ValueError for bytes of another form."""
         if len(data) < _HEADER.size:
             raise ValueError("the bytes are not changes of the backlog service")
         magic, units, changes, topology, entry_bytes = _HEADER.unpack_from(data)
@@ -108,7 +109,7 @@ class Changes:
         return offsets
 
     def keys(self) -> pa.BinaryArray:
-        """Return the N keys in Ignite's binary format with type code, objects not wrapped."""
+        """Return the N keys in Ignite's binary format: with type code, objects unwrapped."""
         cuts = np.empty((len(self.number), 2), np.int32)  # start and end of each key; entries are below 2 GiB
         cuts[:, 0] = self.entry_offsets()[:-1]
         cuts[:, 1] = cuts[:, 0] + self.key_length
@@ -122,11 +123,12 @@ class Changes:
     def acknowledgement(
         self, units: npt.NDArray[np.void], rows: Mask | None = None, stamps: Mask | None = None
     ) -> bytes:
-        """Encode the acknowledgement of changes of this reply.
+        """Encode the acknowledgement of all or some of this reply's changes.
 
         :param units: the U units of the request, dtype UNIT.
         :param rows: N flags, True for changes to acknowledge; None for all. Flags of expired keys have no effect.
-        :param stamps: U flags, True for units whose expired keys are acknowledged, all of this reply; None for all.
+        :param stamps: U flags, True for units whose expired keys in this reply are acknowledged, always all of a unit;
+            None for all units.
         """
         chosen = self.kind != EXPIRED if rows is None else rows & (self.kind != EXPIRED)
         unit_of = np.repeat(np.arange(len(units)), self.count)

@@ -1,4 +1,4 @@
-"""Errors of the backlog service: a node's refusal as an error of the library, with its remedy."""
+"""Conversion of a node's refusal of a backlog service call to an error of the library, with a remedy."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ _MARKED_UNIT = np.dtype([*UNIT.descr, ("mark_number", "<i8")])
 
 
 class BacklogService:
-    """Client of the backlog service over one connection, for that connection's thread.
+    """Client of the backlog service over one connection; only for the thread of the connection.
 
     :param secret: the capture's secret, required by calls that change the capture; None if it has none.
 
@@ -59,12 +59,12 @@ class BacklogService:
 
         A new capture, or one without a secret, takes this object's secret.
 
-        :param settings: by the names of the GridGain Kafka Connector.
+        :param settings: values by the GridGain Kafka Connector's names of settings.
         """
         return dict(self._call("start", connector, dict(settings), list(caches), self._secret))
 
     def update(self, connector: str, caches: Sequence[str]) -> dict[str, Any]:
-        """Make these the connector's caches."""
+        """Replace the caches captured for a connector."""
         return dict(self._call("update", connector, list(caches), self._secret))
 
     def connectors(self) -> list[str]:
@@ -72,7 +72,7 @@ class BacklogService:
         return list(self._call("connectors"))
 
     def status(self, connector: str) -> dict[str, Any]:
-        """Return the state of a capture, in all and per node."""
+        """Return the state of a capture, for the whole cluster and for each node."""
         return dict(self._call("status", connector))
 
     def units(self, connector: str) -> UnitStates:
@@ -90,7 +90,7 @@ class BacklogService:
         """Read changes of units, lowest numbers first.
 
         :param units: U units, dtype UNIT.
-        :param max_bytes: of entries in the reply.
+        :param max_bytes: maximum bytes of entries in the reply.
         """
         return Changes.decode(self._call("read", connector, units.astype(UNIT, copy=False).tobytes(), max_bytes))
 
@@ -103,7 +103,7 @@ class BacklogService:
             self._call("acknowledge", connector, part, self._secret)
 
     def lookup(self, connector: str, cache: str, keys: Sequence[bytes]) -> list[bytes | None]:
-        """Read values of keys on their primary nodes; None for a key that the cache does not hold.
+        """Read the values of keys from their primary nodes; None for a key that the cache does not hold.
 
         :param keys: in Ignite's binary format, not wrapped, as are the values.
         """
@@ -117,7 +117,7 @@ class BacklogService:
         return values
 
     def locate(self, connector: str, cache: str, keys: Sequence[bytes]) -> tuple[Int32Array, Mask]:
-        """Return the partition of each key (int32), and whether its primary node holds it (bool).
+        """Return each key's partition (int32), and whether the key's primary node has an entry of the key (bool).
 
         :param keys: in Ignite's binary format, not wrapped.
         """
@@ -150,17 +150,17 @@ class BacklogService:
         self._call("clear", connector, marked.tobytes(), self._secret)
 
     def mark(self, connector: str, units: npt.NDArray[np.void]) -> None:
-        """Mark units (dtype UNIT) as ASKED, so that they are sent again from the cache."""
+        """Mark units (dtype UNIT) as ASKED, so that their entries are sent again from the cache."""
         self._call("mark", connector, units.astype(UNIT, copy=False).tobytes(), self._secret)
 
     def caches(self) -> list[tuple[str, int, str, int, int, str]]:
-        """Name, id, deployment id, topology version of its start, partitions and group of each cache."""
+        """Return name, id, deployment id, topology version of the start, partition count and group of each cache."""
         return [service_calls.cache_of(line) for line in self._call("caches")]
 
     def stop(self, connector: str, destroy: bool) -> dict[str, Any]:
-        """End a capture and return what was removed.
+        """End a capture and return the names of the removed service and backlog cache, None for each one kept.
 
-        The connector's own service and backlog cache, never others of their names.
+        Only the connector's own service and backlog cache are removed, never others with the same names.
         """
         return dict(self._call("stop", connector, destroy, self._secret))
 

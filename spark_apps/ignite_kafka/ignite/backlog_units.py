@@ -1,4 +1,4 @@
-"""Units of the backlog service, a cache's partitions, and its answers that describe them, as numpy columns.
+"""Units (partitions of caches) and the backlog service's replies about units, as numpy columns.
 
 Byte layouts: the Javadoc of `BacklogService` in backlog-service/.
 """
@@ -19,10 +19,10 @@ MISSED = 2
 LOST = 4
 GONE = 8
 ASKED = 16
-"""Marks of a unit: changes were given up, were missed, or their backlog was lost.
+"""Marks of a unit.
 
-The incarnation is no longer captured; a user requested
-a reload."""
+In this order: changes were given up, changes were missed, the backlog was lost, the incarnation is no longer captured,
+a user requested a reload."""
 
 UNIT = np.dtype([("cache_id", "<i4"), ("partition", "<i4"), ("incarnation", "<i8")])
 """A unit: one partition of one incarnation of a cache, in the service's byte layout."""
@@ -34,7 +34,7 @@ _CHANGED_HEADER = struct.Struct("<iiiii")
 
 @dataclass(frozen=True)
 class ChangedUnits:
-    """Reply of :meth:`BacklogService.changed`.
+    """Reply of :meth:`BacklogService.changed`: the units changed since an earlier reply.
 
     :param topology: topology version of the reply.
     :param units: the units that changed (dtype UNIT), in no order; None if any may have changed.
@@ -47,7 +47,7 @@ class ChangedUnits:
 
     @classmethod
     def decode(cls, data: memoryview) -> ChangedUnits:
-        """Parse a reply; raises ValueError for other bytes."""
+        """Parse a reply; raises ValueError for bytes of another form."""
         magic, topology, every, units, place_bytes = _CHANGED_HEADER.unpack_from(data)
         if magic != _CHANGED or len(data) != _CHANGED_HEADER.size + UNIT.itemsize * units + place_bytes:
             raise ValueError("the bytes are not changed units of the backlog service")
@@ -57,7 +57,7 @@ class ChangedUnits:
 
 @dataclass(frozen=True)
 class UnitStates:
-    """Reply of :meth:`BacklogService.units`: columns of one row per unit that has a backlog or marks.
+    """Reply of :meth:`BacklogService.units`: columns with a row for each unit that has a backlog or marks.
 
     :param unit: dtype UNIT.
     :param low: lowest number of a change; `high` the highest. Both are -1 without changes.
@@ -77,7 +77,7 @@ class UnitStates:
 
     @classmethod
     def decode(cls, data: memoryview) -> UnitStates:
-        """Parse a reply; raises ValueError for other bytes."""
+        """Parse a reply; raises ValueError for bytes of another form."""
         magic, units = struct.unpack_from("<ii", data)
         if magic != _UNITS or len(data) != 8 + 60 * units:
             raise ValueError("the bytes are not units of the backlog service")
@@ -90,7 +90,7 @@ class UnitStates:
 
 
 class ColumnReader:
-    """Reads columns from a buffer one after the other, without a copy."""
+    """Reader of consecutive columns from a buffer, without a copy."""
 
     def __init__(self, data: memoryview, position: int) -> None:
         self.data = data

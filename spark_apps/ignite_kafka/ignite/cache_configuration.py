@@ -1,4 +1,4 @@
-"""Configuration of a cache as a node reports it (op 1055) and takes it for a new cache (op 1054).
+"""Configuration of a cache, as reported by a node (op 1055) and as sent to create a cache (op 1054).
 
 Source: `ClientCacheConfigurationSerializer` and `PlatformConfigurationUtils` of Ignite 2.17. The two operations have
 one set of properties, in a fixed order without codes in the reply, and as pairs of code and value in the request. Not
@@ -28,7 +28,7 @@ _INDEX_KINDS = {0: "SORTED", 1: "FULLTEXT", 2: "GEOSPATIAL"}
 
 @dataclass(frozen=True, kw_only=True)
 class AdvancedSettings:
-    """Properties of Java's ``CacheConfiguration`` under its names, durations in milliseconds.
+    """Properties of Java's ``CacheConfiguration``, named as in Java; durations in milliseconds.
 
     None leaves a property to the cluster.
     """
@@ -62,7 +62,7 @@ class CacheConfiguration:
     :param mode: PARTITIONED or REPLICATED. :param atomicity: ATOMIC or TRANSACTIONAL.
     :param write_synchronization: FULL_SYNC, so that what is acknowledged is on all backups and survives its primary
         node; the cluster's own default, PRIMARY_SYNC, loses acknowledged entries with the node.
-    :param key_configuration: names of key types, and of the field of each that decides the partition.
+    :param key_configuration: pairs of a key type's name and the name of its field that decides the partition.
     :param expiry_policy: times to live after creation, update and access in milliseconds; -1: eternal, -2: unchanged.
     """
 
@@ -82,7 +82,7 @@ class CacheConfiguration:
 
 @dataclass(frozen=True)
 class _Property:
-    """A property: its name here, its code in requests, how it is read and written."""
+    """A property: name in this library, code in requests, reader and writer."""
 
     name: str
     code: int
@@ -156,7 +156,7 @@ _ADVANCED = frozenset(AdvancedSettings.__dataclass_fields__)
 
 
 def read_configuration(reader: Reader) -> CacheConfiguration:
-    """Parse the reply of op 1055. Nodes of protocols before 1.6 report no expiry policy."""
+    """Parse a configuration (reply to op 1055); nodes of protocols before 1.6 report no expiry policy."""
     end = reader.int32() + reader.position
     values = {reported.name: reported.read(reader) for reported in _REPORTED}
     advanced = AdvancedSettings(**{name: values.pop(name) for name in _ADVANCED})
@@ -169,7 +169,7 @@ def read_configuration(reader: Reader) -> CacheConfiguration:
 
 
 def configuration_bytes(configuration: CacheConfiguration) -> bytes:
-    """Encode the payload of op 1054: the length of the rest, the number of properties, code and value of each."""
+    """Encode a configuration (payload of op 1054): length of the rest, number of properties, codes and values."""
     properties = {
         reported.code: reported.write(value)
         for reported in _REPORTED
@@ -196,7 +196,7 @@ def _value(configuration: CacheConfiguration, name: str) -> Any:
 def _read_entity(reader: Reader) -> QueryEntity:
     key_type, value_type, table, key_field, value_field = (reader.text() for _ in range(5))
     fields = tuple(_read_field(reader) for _ in range(reader.int32()))
-    # nodes have them in any order
+    # nodes report aliases in any order
     aliases = tuple(sorted((_required(reader), _required(reader)) for _ in range(reader.int32())))
     indexes = tuple(_read_index(reader) for _ in range(reader.int32()))
     return QueryEntity(key_type or "", value_type or "", key_field, value_field, table, fields, aliases, indexes)

@@ -40,7 +40,7 @@ class _Pin:
 
 
 class CacheWatch:
-    """Watches the identity of one cache from an affinity version on; for the thread of its cluster.
+    """Detector of a cache's destruction or recreation since an affinity version; for the thread of its cluster.
 
     Until a cursor is pinned (a partition with two entries was read from its primary), a changed version only leads to a
     check that a cache of that name exists.
@@ -54,15 +54,15 @@ class CacheWatch:
 
     @property
     def pinned(self) -> bool:
-        """True if a cursor is kept open as proof."""
+        """Whether a cursor is kept open as proof that the cache still exists."""
         return self._pin is not None
 
     def pin(self, connection: ThinConnection, partition: int, cursor: int) -> None:
-        """Keep this local cursor, which has rows left, as proof; the watch closes it."""
+        """Keep a local cursor with rows left as proof that the cache still exists; :meth:`close` closes the cursor."""
         self._pin = _Pin(connection, partition, cursor)
 
     def pin_partition(self, connection: ThinConnection, partition: int) -> bool:
-        """Open a cursor of one row a page on a partition of that node, and keep it when more rows follow.
+        """Open a cursor on a partition, with one row a page, and keep it as proof if more rows follow.
 
         :returns: False if the node allows this connection no further cursor.
         """
@@ -75,7 +75,7 @@ class CacheWatch:
         return True
 
     def check(self, connection: ThinConnection) -> None:
-        """Check the cache after a change of the affinity version.
+        """Check that the cache still exists, if the affinity version has changed.
 
         :raises CacheDestroyed: the cache was destroyed, or created again.
         """
@@ -88,7 +88,7 @@ class CacheWatch:
         self.affinity = connection.affinity
 
     def close(self) -> None:
-        """Close the cursor that is kept."""
+        """Close the cursor kept as proof, if there is any."""
         if self._pin is not None:
             close_cursor(self._pin.connection, self._pin.cursor)
             self._pin = None
@@ -100,9 +100,10 @@ class CacheWatch:
             raise CacheDestroyed("the cache was destroyed while it was read", cache=self.cache.name) from error
 
     def _prove(self, pin: _Pin) -> None:
-        """Replace the pinned cursor.
+        """Read from the pinned cursor, which fails if the cache was destroyed, and replace the cursor.
 
-        The new one opens first, so both are of one cache; the old one stays if none is free.
+        The new cursor is opened first, so that both belong to the same cache; the old one stays if the node allows no
+        more.
         """
         room = True
         successor = None
@@ -137,7 +138,7 @@ class CacheWatch:
 
 
 def close_cursor(connection: ThinConnection, cursor: int) -> None:
-    """Close a cursor without waiting for the reply; a closed connection has none left."""
+    """Close a cursor without waiting for the reply; do nothing if its connection is closed."""
     if not connection.closed:
         connection.forget(connection.send(protocol.RESOURCE_CLOSE, CURSOR.pack(cursor)))
 
@@ -169,13 +170,13 @@ def failure(cache: CacheInfo, partition: int, connection: ThinConnection, error:
 
 
 def unreachable(cache: CacheInfo, partition: int, error: IgniteUnreachable) -> ScanFailed:
-    """Return the error of a partition whose node was lost during the scan."""
+    """Return the error for a partition whose node was lost during the scan."""
     place = {"cache": cache.name, "partition": partition, **error.where}
     return ScanFailed(f"a partition could not be read: {error.what}", "Read the partition again", **place)
 
 
 def _exists(cache: CacheInfo, connection: ThinConnection) -> bool | None:
-    """Return whether this node knows a cache of that name; None if it cannot reply."""
+    """Return whether a node knows a cache of that name; None if the node cannot reply."""
     try:
         connection.request(protocol.CACHE_CONFIGURATION, struct.pack("<iB", cache.cache_id, 0))
     except ThinError as error:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 INSERTS = frozenset({protocol.STREAMER_START, protocol.CACHE_PUT_IF_ABSENT})
 SINGLE_IN_FLIGHT = 256
-"""Requests of one entry in flight to one node, for each request of many entries that would be."""
+"""Maximum one-entry requests in flight to one node, in place of each request with many entries."""
 
 _SKIP_STORE = 0x02
 _KEEP_BINARY = 0x04
@@ -60,14 +60,14 @@ def insert_head(op: int, cache_id: int, count: int) -> bytes:
 class Streaming:
     """Inserts by data streamers since the last flush.
 
-    The affinity version before them, and the connections of the nodes that confirmed.
+    `since` is the affinity version before them; `connections` are those of the nodes that confirmed inserts.
     """
 
     since: tuple[int, int]
     connections: set[ThinConnection] = field(default_factory=set)
 
     def changed(self) -> bool:
-        """Return whether one of the nodes has a newer affinity version, or cannot be reached."""
+        """Return whether any of the nodes has a newer affinity version or is unreachable."""
         try:
             for connection in self.connections:
                 connection.request(protocol.CLUSTER_STATE, b"")

@@ -19,7 +19,7 @@ _INTEGERS = (pa.int8(), pa.int16(), pa.int32(), pa.int64())
 
 
 def encodable(key: object, column: pa.Field) -> bool:
-    """Return whether all keys shown by the column as this value can be requested.
+    """Return whether a key, given as its value in a column, can be requested by :func:`get_all`.
 
     False for columns of marked types (UUID, char).
     """
@@ -47,10 +47,10 @@ def get_all(cluster: Cluster, cache: CacheInfo, keys: Sequence[object], kind: pa
 
 
 def wire_keys(keys: Sequence[object], kind: pa.DataType) -> tuple[int, bytes]:
-    """Return count and bytes of all Ignite keys equal, in a column of that type, to one of these values.
+    """Encode the Ignite keys for values of a column; return the keys' number and bytes.
 
-    Integers widen in a column, and for Ignite a Long 5 and an Integer 5 are different keys: each is requested in every
-    width that holds it.
+    Integers widen in a column, and for Ignite a Long 5 and an Integer 5 are different keys: an integer is requested in
+    every width that holds it.
     """
     distinct = list(dict.fromkeys(keys))
     if kind not in _INTEGERS:

@@ -1,4 +1,4 @@
-"""Writes entries into a cache in batches, with several requests in flight to each node.
+"""Writer of entries to a cache in batches, with several requests in flight to each node.
 
 Entries go to the primary node of their partition, which saves a hop; any other node would forward them.
 
@@ -79,7 +79,7 @@ class WriteLimits:
 
 
 class CacheWriter:
-    """Puts and removes entries of one cache. For one thread; a context manager.
+    """Writer that puts and removes entries of one cache; a context manager, for one thread.
 
     Between two flushes a key may be put only once: neither requests in flight nor repeated ones have an order.
 
@@ -150,7 +150,7 @@ class CacheWriter:
             )
 
     def close(self) -> None:
-        """Wait until no request is in flight, whatever its outcome: none may execute after later puts.
+        """Wait until no request is in flight, whatever the outcomes, so that none executes after later puts.
 
         :raises OutcomeUnknown: as :meth:`flush`.
         """
@@ -184,9 +184,9 @@ class CacheWriter:
                 self._send(node, op, self._request_head(op, len(piece)) + data_of(piece).data)
 
     def _group_by_node(self, keys: pa.BinaryArray) -> Iterator[tuple[uuid.UUID | None, pa.Array | None]]:
-        """Yield nodes and the rows of their primary keys, in the order to send.
+        """Yield each node with the rows of its primary keys, in the order of sending.
 
-        Node None is any node, rows None are all rows in their order.
+        Node None is any node; rows None are all rows in their order.
         """
         if not len(keys):
             return
@@ -210,7 +210,7 @@ class CacheWriter:
     def _sort_rows(
         self, keys: pa.BinaryArray, partitions: npt.NDArray[np.int32], hashes: Hashes
     ) -> npt.NDArray[np.int64]:
-        """Order the rows as a node's storage does.
+        """Return the rows in the order of a node's storage.
 
         Each partition has a tree of its keys, ordered by hash code (CacheDataTree).
 
@@ -265,9 +265,9 @@ class CacheWriter:
             self._send_again(request.op, request.payload, error)
 
     def _await_reply(self, request: _Request) -> None:
-        """Await the reply to a request for as long as it may still execute.
+        """Wait for the reply to a request as long as the request may still execute.
 
-        :raises ThinError: the node refused it.
+        :raises ThinError: the node refused the request.
         :raises IgniteUnreachable: no reply will come, and the request may be sent again.
         :raises OutcomeUnknown: no reply came in time.
         """
@@ -336,13 +336,13 @@ class CacheWriter:
 
 
 def _strip_keys(message: str) -> str:
-    """Remove the keys from a message: for a failed update a node lists every key, and logs the cause."""
+    """Remove the keys that a node lists in the message of a failed update."""
     head, separator, _ = message.partition(_UPDATE_FAILED)
     return f"{head}{separator})" if separator else message
 
 
 def _has_reply(request: _Request, wait_s: float) -> bool:
-    """Return whether the reply arrived.
+    """Return whether the reply to a request arrived, after waiting for it.
 
     An abandoned connection never replies, though its node may still execute the request.
     """

@@ -74,14 +74,14 @@ class Cluster:
                 connection.close()
 
     def cache_names(self) -> list[str]:
-        """Return the names of the user's caches in alphabetical order; nodes do not list Ignite's own."""
+        """Return the names of the users' caches, without Ignite's own caches, in alphabetical order."""
         try:
             return sorted(self._request(protocol.CACHE_NAMES, b"", replies.read_names))
         except ThinError as error:
             raise IgniteKafkaError(f"Ignite does not list its caches: {error.message}") from error
 
     def active(self) -> bool:
-        """Return whether the cluster is active, at least for reading, or if the node is too old to report it."""
+        """Return whether the cluster is active, at least for reading; True if the node is too old to report that."""
         try:
             return self._request(protocol.CLUSTER_STATE, b"", lambda body: bool(body[0]))
         except ThinError:
@@ -131,7 +131,7 @@ class Cluster:
         return self._deployed[1]
 
     def binary_type(self, type_id: int) -> BinaryType:
-        """Return the metadata of a binary type, requested once; of a class (:func:`~.types.model.class_id`) its name.
+        """Return the metadata of a binary type, or only the name for a :func:`~.types.model.class_id`; requested once.
 
         :raises UnknownBinaryType: the cluster does not hold the type.
         :raises IgniteUnreachable: a node cannot report it now.
@@ -153,7 +153,7 @@ class Cluster:
         return self._request(protocol.BINARY_TYPE, struct.pack("<i", type_id), replies.read_binary_type)
 
     def _class_name(self, type_id: int) -> str | None:
-        """Name of the class of which a node knows the hash; None without one."""
+        """Return a Java class's name for a type id, the hash of the name; None if the node does not know the class."""
         try:
             payload = struct.pack("<BI", protocol.JAVA, type_id & 0xFFFF_FFFF)
             return self._request(protocol.BINARY_TYPE_NAME, payload, lambda body: Reader(body).text())
@@ -174,7 +174,7 @@ class Cluster:
             raise cache_error(name, error) from error
 
     def forget_types(self) -> None:
-        """Request every binary type again when next needed: a type may have new fields and schemas."""
+        """Forget all binary types, so that they are requested again: types may have new fields and schemas."""
         self._types.clear()
 
     def partitions(self, cache_id: int, connection: ThinConnection | None = None) -> Partitions:
@@ -204,7 +204,7 @@ class Cluster:
         return owners
 
     def connection(self, node: uuid.UUID | None = None) -> ThinConnection:
-        """Return a live connection, opened once: to that node if one of its addresses replies, else to any node."""
+        """Return a live connection, opened once: to `node` if one of the node's addresses replies, else to any node."""
         if node is not None:
             of_node = self._connect_node(node)
             if of_node is not None:
@@ -225,7 +225,7 @@ class Cluster:
         return self._request(protocol.NODE_ENDPOINTS, struct.pack("<qq", _NEWEST, _NEWEST), replies.read_endpoints)
 
     def reachable(self, announced: Iterable[str]) -> tuple[str, ...]:
-        """Replace the addresses announced by a node by those to connect to, by the endpoint's address map."""
+        """Map a node's announced addresses to the addresses to connect to, by the endpoint's address map."""
         return self._address_map.reachable(announced)
 
     def has_left(self, connection: ThinConnection, since: int) -> bool:
@@ -275,7 +275,7 @@ class Cluster:
     def _addresses_to_try(self, announced: Sequence[str]) -> list[str]:
         """Return the addresses to try for a node.
 
-        Those it announces, listed ones first, then listed addresses that were not tried yet.
+        The node's announced addresses, those in the endpoint first, then the endpoint's addresses not tried yet.
         """
         reachable = self.reachable(announced)
         listed = [address for address in reachable if address in self.endpoint.addresses]
@@ -302,14 +302,14 @@ class Cluster:
         return connection
 
     def _partition_count(self, name: str, cache_id: int) -> int:
-        """Return the number of partitions with a primary.
+        """Return the number of a cache's partitions: all partitions have a primary node.
 
-        If the node reports no owners, the first number that it calls invalid.
+        If the node reports no owners, it is the first partition number that the node refuses as invalid.
         """
         owners = self.partitions(cache_id)
         if owners.primary:
             return len(owners.primary)
-        # of that affinity version: a node logs each refusal with its stack trace
+        # counted once for each affinity version: a node logs each refusal with its stack trace
         counted = self._found_counts.get(cache_id)
         if counted is None or counted[0] is not owners:
             counted = self._found_counts[cache_id] = owners, self._first_invalid(name, cache_id)

@@ -1,4 +1,4 @@
-"""Errors of questions about a cluster's caches and types."""
+"""Errors for caches and binary types that a node does not describe."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .protocol import ThinError
 
 
 def cache_error(name: str, error: ThinError) -> IgniteKafkaError:
-    """Return the error of a cache that a node does not describe."""
+    """Return the error for a cache that a node does not describe."""
     if error.status == protocol.CACHE_DOES_NOT_EXIST:
         return CacheNotFound("the cluster has no such cache", "Check the name; upper and lower case differ", cache=name)
     if error.status == protocol.SECURITY_VIOLATION:
@@ -20,7 +20,7 @@ def cache_error(name: str, error: ThinError) -> IgniteKafkaError:
 
 
 def type_error(type_id: int, error: ThinError) -> IgniteKafkaError:
-    """Return the error of a binary type that a node does not describe now."""
+    """Return the error for a binary type that a node does not describe now."""
     what = f"Ignite does not report the metadata of a binary type: {error.message}"
     if error.status == protocol.SECURITY_VIOLATION:
         return IgniteKafkaError(what, "Give the user the right to read it", type_id=type_id)
@@ -28,14 +28,14 @@ def type_error(type_id: int, error: ThinError) -> IgniteKafkaError:
 
 
 def is_class_id(type_id: int) -> bool:
-    """Return whether an id is a :func:`~.types.model.class_id`, and no type id of 32 bits."""
+    """Return whether an id is a :func:`~.types.model.class_id` and not a type id of 32 bits."""
     return type_id not in range(-(1 << 31), 1 << 31)
 
 
 def unknown_type(type_id: int, class_name: Callable[[int], str | None]) -> UnknownBinaryType:
-    """Return the error of a type without metadata: by the name of its class, if a node knows one for the hash.
+    """Return the error for a type without metadata, with the class name if a node knows the name.
 
-    :param class_name: asks for the name.
+    :param class_name: requests the name for a type id from a node.
     """
     if is_class_id(type_id):
         name_hash = (type_id & 0xFFFF_FFFF ^ 0x8000_0000) - 0x8000_0000

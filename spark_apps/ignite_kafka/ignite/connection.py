@@ -73,7 +73,7 @@ class ThinConnection:
 
     @property
     def features(self) -> frozenset[int]:
-        """Features that both sides have, by number."""
+        """Numbers of the protocol features supported by both sides."""
         return self._session.features
 
     def send(self, op: int, payload: bytes) -> int:
@@ -118,7 +118,7 @@ class ThinConnection:
         return self._read_until(lambda: request_id in self._waiting, wait_s)
 
     def has_reply(self, request_id: int) -> bool:
-        """Return whether the reply has already been read, without reading."""
+        """Return whether the reply has already been read, without reading from the socket."""
         return request_id in self._waiting
 
     def subscribe(self, op: int, payload: bytes) -> memoryview:
@@ -184,7 +184,7 @@ class ThinConnection:
         return self.receive(self.send(op, payload))
 
     def forget(self, request_id: int) -> None:
-        """Discard the reply of this request when it comes, also an error."""
+        """Discard the reply to a request when it arrives, even if it is an error."""
         self._forgotten.add(request_id)
 
     def close(self) -> None:
@@ -272,9 +272,9 @@ def _rotate(addresses: Sequence[str]) -> list[str]:
 
 
 def open_socket(host: str, port: int, timeout: float, context: ssl.SSLContext | None) -> socket.socket:
-    """Open a TCP connection, with TLS if there is a context, which decides on the check of the host name.
+    """Open a TCP connection, with TLS if there is a context; the context decides whether to check the host name.
 
-    :param timeout: seconds for each step, also of what follows.
+    :param timeout: seconds for each step, and for later reads and writes of the socket.
     :raises OSError: the host does not answer, or its certificate is not accepted.
     """
     opened = _open_tcp(host, port, timeout)
@@ -288,7 +288,7 @@ def open_socket(host: str, port: int, timeout: float, context: ssl.SSLContext | 
 
 
 def _open_tcp(host: str, port: int, timeout: float) -> socket.socket:
-    """Open a TCP connection; the receive buffer is set before connecting, so that the window can grow to it."""
+    """Open a TCP connection with a large receive buffer, set before connecting so that the TCP window can grow."""
     last: OSError | None = None
     for family, kind, proto, _, target in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM):
         opened = socket.socket(family, kind, proto)

@@ -58,7 +58,7 @@ class CacheEvents:
     removed: Mask
 
     def without_removals(self) -> CacheEvents:
-        """Drop the removals: only the changes with a new value remain."""
+        """Return the changes with a new value, without the removals."""
         if not self.removed.any():
             return self
         cuts = entry_cuts(self.page, self.cache)
@@ -80,9 +80,9 @@ def query_request(cache_id: int, rows: int, interval_ms: int, *, expired: bool) 
 def check_supported(connection: ThinConnection) -> None:
     """Check that the node has continuous queries, by a query of an impossible cache.
 
-    A node that has them replies that the cache is missing.
+    A node with continuous queries replies that the cache is missing.
 
-    :raises IgniteKafkaError: its Ignite is too old.
+    :raises IgniteKafkaError: the node's Ignite is too old.
     """
     try:
         connection.request(protocol.QUERY_CONTINUOUS, query_request(0, PAGE_ROWS, 0, expired=False))
@@ -129,7 +129,7 @@ def joined(events: Sequence[CacheEvents]) -> CacheEvents:
 
 
 class ContinuousQueries:
-    """The continuous queries of one connection, which is closed with them. Use it in one thread.
+    """Continuous queries on one connection, for one thread; closing the queries closes the connection.
 
     :param caches: names of the caches; each takes two of the connection's cursors on the node.
     :param interval_ms: longest time that another node collects changes.
@@ -151,8 +151,8 @@ class ContinuousQueries:
     ) -> None:
         self._connection = connection
         self._clock = clock
-        self._checks = Interval(_CHECK_S, clock)  # request of the pending check, 0 if none, and its time
-        self._check = (0, 0.0)
+        self._checks = Interval(_CHECK_S, clock)
+        self._check = (0, 0.0)  # request of the pending check, 0 if none, and its time
         self._interval_ms = interval_ms
         self._expired = expired
         self._closing: list[int] = []
@@ -185,7 +185,7 @@ class ContinuousQueries:
 
     @property
     def lost(self) -> bool:
-        """True if the connection is closed, so that no more changes arrive."""
+        """Whether the connection is closed, so that no more changes arrive."""
         return self._connection.closed
 
     @property
@@ -200,11 +200,11 @@ class ContinuousQueries:
             return None
         if reply.error is not None:
             raise self._connection.fail(f"a continuous query failed: {reply.error.message}")
-        self._check = self._check[0], self._clock()  # the answer comes after it
+        self._check = self._check[0], self._clock()  # the reply to a check comes after the notification
         return parse_events(self._caches[reply.request_id], reply.body)
 
     def check(self, timeout_s: float) -> list[str]:
-        """Check at intervals that the queries are alive; call it between reads.
+        """Check, at intervals, that the queries are alive; to be called between reads.
 
         :param timeout_s: maximum seconds in which a node may send nothing.
         :returns: caches whose queries may have ended: some cache was created or destroyed, and no cursor can prove that
@@ -261,7 +261,7 @@ class ContinuousQueries:
 
     @property
     def ended(self) -> bool:
-        """True if the node has ended the queries and all changes that it sent have been read."""
+        """Whether the node has ended the queries and all changes sent before have been read."""
         return bool(self._closing) and all(map(self._connection.has_reply, self._closing))
 
     def close(self) -> None:

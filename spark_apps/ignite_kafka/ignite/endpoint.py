@@ -51,7 +51,7 @@ class IgniteEndpoint:
 
 @dataclass(frozen=True, repr=False)
 class IgniteCredentials:
-    """Secrets of a cluster, masked in the repr: its user, passwords of TLS files, and the secret of a backlog capture.
+    """User, passwords and backlog secret for a cluster; the repr masks everything but the user.
 
     :param key_password: of the private key. :param ca_password: of a trust store. :param cert_password: of a key store.
     :param ca_pem: trusted certificates as text, instead of a file.

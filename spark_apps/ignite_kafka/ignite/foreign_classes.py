@@ -1,4 +1,4 @@
-"""Values of Java classes that a node cannot load, in requests to put entries.
+"""Detection of put requests with values of Java classes that nodes cannot load.
 
 A node reads a value that Java's optimized marshaller wrote (code 254: a class with writeObject or writeReplace) as an
 object of its class, already when it parses the request. If that fails, it sends no error but closes the connection, so
@@ -38,7 +38,7 @@ _REMEDY = (
 
 
 def class_hashes(payload: bytes) -> tuple[int, ...]:
-    """Return hashes of names of classes that Java's optimized marshaller wrote, at most five.
+    """Return the hashes, at most five, of the class names written by Java's optimized marshaller in a payload.
 
     Classes of every JVM are left out. The bytes of other values may look like such a value, so a hash may belong to no
     class.
@@ -55,7 +55,7 @@ def class_hashes(payload: bytes) -> tuple[int, ...]:
 
 
 class Closings:
-    """Counter of connections closed at one request, which distinguishes refusals from failures of the network.
+    """Counter of connections closed by nodes at one request, to tell refusals from network failures.
 
     If nodes cannot load the only class of a request, the cluster's object remembers it: later requests with the class
     need no waits and fewer tries. A node logs a stack for each try, and many records may have the class. Of a request
@@ -69,9 +69,9 @@ class Closings:
         self._count = 0
 
     def closed(self, cache: str) -> EntriesRefused | None:
-        """Count a closed connection after which nodes reply to another request.
+        """Count a closed connection, if nodes reply to another request afterwards.
 
-        :returns: the error if it is no failure of the network, with the names of the classes, as far as the cluster
+        :returns: the error if the closing is no network failure, with the names of the classes, as far as the cluster
             knows them; else None.
         """
         if not self._hashes or not self._is_answered():
@@ -86,9 +86,9 @@ class Closings:
         return EntriesRefused(what, _REMEDY, cache=cache)
 
     def _is_answered(self) -> bool:
-        """Return whether a node replies to a request without entries, after a moment.
+        """Wait a moment, and return whether a node replies to a request without entries.
 
-        A network that fails longer is not mistaken for a refusal.
+        So a network failure of some length is not mistaken for a refusal.
         """
         if not self._is_remembered:
             time.sleep(_MOMENT_S)

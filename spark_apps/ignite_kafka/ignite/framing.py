@@ -1,4 +1,4 @@
-"""Frames of the thin client protocol read from a socket: a little-endian int32 length, and that many bytes."""
+"""Frames of the thin client protocol read from a socket: a little-endian int32 length, then the body."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _LENGTH = struct.Struct("<i")
 
 
 class FrameTooLong(ValueError):
-    """A frame is announced that is longer than the limit."""
+    """The announced length of a frame exceeds the limit."""
 
     def __init__(self, length: int) -> None:
         super().__init__(f"a frame of {length} bytes is not Ignite's thin client protocol")
@@ -18,7 +18,7 @@ class FrameTooLong(ValueError):
 
 
 class FrameReader:
-    """Reads frames from one socket; a read that a time-out interrupts is resumed by the next call."""
+    """Reader of frames from one socket; after a time-out the next call resumes the read."""
 
     def __init__(self) -> None:
         self._head = _Buffer(_LENGTH.size)
@@ -28,7 +28,7 @@ class FrameReader:
         """Read the next frame's body.
 
         :param limit: bytes of the longest frame that is accepted.
-        :raises FrameTooLong: a longer one is announced; nothing of it is read.
+        :raises FrameTooLong: a longer frame is announced; nothing of the frame is read.
         :raises ValueError: the announced length is not positive.
         :raises OSError: the socket failed, was closed by the other side, or timed out.
         """
@@ -57,7 +57,7 @@ class _Buffer:
         self._received = 0
 
     def fill(self, source: socket.socket) -> memoryview:
-        """Read all bytes; after an error of the socket the next call resumes."""
+        """Read all bytes from the socket; after an error of the socket the next call resumes."""
         while self._received < self._length:
             if self._received == len(self._buffer):
                 self._buffer += bytes(min(len(self._buffer), self._length - self._received))

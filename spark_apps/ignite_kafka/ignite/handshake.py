@@ -38,7 +38,7 @@ class OlderVersion(Exception):
 def shake_hands(
     connected: socket.socket, frames: FrameReader, version: Version, credentials: IgniteCredentials, address: str
 ) -> Session:
-    """Offer a protocol version and return what the node agreed to.
+    """Offer a protocol version to a node, and return the agreed session.
 
     :raises OlderVersion: the node wants an older version; connect again with it.
     :raises AuthenticationFailed: the node refused the user or the password.

@@ -1,4 +1,4 @@
-"""Parsers of the replies of metadata operations.
+"""Parsers of the replies to metadata requests.
 
 Cache names, configurations, binary types, partition owners, node addresses.
 
@@ -30,7 +30,7 @@ REQUESTS = {
     protocol.QUERY_SCAN: "a scan query",
     protocol.RESOURCE_CLOSE: "the end of a scan query",
 }
-"""Subject of each operation, for messages."""
+"""Description of each operation, for messages."""
 
 
 @dataclass(frozen=True)
@@ -48,13 +48,13 @@ class Partitions:
 
 
 def read_names(body: memoryview) -> list[str]:
-    """Parse the reply of op 1050."""
+    """Parse the names of caches (reply to op 1050)."""
     reader = Reader(body)
     return [_text(reader) for _ in range(reader.int32())]
 
 
 def read_cache(body: memoryview, cache_id: int, partitions: Callable[[str], int]) -> CacheInfo:
-    """Parse the reply of op 1055. `partitions` returns the partition count for a mode."""
+    """Parse the description of a cache (reply to op 1055); `partitions` returns the partition count for a mode."""
     configuration = read_configuration(Reader(body))
     mode = configuration.mode or ""
     return CacheInfo(
@@ -70,7 +70,7 @@ def read_cache(body: memoryview, cache_id: int, partitions: Callable[[str], int]
 
 
 def read_binary_type(body: memoryview) -> BinaryType | None:
-    """Parse the reply of op 3002; None if the cluster does not hold the type."""
+    """Parse the metadata of a binary type (reply to op 3002); None if the cluster does not hold the type."""
     reader = Reader(body)
     if not reader.boolean():
         return None
@@ -92,7 +92,7 @@ def read_binary_type(body: memoryview) -> BinaryType | None:
 
 
 def read_partitions(body: memoryview, cache_id: int, *, all_mappings: bool) -> Partitions:
-    """Parse the reply of op 1101 for one cache; other caches of the same mapping are skipped."""
+    """Parse the owners of a cache's partitions (reply to op 1101); other caches of the same mapping are skipped."""
     reader = Reader(body)
     affinity = (reader.int64(), reader.int32())
     primary: dict[int, uuid.UUID] = {}
@@ -121,12 +121,12 @@ def read_partitions(body: memoryview, cache_id: int, *, all_mappings: bool) -> P
 
 
 def read_endpoints(body: memoryview) -> dict[uuid.UUID, tuple[str, ...]]:
-    """Parse a reply of op 5102 since the first version: addresses of the client connector by node."""
+    """Parse each node's addresses for clients (reply to op 5102 since the first topology version)."""
     return _endpoints(Reader(body))
 
 
 def read_left(body: memoryview) -> frozenset[uuid.UUID]:
-    """Parse a reply of op 5102 since a version: the server nodes of the version that have left the topology."""
+    """Parse the server nodes that have left the topology since a version (reply to op 5102)."""
     reader = Reader(body)
     _endpoints(reader)
     return frozenset(reader.raw_uuid() for _ in range(reader.int32()))

@@ -1,4 +1,4 @@
-"""Groups pages of a scan into batches that are decoded together."""
+"""Grouping of a scan's pages into batches, each decoded at once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MIN_BATCH_ROWS = 20_000
 
 
 def batches(pages: Iterator[Page], rows: int, size: Callable[[], int]) -> Iterator[list[Page]]:
-    """Collect pages to batches of at least ``rows`` entries or ``size()`` bytes.
+    """Group pages into batches of at least ``rows`` entries or ``size()`` bytes.
 
     Memory is bounded by a batch and one page.
 

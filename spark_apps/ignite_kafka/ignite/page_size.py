@@ -7,7 +7,7 @@ MAX_PAGE_ROWS = 65_536
 
 
 class PageSize:
-    """Rows of the next cursor's pages, from the pages seen so far.
+    """Estimate of rows per page for the next cursor, from the pages seen so far.
 
     A node fixes the rows of a cursor's pages when the cursor opens. So the first cursors request :data:`PROBE_ROWS`,
     and a partition is opened again if its first page shows that this was far too few. The estimate uses the larger of

@@ -77,7 +77,7 @@ _KEEP_BINARY = 1
 
 
 class ThinError(Exception):
-    """A node's answer to one request: status other than 0, and its message.
+    """A node's error reply to a request: a status other than 0, and a message.
 
     Callers turn it into an error of `errors.py`.
     """
@@ -90,7 +90,7 @@ class ThinError(Exception):
 
 @dataclass(frozen=True)
 class Reply:
-    """One reply frame, header taken off.
+    """A reply frame, parsed; `body` is the frame without its header.
 
     `affinity` is (topology version, minor version) if the node reports a change.
     """
@@ -103,7 +103,7 @@ class Reply:
 
 
 class Reader:
-    """Reads Ignite's raw values one after the other; `struct.error` or `ValueError` when the bytes do not hold them."""
+    """Reader of consecutive raw values of Ignite; `struct.error` or `ValueError` if the bytes do not hold a value."""
 
     def __init__(self, data: memoryview | bytes, position: int = 0) -> None:
         self.data = memoryview(data)
@@ -163,7 +163,7 @@ class Reader:
         return uuid.UUID(int=((high & 0xFFFFFFFFFFFFFFFF) << 64) | (low & 0xFFFFFFFFFFFFFFFF))
 
     def any_object(self) -> bytes:
-        """Read the bytes of one typed value: of a fixed-width type, string, byte array, decimal, or null."""
+        """Read one typed value as bytes: of a fixed-width type, a string, byte array, decimal, or null."""
         start = self.position
         code = self.byte()
         if code in _WIDTHS:
@@ -187,7 +187,7 @@ class Reader:
 
 
 def frame(op: int, request_id: int, payload: bytes) -> bytes:
-    """Encode a request with its length before it."""
+    """Encode a request, preceded by its length."""
     return _REQUEST.pack(10 + len(payload), op, request_id) + payload
 
 
@@ -228,7 +228,7 @@ def string(value: str | None) -> bytes:
 
 
 def parse_reply(data: memoryview) -> Reply:
-    """Take the header off a reply frame; `struct.error` or `ValueError` when it is too short."""
+    """Parse the header of a reply frame; `struct.error` or `ValueError` if the frame is too short."""
     request_id, flags = _REPLY.unpack_from(data)
     affinity = None
     error = None
@@ -247,7 +247,7 @@ def parse_reply(data: memoryview) -> Reply:
 def scan_request(cache_id: int, partition: int, rows: int, *, local: bool) -> bytes:
     """Return the payload of op 2000: keep-binary, no filter.
 
-    `local` reads this node's own copy and is refused where it has none.
+    `local` reads the node's own copy of the partition; the node refuses if it has none.
     """
     return _SCAN.pack(cache_id, _KEEP_BINARY, _CODE_NULL, rows, partition, local)
 

@@ -37,7 +37,7 @@ _MOST_REFUSALS = 32
 def scan_partitions(
     cluster: Cluster, cache: CacheInfo, partitions: Sequence[int], *, page_bytes: int = 4 << 20, window: int = 8
 ) -> Generator[Page, None, None]:
-    """Yield every entry of the partitions.
+    """Yield pages with every entry of the partitions.
 
     The pages of one partition come in order and together, the partitions in about the given order.
 
@@ -103,7 +103,7 @@ class Scan:
 
     @property
     def room(self) -> int:
-        """Maximum pages in flight: `window`, or more if they are small and together no larger than a full page."""
+        """Maximum pages in flight: `window`, or more if pages are small and together no larger than a full page."""
         return max(self.window, min(self.window * _MORE_IF_SMALL, self.size.page_bytes // self.size.page_mean))
 
     def pages(self) -> Iterator[Page]:
@@ -121,10 +121,10 @@ class Scan:
 
     @property
     def guesses(self) -> bool:
-        """True if a node is to be tried for a partition without a reported owner.
+        """Whether to try a node for a partition without a reported owner.
 
         A node logs each refusal with its stack trace. So after the first refusal, only a cursor for the watch, on a
-        node's own partition, is worth some more of them.
+        node's own partition, is worth some more refusals.
         """
         return not self.refusals or (not self.watch.pinned and self.refusals < _MOST_REFUSALS)
 
@@ -188,7 +188,7 @@ class Scan:
         return None
 
     def moved(self, scan: _PartitionScan) -> bool:
-        """Return whether the page came from a former primary, whose copy may lag; close its cursor then."""
+        """Return whether the page came from a former primary, whose copy may lag; if so, close the cursor."""
         affinity = scan.connection.affinity
         if affinity is None or affinity <= self.owners.affinity:
             return False
@@ -208,9 +208,9 @@ class Scan:
         return before != self.owners.primary.get(scan.partition)
 
     def too_small(self, scan: _PartitionScan, page: Page) -> bool:
-        """Return whether to read the partition with larger pages, and give up the small cursor then.
+        """Return whether to read the partition again with larger pages; if so, give up the cursor.
 
-        The small cursor then serves the watch, which needs one with rows left.
+        The watch takes the cursor if it has none yet, because it needs one with rows left; else the cursor is closed.
         """
         if page.last or scan.rows > PROBE_ROWS or not self.size.far_above(scan.rows):
             return False
@@ -221,7 +221,7 @@ class Scan:
         return True
 
     def refused(self, scan: _PartitionScan, error: ThinError) -> None:
-        """Put the partition back if another kind of request may succeed, else raise."""
+        """Put a refused partition back into `left` if another kind of request may succeed, else raise the error."""
         if scan.pages or scan.checked is not None:
             raise failure(self.cache, scan.partition, scan.connection, error)
         if error.status == protocol.TOO_MANY_CURSORS and scan.window > 1:
@@ -235,7 +235,7 @@ class Scan:
         self.left.appendleft(scan.partition)
 
     def confirm(self, scan: _PartitionScan, body: memoryview) -> Page | None:
-        """Return the last page of a partition fetched through another node, once nothing changed meanwhile."""
+        """Return the last page of a partition read through another node; ScanFailed if the topology has changed."""
         scan.cursor = _CURSOR_ROWS.unpack_from(body)[0] if body[-1] else None
         self.drop(scan)
         if scan.connection.affinity != scan.affinity:

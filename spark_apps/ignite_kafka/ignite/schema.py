@@ -27,9 +27,9 @@ _FULL_NAMES = 0
 
 
 def get_or_create_cache(cluster: Cluster, configuration: CacheConfiguration) -> CacheInfo:
-    """Return the cache of that name, created if it is missing; an existing cache stays as it is.
+    """Return the cache named by a configuration, created if it is missing; an existing cache is not changed.
 
-    :raises WriteFailed: the cluster did not make it; says why.
+    :raises WriteFailed: the cluster did not create the cache; the message says why.
     """
     try:
         cluster.ask(
@@ -76,12 +76,12 @@ def _single_column(field: pa.Field) -> str | None:
 
 
 def register_type(cluster: Cluster, binary: BinaryType, *, unless_known: bool = False) -> None:
-    """Register a binary type's fields, schemas and, so that Java's clients find their class, its name.
+    """Register the fields and schemas of a binary type, and its name, by which Java's clients find the class.
 
-    :param unless_known: leave a type unchanged that the cluster knows, checked last right before the request. Another
-        client may still send the type in that moment: then the cluster holds the schemas of both, and the later client
-        at least sees them.
-    :raises TypeClash: the cluster has a field of it with another type: names type, field, both types.
+    :param unless_known: leave a type unchanged if the cluster knows it; this is checked once more right before the
+        request. Another client may still send the type in that moment: then the cluster holds the schemas of both, and
+        the later client at least sees them.
+    :raises TypeClash: the cluster has a field of the type with another type: names type, field, both types.
     :raises UnsupportedType: the cluster's nodes write objects in another form, in which they would not find the keys
         written here.
     :raises WriteFailed: the cluster refused it for another reason.
@@ -114,7 +114,7 @@ def register_type(cluster: Cluster, binary: BinaryType, *, unless_known: bool = 
 def _await_type(cluster: Cluster, binary: BinaryType) -> None:
     """Request the type until the reply has the registered fields.
 
-    Another node may reply, and learn of them a little later.
+    The reply may come from another node, which learns of the fields a little later.
     """
     deadline = time.monotonic() + cluster.endpoint.request_timeout_ms / 1000
     while True:
@@ -129,7 +129,7 @@ def _await_type(cluster: Cluster, binary: BinaryType) -> None:
 
 
 def _check_form(cluster: Cluster) -> None:
-    """Check the form in which nodes write objects; of nodes before 2.11 the default is assumed: they report none."""
+    """Check that nodes write objects in the default form; nodes before 2.11 do not report the form, and pass."""
     try:
         compact, names = cluster.ask(lambda connection: connection.request(protocol.BINARY_CONFIGURATION, b""))
     except ThinError as error:
@@ -149,7 +149,7 @@ def _check_form(cluster: Cluster) -> None:
 
 
 def known_type(cluster: Cluster, type_id: int) -> BinaryType | None:
-    """Return the cluster's metadata of a type; None if it has none."""
+    """Return the cluster's metadata of a type; None if the cluster has none."""
     try:
         return cluster.binary_type(type_id)
     except UnknownBinaryType:
@@ -157,12 +157,12 @@ def known_type(cluster: Cluster, type_id: int) -> BinaryType | None:
 
 
 def merged_type(existing: BinaryType, binary: BinaryType) -> BinaryType:
-    """Merge a type with the cluster's of the same id.
+    """Merge a type with the cluster's type of the same id.
 
-    A field that is Object there stays so, as it holds values of any type.
+    A field that is Object in the cluster stays so, as it holds values of any type.
 
-    :raises TypeClash: a field of both has another type in each, or two types have one id; one is an enum and the other
-        is none, a constant has two ordinals or names, or another field than the cluster's gives the affinity key.
+    :raises TypeClash: a field has different types in the two, or their names differ; only one is an enum, a constant
+        has two ordinals or names, or another field than the cluster's gives the affinity key.
     """
     if existing.name != binary.name:
         what = (
@@ -186,7 +186,7 @@ def merged_type(existing: BinaryType, binary: BinaryType) -> BinaryType:
 
 
 def _check_same_kind(existing: BinaryType, binary: BinaryType) -> None:
-    """Raise TypeClash if the cluster refuses to merge two types though their fields are compatible."""
+    """Raise TypeClash if two types cannot be merged in spite of compatible fields."""
     if existing.is_enum != binary.is_enum:
         kinds = ["an enum" if either.is_enum else "no enum" for either in (existing, binary)]
         _raise_clash(binary, f"is {kinds[0]} in the cluster, and {kinds[1]} is to be written")

@@ -40,7 +40,7 @@ _MILLISECOND = datetime.timedelta(milliseconds=1)
 
 @dataclass(frozen=True)
 class SqlPage:
-    """A page of a result.
+    """A page of a statement's result.
 
     :param rows: values of the row path (`binary/row_values.py`).
     :param codes: type code of each column's first value that is not null; `type_codes.NULL` for a column of nulls.
@@ -64,10 +64,10 @@ class SqlResult:
 def request(
     statement: str, arguments: Sequence[bytes] = (), *, schema: str | None = None, page_rows: int = PAGE_ROWS
 ) -> bytes:
-    """Encode the payload of op 2004.
+    """Encode the request to execute a statement (payload of op 2004).
 
     :param arguments: values of the statement's ``?``, each with its type code; see :func:`argument`.
-    :param schema: of names without one; None: each name has its own, or is in PUBLIC.
+    :param schema: schema of names without one; None: PUBLIC.
     """
     head = (
         struct.pack("<iB", 0, _KEEP_BINARY)
@@ -80,12 +80,12 @@ def request(
 
 
 def page_request(cursor: int) -> bytes:
-    """Encode the payload of op 2005, and of the request to close the cursor."""
+    """Encode the request for a cursor's next page (payload of op 2005), or to close the cursor."""
     return struct.pack("<q", cursor)
 
 
 def read_result(body: memoryview, types: TypeSource) -> SqlResult:
-    """Parse the reply to op 2004.
+    """Parse the result of a statement (reply to op 2004).
 
     :param types: metadata of binary types, for columns of objects.
     :raises DecodeError, UnsupportedType: see :func:`~.binary.decode_rows.decode_values`.
@@ -97,7 +97,7 @@ def read_result(body: memoryview, types: TypeSource) -> SqlResult:
 
 
 def read_page(body: memoryview, columns: int, types: TypeSource) -> SqlPage:
-    """Parse the reply to op 2005, and the rows of the reply to op 2004; raises as :func:`read_result`."""
+    """Parse a page of rows (reply to op 2005, or end of the reply to op 2004); raises as :func:`read_result`."""
     count = Reader(body).int32()
     values, type_codes, end = decode_values(body, 4, count * columns, types)
     rows = [values[first : first + columns] for first in range(0, len(values), columns)] if columns else []
@@ -109,10 +109,9 @@ def read_page(body: memoryview, columns: int, types: TypeSource) -> SqlPage:
 
 
 def argument(value: object, zone: str = UTC) -> bytes:
-    """Encode a Python value with its type code.
+    """Encode a Python value, with its type code, as an argument of a statement.
 
-    :param zone: time zone of the nodes: that of a datetime without one, and the one at whose midnight a java.sql.Date
-        begins.
+    :param zone: time zone of the nodes, for a datetime without a time zone and for the midnight of a java.sql.Date.
     :raises ValueError: SQL has no such value; the message does not show it.
     """
     if value is None:

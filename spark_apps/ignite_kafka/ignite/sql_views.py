@@ -1,7 +1,7 @@
-"""Columns and indexes of a cache's SQL tables as they are now.
+"""Current columns and indexes of a cache's SQL tables, from Ignite's system views.
 
 The configuration that a node reports (op 1055) is that of the cache's creation: it lacks what ALTER TABLE and CREATE
-INDEX have added since, and still has what they dropped. The system views have the present state.
+INDEX have added since, and still has what they dropped. The system views have the current state.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ Row = Sequence[str | None]
 
 
 def with_present_tables(cluster: Cluster, configuration: CacheConfiguration) -> CacheConfiguration:
-    """Return the configuration with the present columns and sorted indexes of its tables.
+    """Return a cache's configuration with the current columns and sorted indexes of its tables.
 
-    Unchanged where the cluster runs no SQL.
+    Unchanged if the cluster runs no SQL.
     """
     if not configuration.query_entities:
         return configuration
@@ -88,7 +88,7 @@ def _with_present_columns(cluster: Cluster, cache: str, tables: Mapping[str, str
 
 
 def _is_listed(entity: QueryEntity, order: Sequence[str]) -> bool:
-    """Return whether SQL lists all columns of the table, so that declared ones it lacks were dropped."""
+    """Return whether SQL lists all columns of a table; then a declared column missing in the list was dropped."""
     return bool(order) and not any("." in field.name for field in entity.fields)
 
 
@@ -152,7 +152,7 @@ def _select_texts(cluster: Cluster, sql: str, *arguments: str) -> list[Row]:
 
 
 def _select(connection: ThinConnection, sql: str, arguments: Sequence[str]) -> tuple[list[str], list[Row]]:
-    """Return column names and rows of a query with columns of text."""
+    """Execute a query whose columns are all text; return column names and rows."""
     body = connection.request(
         protocol.QUERY_SQL_FIELDS, sql_query.request(sql, [protocol.string(argument) for argument in arguments])
     )

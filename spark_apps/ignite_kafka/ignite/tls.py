@@ -15,7 +15,7 @@ _IP_MISMATCH = 64
 
 
 def tls_context(tls: TlsSettings, credentials: IgniteCredentials) -> ssl.SSLContext:
-    """Return Python's default client context, with the system's CAs if no file is set, loosened only by settings.
+    """Return Python's default TLS client context, with the system's CAs if none are set, changed by the settings.
 
     :raises SettingsError: a file cannot be used.
     """
@@ -49,7 +49,7 @@ def tls_context(tls: TlsSettings, credentials: IgniteCredentials) -> ssl.SSLCont
 
 
 def stores_as_text(tls: TlsSettings, credentials: IgniteCredentials) -> tuple[TlsSettings, IgniteCredentials]:
-    """Convert Java's stores to PEM text among the credentials; PEM files stay files.
+    """Convert Java's key stores to PEM text in the credentials; PEM files stay files.
 
     :raises SettingsError: a store cannot be used, see :mod:`..common.key_stores`; or ``key_file`` is another file than
         the key store.
@@ -82,7 +82,7 @@ def _check_once(tls: TlsSettings, credentials: IgniteCredentials) -> None:
 
 
 def connect_hint(error: Exception, tls: TlsSettings) -> str:
-    """Return the likely cause of a failed connection in parentheses; empty if TLS settings do not explain it."""
+    """Return the likely cause of a failed connection in parentheses; empty if TLS settings cannot be the cause."""
     if isinstance(error, ssl.SSLCertVerificationError):
         if error.verify_code in (_HOSTNAME_MISMATCH, _IP_MISMATCH):
             return " (use the name in the certificate as address, or set check_hostname to false)"

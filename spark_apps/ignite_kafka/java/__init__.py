@@ -1,4 +1,4 @@
-"""What Java and its libraries do with texts, numbers, dates and expressions, so that results are equal to theirs.
+"""Texts, numbers, dates and regular expressions as in Java and its libraries, with equal results.
 
 Imports common only; every folder but common may import it.
 """

@@ -2,7 +2,7 @@
 
 Julian before 1582-10-15, Gregorian from then on (java.util.GregorianCalendar).
 
-SQL shows these fields. Python's datetime is Gregorian throughout, so a day before has other fields there.
+SQL shows these fields. Python's datetime is Gregorian throughout, so an earlier day has other fields there.
 Algorithm: "Julian day number", E. G. Richards, Explanatory Supplement to the Astronomical Almanac, 2013.
 """
 
@@ -19,7 +19,7 @@ _EPOCH_JULIAN_DAY = 2_440_588  # Julian day number of 1970-01-01
 
 
 def date_of(day: int) -> datetime.date:
-    """Return the date that Java shows for a day since 1970-01-01.
+    """Return the date that Java shows for a number of days since 1970-01-01.
 
     :raises ValueError, OverflowError: datetime.date has no such date: a year beyond 1 to 9999, or 29 February 1500.
     """
@@ -37,7 +37,7 @@ def date_of(day: int) -> datetime.date:
 def first_offset(zone: ZoneInfo) -> datetime.timedelta:
     """Return Java's offset from UTC of a zone for all times before 1900.
 
-    It knows no local mean time (sun.util.calendar.ZoneInfoFile).
+    Java knows no local mean time (sun.util.calendar.ZoneInfoFile).
     """
     return zone.utcoffset(FIRST_OF_ZONES) or datetime.timedelta()
 

@@ -1,4 +1,4 @@
-"""Formats of dates and times in the syntax of ``java.text.SimpleDateFormat``, in UTC and English, for columns.
+"""Formatting of columns of dates and times as by ``java.text.SimpleDateFormat``, in UTC and English.
 
 Source: SimpleDateFormat of the JDK (17), with java.util.GregorianCalendar: Julian before 1582-10-15.
 """
@@ -23,7 +23,7 @@ MONTHS = (
     "December",
 )  # fmt: skip
 DAYS = ("Thursday", "Friday", "Saturday", "Sunday", "Monday", "Tuesday", "Wednesday")
-"""From the weekday of 1970-01-01."""
+"""Names of weekdays, beginning with that of 1970-01-01."""
 _TOKEN = re.compile(r"(?P<letters>([A-Za-z])\2*)|'(?P<quoted>(?:[^']|'')*)'|(?P<open>')|(?P<other>[^A-Za-z']+)")
 _DAY_MS = 86_400_000
 
@@ -44,10 +44,10 @@ _CLOCK = {**dict.fromkeys("HkKha", _HOUR), "m": _Unit(60_000, 60), "s": _Unit(1_
 
 @dataclass(frozen=True)
 class Part:
-    """A part of a format: a field, or a text as it is.
+    """A part of a format: a field, or a literal text.
 
-    :param letter: empty: `text` is a text.
-    :param text: the letters, or the text.
+    :param letter: the field's letter; empty: `text` is a literal text.
+    :param text: the field's letters, or the literal text.
     """
 
     letter: str
@@ -57,7 +57,7 @@ class Part:
 def parts_of(pattern: str) -> tuple[Part, ...]:
     """Split a format into its parts.
 
-    :raises ValueError: a letter is unknown or not supported, or a quote has no other.
+    :raises ValueError: a letter is unknown or not supported, or a quote is not closed.
     """
     parts: list[Part] = []
     for token in _TOKEN.finditer(pattern):
@@ -94,7 +94,7 @@ def formatted(times_ms: Int64Array, parts: tuple[Part, ...]) -> pa.StringArray:
 
 
 def _groups(parts: tuple[Part, ...]) -> list[tuple[Part, ...]]:
-    """Format parts in order, in groups whose text depends on the day alone, or on one unit of the clock."""
+    """Group the parts in order, so that a group's text depends on the day alone, or on one unit of the clock."""
     groups: list[tuple[Part, ...]] = []
     for part in parts:
         fixed = not part.letter or part.letter in "zZX"
@@ -107,7 +107,7 @@ def _groups(parts: tuple[Part, ...]) -> list[tuple[Part, ...]]:
 
 @functools.lru_cache(maxsize=1_000)
 def _clock_texts(group: tuple[Part, ...]) -> pa.StringArray:
-    """Return the texts of a group for every hour of a day, every minute of an hour, and so on."""
+    """Return a group's texts for all values of its unit of the clock: every hour of a day, for example."""
     unit = _CLOCK[group[0].letter]
     return _join_texts(group, np.zeros(unit.most, np.int64), np.arange(unit.most) * unit.unit_ms)
 
@@ -148,7 +148,7 @@ _FIRST_AD = -719_164  # 0001-01-01 of the Julian calendar, in days since 1970
 
 
 def _day_of_year(days: Int64Array, year: Int64Array, month: Int64Array, day: Int64Array) -> Int64Array:
-    """Return the days since the last 31 December, by the calendar of the day."""
+    """Return the number of each day in its year, by the calendar in use on that day."""
     before = np.array([0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334])[month - 1]
     true_year = np.where(days >= _FIRST_AD, year, 1 - year)
     gregorian = days >= -141_427

@@ -1,8 +1,8 @@
-"""Texts read as times by a format in the syntax of ``java.text.SimpleDateFormat``.
+"""Parsing of texts as times, by a format in the syntax of ``java.text.SimpleDateFormat``.
 
-Leniently, from their beginning, in UTC.
+Texts are read leniently, from their beginning, in UTC.
 
-Not read, where Java reads it: numbers with a sign, and names of time zones but UTC and GMT.
+Not read, though Java reads them: numbers with a sign, and names of time zones other than UTC and GMT.
 Source: SimpleDateFormat.parse of the JDK (17), with java.util.GregorianCalendar.
 """
 
@@ -35,9 +35,9 @@ _ZONES = {
 
 @dataclass(frozen=True)
 class TimeParser:
-    """A compiled format.
+    """A parser of times for one format.
 
-    :param expression: with a group for each field.
+    :param expression: regular expression with a group for each field.
     :param groups: the fields by the numbers of their groups.
     :param century: the first day of the hundred years that two digits stand for.
     """
@@ -47,7 +47,7 @@ class TimeParser:
     century: datetime.date
 
     def parse(self, texts: pa.StringArray) -> tuple[Int64Array, pa.BooleanArray]:
-        """Parse N texts to milliseconds since 1970, and a mask of the texts that were read; a null is not."""
+        """Parse texts; return milliseconds since 1970, and a mask of the texts that could be read; nulls cannot."""
         matches = pc.extract_regex(texts, pattern=self.expression)
         fields: dict[str, Int64Array] = {}
         offset = np.zeros(len(texts), np.int64)
@@ -61,7 +61,7 @@ class TimeParser:
         return self._in_century(fields) * _DAY_MS + of_day, matches.is_valid()
 
     def _in_century(self, fields: dict[str, Int64Array]) -> Int64Array | int:
-        """Return days since 1970; dates before the century's begin, in its first year, are a hundred years later."""
+        """Return days since 1970; a date before the century's first day, but in its first year, moves 100 years on."""
         days = _days(fields)
         short = [part for part in self.groups if part.letter == "y" and len(part.text) <= 2]
         if not short:

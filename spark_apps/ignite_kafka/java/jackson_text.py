@@ -1,4 +1,4 @@
-"""JSON texts byte by byte as Jackson writes them.
+"""JSON texts with exactly the bytes that Jackson writes.
 
 Escapes have capital digits, and a character beyond U+FFFF is two escapes.
 

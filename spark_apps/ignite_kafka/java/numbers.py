@@ -1,4 +1,4 @@
-"""Java's conversions of numbers in numpy, and the numbers that its ``parse`` methods read from texts."""
+"""Conversions of numbers in numpy, and parsing of numbers from texts, both with Java's results."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ def narrowed(numbers: npt.NDArray[Any], kind: np.dtype[Any]) -> npt.NDArray[Any]
 
 
 def wrapped(number: int, bits: int) -> int:
-    """Return the low bits of an integer, with their sign."""
+    """Return the lowest `bits` bits of an integer as a signed integer."""
     half = 1 << (bits - 1)
     return (number + half & (1 << bits) - 1) - half
 
 
 def parsed_integer(text: str, bits: int) -> int | None:
-    """Parse as ``Byte.parseByte`` and the like; None: a NumberFormatException."""
+    """Parse an integer as ``Byte.parseByte`` and the like; None where Java throws a NumberFormatException."""
     digits = text.lstrip("+-").lstrip("0")
     if not _INTEGER.fullmatch(text) or len(digits) > _MOST_DIGITS:  # Python's int refuses more than 4,300
         return None
@@ -49,7 +49,7 @@ def parsed_integer(text: str, bits: int) -> int | None:
 
 
 def parsed_float(text: str, bits: int) -> float | None:
-    """Parse as ``Float.parseFloat`` or ``Double.parseDouble``; None: a NumberFormatException."""
+    """Parse a number as ``Float.parseFloat`` or ``Double.parseDouble``; None where Java throws an exception."""
     text = text.strip(_BLANKS)
     if match := _DECIMAL.fullmatch(text):
         sign, word, digits = match.groups()
@@ -67,7 +67,7 @@ def parsed_float(text: str, bits: int) -> float | None:
 
 
 def nearest_float(digits: str, bits: int) -> float:
-    """Return the float nearest to a number without a sign."""
+    """Return the float of `bits` bits nearest to a number without a sign."""
     double = float(digits)
     if bits == 64 or double == 0 or not np.isfinite(double):
         return double
@@ -77,15 +77,15 @@ def nearest_float(digits: str, bits: int) -> float:
 
 
 def _sticky(digits: str) -> str:
-    """Return the first digits of a number, and a 1 if any digit but zero follows.
+    """Return the first digits of a number, followed by a 1 if any later digit is not zero.
 
-    It rounds alike, and arithmetic on it does not take long.
+    The shorter number rounds to the same float, and arithmetic on it does not take long.
     """
     return digits[:_MOST_DIGITS] + ("1" if digits[_MOST_DIGITS:].strip("0") else "")
 
 
 def _parse_bounded(text: str, most: int) -> int:
-    """Parse an integer within bounds: Python's int refuses more than 4,300 digits."""
+    """Parse an integer, limited to -`most` to `most`; Python's int refuses more than 4,300 digits."""
     digits = text.lstrip("+-").lstrip("0")
     number = int(digits or "0") if len(digits) < 19 else most
     return -min(number, most) if text.startswith("-") else min(number, most)

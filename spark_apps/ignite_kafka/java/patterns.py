@@ -36,9 +36,9 @@ _CLASSES = {
 
 
 def check_pattern(pattern: str) -> None:
-    """Check a pattern.
+    """Check that a pattern in Java's syntax can be used.
 
-    :raises ValueError: it cannot be used; the message has the reason.
+    :raises ValueError: the pattern cannot be used; the message has the reason.
     """
     _compile(pattern)
 
@@ -55,9 +55,9 @@ def matches_whole(text: str, pattern: str) -> bool:
 
 
 def groups_of(text: str, pattern: str) -> list[str | None] | None:
-    """Return the texts of the groups of a match of the whole text, the whole text first (``Matcher.matches()``).
+    """Match the whole text (``Matcher.matches()``); return the whole text, followed by the texts of the groups.
 
-    None: it does not match.
+    None if the pattern does not match.
 
     :raises ValueError: the pattern cannot be used, or not with a text of that length.
     """
@@ -68,9 +68,9 @@ def groups_of(text: str, pattern: str) -> list[str | None] | None:
 
 
 def compiled(pattern: str) -> NamePattern:
-    """Compile a pattern.
+    """Compile a pattern in Java's syntax.
 
-    :raises ValueError: it cannot be used; the message has the reason.
+    :raises ValueError: the pattern cannot be used; the message has the reason.
     """
     return _compile(pattern)
 
@@ -84,7 +84,7 @@ def pattern_remedy(pattern: str) -> str:
 
 @lru_cache(maxsize=65_536)
 def _matches(pattern: str, name: str) -> bool | str:
-    """Return whether it matches, or, as text, why this cannot be decided; both are remembered."""
+    """Return whether a pattern matches a name, or as text the reason why the match is undecided; cached."""
     expression = _compile(pattern)
     try:
         return expression.fullmatch(name)
@@ -94,7 +94,7 @@ def _matches(pattern: str, name: str) -> bool | str:
 
 @lru_cache(maxsize=65_536)
 def _groups(pattern: str, name: str) -> tuple[str | None, ...] | str | None:
-    """Return as :func:`groups_of`; a text: the reason why the groups are unknown."""
+    """Return the result of :func:`groups_of`, or as text the reason why it is unknown; cached."""
     expression = _compile(pattern)
     try:
         groups = expression.groups(name)

@@ -1,4 +1,4 @@
-"""Java `.properties` files as ``java.util.Properties.load(InputStream)`` reads them.
+"""Reading of Java `.properties` files as by ``java.util.Properties.load(InputStream)``.
 
 Source: the specification of ``java.util.Properties.load`` (Java 17): ISO 8859-1, natural and logical lines, escapes,
 separators.
@@ -95,7 +95,7 @@ def _unescape(text: str) -> str:
 
 
 def line(key: str, value: str) -> str:
-    """Write a line of a file, in ASCII, for :func:`parse`."""
+    """Encode a property as a line in ASCII that :func:`parse` can read."""
     return f"{_escape(key, also='=: #!')}={_escape(value[:1], also=' ')}{_escape(value[1:])}"
 
 

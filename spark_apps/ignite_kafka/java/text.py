@@ -1,4 +1,4 @@
-"""Columns of scalars as the text that Java's ``toString`` gives, without a Python object per row.
+"""Conversion of columns to the texts of Java's ``toString``, without a Python object per row.
 
 Numbers of floating point have the shortest digits that tell them from their neighbours, as Java writes them since
 version 19; Java 17 and 18 write some of them with a digit too many (JDK-4511638). A Date, a Time and a Timestamp are a
@@ -30,7 +30,7 @@ _MONTHS = pa.array(["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep
 def java_text(array: pa.Array) -> pa.StringArray:
     """Convert a column of booleans, numbers, decimals, strings, dates or times by ``String.valueOf``.
 
-    Null for null.
+    A null stays null.
     """
     kind = array.type
     if pa.types.is_floating(kind):
@@ -70,7 +70,7 @@ def _with_exponent(array: pa.FloatingPointArray, short: pa.StringArray) -> pa.St
 
 
 def _exact_subnormals(array: pa.FloatingPointArray, short: pa.StringArray) -> pa.StringArray:
-    """Write the smallest numbers with the nearest two digits, as 4.9E-324, where the short text has one."""
+    """Write the smallest numbers with two digits, such as 4.9E-324, where the shortest text has one digit."""
     size = pc.abs(array)
     smallest = pc.and_(pc.greater(size, 0), pc.less(size, _TWO_DIGITS_BELOW[array.type]))
     rows = np.flatnonzero(np.asarray(pc.fill_null(smallest, False)))
@@ -111,7 +111,7 @@ def _milliseconds(array: pa.Array) -> Int64Array:
 def civil(days: Int64Array) -> tuple[Int64Array, Int64Array, Int64Array]:
     """Convert days since 1970-01-01 to year, month and day: Gregorian from 1582-10-15, Julian before.
 
-    A year before 1 is that of its era.
+    A year before 1 is counted in its era (BC).
 
     Years are counted from March, so that a leap day is a year's last. Source: H. Hinnant, chrono-compatible low-level
     date algorithms.

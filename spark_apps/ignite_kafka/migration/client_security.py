@@ -1,4 +1,4 @@
-"""Security of Java's clients: secrets leave the settings; JAAS and key stores become librdkafka's properties."""
+"""Conversion of Java clients' security to librdkafka's properties; secrets move to the secrets file."""
 
 from __future__ import annotations
 
@@ -53,10 +53,10 @@ class Keys:
 
 
 def extract(keys: Keys, main: str, folder: Path, name: str) -> None:
-    """Convert the security of the clients that move the connector's records.
+    """Convert the security settings of a connector's Kafka client and schema registries.
 
     :param main: producer of a source, consumer of a sink.
-    :param folder: where a converted key store is written, by the connector's name.
+    :param folder: where converted key stores are written, by the connector's name.
     """
     _Clients(keys, main).extract(folder, name)
     for side in ("key", "value"):
@@ -72,7 +72,7 @@ class _Clients:
 
     @property
     def prefixes(self) -> tuple[str, str, str]:
-        """Beginnings of keys, by precedence."""
+        """Prefixes of keys, in the order of precedence."""
         return f"{self.main}.override.", f"{self.main}.", ""
 
     def extract(self, folder: Path, name: str) -> None:
@@ -101,9 +101,9 @@ class _Clients:
                     self.keys.take(key, f"ignored: {first} takes precedence")
 
     def find(self, bare: str) -> str:
-        """Return the key with a property: by Kafka Connect's precedence, then at the top level.
+        """Return the key of a property: with the prefix of highest precedence, or without a prefix.
 
-        The worker's own connection is at the top level.
+        The worker's own connection has no prefix.
         """
         return next((prefix + bare for prefix in self.prefixes if prefix + bare in self.keys.values), "")
 
@@ -112,7 +112,7 @@ class _Clients:
         return self.keys.take(key, became) if key else ""
 
     def _put(self, properties: dict[str, str], source: str) -> None:
-        """Add properties of librdkafka; put into the secrets those not allowed in settings."""
+        """Add properties of librdkafka to the settings, or to the secrets if settings may not hold them."""
         hidden = [name for name in properties if is_secret(name) or name == OAUTH_CALLBACK]
         for name, value in properties.items():
             if name in hidden:
@@ -125,7 +125,7 @@ class _Clients:
             self._take("sasl.mechanism", "it is OAUTHBEARER, with tokens of oauth_cb")
 
     def _convert_handler(self) -> None:
-        """Convert the handler classes for tokens that have a counterpart in librdkafka."""
+        """Convert handler classes for tokens, if librdkafka has a counterpart."""
         key = self.find(_HANDLER)
         kind = str(self.keys.values.get(key, "")).rpartition(".")[2]
         if kind in (_OAUTH_HANDLER, _AWS_HANDLER):
@@ -134,7 +134,7 @@ class _Clients:
                 self.keys.put(f"{_CONFIG}sasl.oauthbearer.method", "oidc", key)
 
     def _convert_host_check(self) -> None:
-        """Convert an empty algorithm, Java's way to switch host name checks off, which librdkafka refuses."""
+        """Convert an empty algorithm, which switches host name checks off in Java but is refused by librdkafka."""
         key = self.find(_HOST_CHECK)
         if key and not str(self.keys.values[key]).strip():
             self.keys.take(key, f"it is {_CONFIG}{_HOST_CHECK}=none: the broker's host name is not verified")

@@ -1,4 +1,4 @@
-"""Input files of `migrate`, `validate` and `run`: a worker's file, connectors' files, and files of several."""
+"""Input files of `migrate`, `validate` and `run`: files of workers, of connectors, or of several of these."""
 
 from __future__ import annotations
 

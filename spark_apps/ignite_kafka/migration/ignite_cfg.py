@@ -1,4 +1,4 @@
-"""``igniteCfg``: the literal values of a node's Spring XML file that concern a connection.
+"""Reading of ``igniteCfg``, a node's Spring XML file: the literal values that concern a connection.
 
 Read are the addresses of a TcpDiscovery IP finder, ``clientConnectorConfiguration``, ``SslContextFactory``,
 ``SecurityCredentials`` and the names of data regions. Addresses of discovery are not those of thin clients: the port is
@@ -26,11 +26,11 @@ _SHORT = "{http://www.springframework.org/schema/p}"
 class NodeFile:
     """Connection settings in a node's file.
 
-    :param addresses: ``host:port`` of client connectors; empty if it names none.
+    :param addresses: ``host:port`` of client connectors; empty if the file names none.
     :param port_assumed: whether the port is the default, because the file names none.
     :param stores: properties of ``SslContextFactory`` by name.
     :param regions: names of data regions.
-    :param skipped: what is no literal.
+    :param skipped: names of properties whose values are no literals.
     :param finder: class of the IP finder; empty if the file names none.
     """
 
@@ -46,7 +46,7 @@ class NodeFile:
 
 
 def read(path: str, set_in: str | None = None) -> NodeFile:
-    """Read a node's file.
+    """Read the connection settings in a node's file.
 
     :raises SettingsError: the file cannot be read or is no XML.
     """
@@ -70,7 +70,7 @@ def read(path: str, set_in: str | None = None) -> NodeFile:
 
 
 def _property_of(name: str, value: str) -> Element:
-    """Return the property that an attribute ``p:name="value"`` is short for."""
+    """Expand an attribute ``p:name="value"``, Spring's short form of a property."""
     return Element("property", {"name": name.removeprefix(_SHORT), "value": value})
 
 
@@ -108,7 +108,7 @@ class _Reader:
         return next(self._beans(ending), None)
 
     def _property(self, bean: Element | None, name: str) -> str:
-        """Return the literal value of a bean's property; empty without one."""
+        """Return the literal value of a bean's property; empty if there is none."""
         element = next(
             (
                 candidate
@@ -120,7 +120,7 @@ class _Reader:
         return "" if element is None else self._literal(name, element.get("value") or element.findtext("value") or "")
 
     def _texts(self, name: str) -> list[str]:
-        """Return the literal values of every property of a name: of its list, else between commas in its attribute."""
+        """Return the literal values of every property of a name, from lists and from attributes with commas."""
         named = [element for element in self._root.iter("property") if element.get("name") == name]
         lists = [
             text

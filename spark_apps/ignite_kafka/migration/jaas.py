@@ -28,8 +28,8 @@ def librdkafka_properties(text: str, setting: str, set_in: str | None = None) ->
     """Convert a JAAS configuration to properties of librdkafka, secrets included.
 
     :param setting: key that holds the text, for the error.
-    :raises SettingsError: the login module cannot run here, or the text has another form; nothing of it but the module
-        is shown.
+    :raises SettingsError: the login module cannot run here, or the text has another form; the error shows nothing of
+        the text but the module.
     """
     entry = _ENTRY.fullmatch(text)
     if entry is None or _OPTION.sub("", entry[3]).strip():

@@ -1,7 +1,7 @@
 """Conversion of Java's key stores to forms that librdkafka and Python's TLS read.
 
 ``keytool`` of the JDK that Spark needs reads both JKS and PKCS#12; ``openssl`` writes a private key as PEM. Passwords
-go to them by the environment, never by arguments, which other users of the host can see.
+are passed in the environment, never as arguments, which other users of the host can see.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _TIMEOUT_S = 120
 
 
 def is_jks(path: str | Path, setting: str) -> bool:
-    """Return whether a store has the form JKS, else PKCS#12.
+    """Return whether a key store is in the form JKS; any other is taken for PKCS#12.
 
     :param setting: key that names the store, for the error.
     :raises SettingsError: the file cannot be read.
@@ -56,7 +56,7 @@ def certificates(path: str, password: str, setting: str) -> str:
 
 
 def pkcs12(path: str, password: str, key_password: str, target: Path, setting: str) -> Path:
-    """Return a PKCS#12 store of the client's key: the store itself, or a new file with rights for its owner alone.
+    """Return a PKCS#12 store with the client's key: the store itself, or a new file that only its owner can read.
 
     :raises SettingsError: see :func:`certificates`; also a store with no private key or several.
     """
@@ -72,7 +72,7 @@ def pkcs12(path: str, password: str, key_password: str, target: Path, setting: s
         raise SettingsError(
             f"the key store has {len(aliases)} private keys, and one is wanted", remedy, setting=setting, file=path
         )
-    # ":env" again for each: the store of the destination has one password for both
+    # each password option needs its own ":env"; the new store has one password for itself and its key
     command = [
         "keytool",
         "-importkeystore",
@@ -99,7 +99,7 @@ def pkcs12(path: str, password: str, key_password: str, target: Path, setting: s
 
 
 def pem(store: Path, password: str, target: Path, setting: str) -> Path:
-    """Write the key and the certificates of a PKCS#12 store to a PEM file, with the key encrypted by its password.
+    """Write the key and certificates of a PKCS#12 store to a PEM file; the store's password encrypts the key.
 
     :raises SettingsError: see :func:`certificates`.
     """
@@ -123,7 +123,7 @@ def pem(store: Path, password: str, target: Path, setting: str) -> Path:
 def _run(command: Sequence[str], passwords: dict[str, str], setting: str, path: str) -> str:
     """Run a program and return its output.
 
-    Of its messages only the last line of keytool's is shown, which has no password.
+    Of the program's messages, an error shows only keytool's error lines, which have no password.
     """
     program = _find(command[0])
     by_hand = (

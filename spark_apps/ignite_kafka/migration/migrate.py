@@ -36,20 +36,20 @@ _NEEDED = (
     "topic.creation.groups",
     *(f"{side}.converter" for side in SIDES),
 )
-"""Keys by whose values others are translated."""
+"""Keys whose values decide how other keys are translated."""
 
 
 @dataclass(frozen=True)
 class Migrated:
     """Connector after its migration.
 
-    :param loaded: its settings.
+    :param loaded: settings of the connector.
     :param became: (file, key, what became of it), in the order of the files.
     :param sources: original keys by their setting, or by the name within a setting.
     :param provided: references to config providers by the same names, and the declarations of these providers.
     :param kept: keys whose references were not allowed to be read; they are in the settings as they are.
-    :param warnings: what a reader has to check.
-    :param findings: all that is wrong; empty if the connector can run.
+    :param warnings: points that the user has to check.
+    :param findings: all errors; empty if the connector can run.
     """
 
     file: str
@@ -64,7 +64,7 @@ class Migrated:
 
     @property
     def name(self) -> str:
-        """Name of the connector; name of its file without one."""
+        """Name of the connector, or of its file if the connector has no name."""
         return str(self.loaded.values.get("name") or Path(self.file).stem)
 
 
@@ -79,10 +79,10 @@ def migrate(
 ) -> Migrated:
     """Migrate a connector.
 
-    :param worker: its worker's file.
+    :param worker: file of the connector's worker.
     :param folder: where converted key stores are written.
     :param addresses: setting ``ignite_addresses``, as a text.
-    :param allowed: what the config providers that the files declare may read.
+    :param allowed: what the config providers declared in the files may read.
     :param keep: a reference that is not allowed stays in the settings, to be read at each run; it is a finding only if
         the migration needs its value. Else it is a finding.
     """
@@ -191,7 +191,7 @@ def _findings(loaded: LoadedSettings, before: list[IgniteKafkaError]) -> tuple[I
 
 
 def _find_targets(values: Mapping[str, Any], renamed: Mapping[str, str], direction: Any) -> dict[str, str]:
-    """Return the setting, or the name within one, by key of the files."""
+    """Return for each key of the files the setting, or the name within a setting."""
     targets = {}
     for name in values:
         with suppress(SettingsError, NotAvailableYet):

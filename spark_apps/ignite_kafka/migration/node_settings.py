@@ -13,10 +13,10 @@ _ADDRESSES = "ignite_addresses"
 
 
 def extract(keys: Keys, folder: Path, name: str, addresses: str | None) -> list[str]:
-    """Replace ``igniteCfg`` by settings if it names a file with literal values.
+    """Replace ``igniteCfg`` by settings, from the literal values in the file that it names.
 
     :param folder: where converted key stores are written, by the connector's name.
-    :param addresses: those of the command line, which make the file unnecessary.
+    :param addresses: addresses from the command line, which make the file unnecessary.
     :returns: warnings.
     """
     path = str(keys.values.get(ignite_cfg.NAME, "")).strip()

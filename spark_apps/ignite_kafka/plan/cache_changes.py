@@ -1,6 +1,6 @@
 """Differences of a cluster's caches between two polls: created, destroyed and changed caches.
 
-Pure but for :func:`poll_caches`.
+Pure functions, except :func:`poll_caches` and :func:`poll_all`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class CacheLists:
 
 @dataclass(frozen=True)
 class CacheState:
-    """Properties of a cache that are compared.
+    """Properties of a cache, compared between polls.
 
     :param partitions: number of partitions; 0 if unknown.
     :param mode, atomicity: empty if unknown.
@@ -53,7 +53,7 @@ class CacheState:
 
     @staticmethod
     def of(cache: CacheInfo) -> CacheState:
-        """The state of a cache."""
+        """Return the state of a cache."""
         entities = sorted(cache.query_entities, key=repr)
         types = tuple(f"{entity.key_type} → {entity.value_type}" for entity in entities)
         columns = _digest([asdict(entity) for entity in entities]) if entities else ""
@@ -63,18 +63,18 @@ class CacheState:
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> CacheState:
-        """Read what :meth:`to_dict` gave, of any version: unknown properties are ignored, missing ones are unknown."""
+        """Build a state from :meth:`to_dict` of any version: unknown properties are ignored, missing ones unknown."""
         values = {field.name: data[field.name] for field in fields(CacheState) if field.name in data}
         return CacheState(
             **{"partitions": 0, "mode": "", "atomicity": "", **values, "types": tuple(data.get("types", ()))}
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready form."""
+        """Return the state as a dictionary for JSON, the input of :meth:`from_dict`."""
         return {**asdict(self), "types": list(self.types)}
 
     def made_again(self, earlier: CacheState) -> bool:
-        """Whether the cache was destroyed and created again: a known property that no cache can change differs."""
+        """Return whether the cache was destroyed and created again, by a difference in an immutable property."""
         for name in ("cache_id", *_MAY_BE_UNKNOWN):
             before = getattr(earlier, name)
             now = getattr(self, name)
@@ -83,7 +83,7 @@ class CacheState:
         return not set(earlier.types) <= set(self.types)  # each CREATE TABLE generates a new value type
 
     def changed_fields(self, earlier: CacheState) -> tuple[str, ...]:
-        """Names of the differing properties that a cache can change.
+        """Return the names of the differing properties that can change in an existing cache.
 
         Query entities change when nodes start with other ones; thin clients do not see the effect of `ALTER TABLE`.
         """
@@ -99,7 +99,7 @@ State = Mapping[str, CacheState]
 
 @dataclass(frozen=True)
 class CacheDiff:
-    """Difference between two polls; false if there is none.
+    """Difference between two polls; its truth value is False if nothing differs.
 
     A cache that was created again is in `destroyed` and in `created`. `id` is equal for equal differences after equal
     differences.
@@ -121,7 +121,7 @@ class CacheDiff:
         return "; ".join(f"{kind}: {', '.join(getattr(self, kind))}" for kind in KINDS if getattr(self, kind))
 
     def only(self, kinds: Iterable[str]) -> CacheDiff:
-        """The same difference, limited to these kinds."""
+        """Return the same difference, limited to some kinds."""
         left_out: dict[str, Any] = {"created": (), "destroyed": (), "changed": {}}
         for kind in kinds:
             left_out.pop(kind, None)
@@ -129,11 +129,11 @@ class CacheDiff:
 
     @property
     def cache_whitelist(self) -> list[str]:
-        """Return patterns of exactly the created or changed caches; without any, a pattern matching nothing."""
+        """Patterns for exactly the created or changed caches; if there are none, a pattern that matches nothing."""
         return [re.escape(name) for name in sorted({*self.created, *self.changed})] or [_NOTHING]
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready form: `id`, `created`, `destroyed`, `changed`, `cache_whitelist`, `state`."""
+        """Return a dictionary for JSON: `id`, `created`, `destroyed`, `changed`, `cache_whitelist`, `state`."""
         return {
             "id": self.id,
             "created": list(self.created),
@@ -145,7 +145,7 @@ class CacheDiff:
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> CacheDiff:
-        """Read what :meth:`to_dict` gave, of any version."""
+        """Build a difference from :meth:`to_dict` of any version."""
         changed = {name: tuple(names) for name, names in data.get("changed", {}).items()}
         return CacheDiff(
             data["id"],
@@ -160,17 +160,17 @@ class CacheSource(Protocol):
     """The methods of :class:`ignite_kafka.ignite.cluster.Cluster` that a poll needs."""
 
     def cache_names(self) -> list[str]:
-        """Names of all caches."""
+        """Return the names of all caches."""
 
     def cache(self, name: str) -> CacheInfo:
-        """Description of a cache."""
+        """Return the description of a cache."""
 
     def active(self) -> bool:
-        """Whether the cluster is active."""
+        """Return whether the cluster is active."""
 
 
 Polled = Mapping[CacheLists, dict[str, CacheState] | SettingsError]
-"""States of the caches that each of several lists selects, by name; or the error of a pattern in them."""
+"""For each of several lists, the states of the selected caches by name, or the error of a pattern."""
 
 
 def poll_caches(cluster: CacheSource, lists: CacheLists, deadline: Deadline | None = None) -> dict[str, CacheState]:
@@ -187,7 +187,7 @@ def poll_caches(cluster: CacheSource, lists: CacheLists, deadline: Deadline | No
 
 
 def poll_all(cluster: CacheSource, several: Iterable[CacheLists], deadline: Deadline | None = None) -> Polled:
-    """Read the state of each cache that any of the lists selects once, and sort them by list.
+    """Read the state of each cache selected by any of several lists, once; return the states for each list.
 
     :raises IgniteUnreachable: see :func:`poll_caches`.
     """
@@ -217,7 +217,7 @@ def poll_all(cluster: CacheSource, several: Iterable[CacheLists], deadline: Dead
 
 
 def _selected(names: Iterable[str], lists: CacheLists) -> list[str] | SettingsError:
-    """The selected names; or the error, so that a pattern of one watcher does not end the poll of others."""
+    """Return the selected names, or the error of a pattern, so that the polls of other watchers continue."""
     try:
         return select(names, lists.whitelist, lists.blacklist, lists.backlog_cache_name)
     except SettingsError as error:
@@ -249,12 +249,12 @@ def difference(before: State, after: State, previous: str = "") -> CacheDiff:
 
 
 def state_to_dict(state: State) -> dict[str, Any]:
-    """JSON-ready form of a poll, read back by :func:`state_of`."""
+    """Return a poll as a dictionary for JSON, an input of :func:`state_of`."""
     return {name: state[name].to_dict() for name in sorted(state)}
 
 
 def state_of(value: object) -> dict[str, CacheState] | None:
-    """Parse a state: a state, a difference with its `state`, or either as JSON; None for no state.
+    """Parse the state of a poll, given as a state, a difference, or either as JSON; None for no state.
 
     After an empty state every cache counts as created.
 

@@ -18,7 +18,7 @@ INTERNAL_CACHES = re.compile(r"ignite-sys-.*|ignite-internal-.*")
 
 
 def matches(cache: str, whitelist: Sequence[str] = (), blacklist: Sequence[str] = ()) -> bool:
-    """Whether a cache is copied: it matches the whitelist, or that is empty, and does not match the blacklist.
+    """Return whether a cache is copied: it matches the whitelist, if there is one, and not the blacklist.
 
     :raises SettingsError: a pattern is no regular expression.
     """
@@ -29,7 +29,7 @@ def matches(cache: str, whitelist: Sequence[str] = (), blacklist: Sequence[str] 
 
 
 def is_backlog(cache: str, backlog_cache_name: str) -> bool:
-    """Whether a cache is a connector's backlog (`<backlog cache name>` or `<backlog cache name>-<connector>`)."""
+    """Return whether a cache is a connector's backlog (`<backlog cache name>`, or with `-<connector>` after it)."""
     return cache == backlog_cache_name or cache.startswith(f"{backlog_cache_name}-")
 
 
@@ -39,7 +39,7 @@ def select(
     blacklist: Sequence[str] = (),
     backlog_cache_name: str = "kafka-connect-backlog",
 ) -> list[str]:
-    """The caches to copy, sorted by name, without backlogs of connectors."""
+    """Return the caches to copy, sorted by name, without backlogs of connectors."""
     return sorted(
         cache for cache in caches if not is_backlog(cache, backlog_cache_name) and matches(cache, whitelist, blacklist)
     )
@@ -48,9 +48,9 @@ def select(
 def routes(
     caches: Iterable[str], topic_of: Callable[[str], NamedBy], internal_topic_prefix: str = DEFAULT_PREFIX
 ) -> dict[str, str]:
-    """The topic of each cache.
+    """Return the topic of each cache.
 
-    :param topic_of: name of a cache's topic.
+    :param topic_of: returns the name of a cache's topic.
     :raises SettingsError: a topic's name is not valid (1 to 249 of a-z A-Z 0-9 . _ -, and neither . nor ..) or
         internal, or two topics collide (Kafka does not distinguish `.` and `_` in metric names).
     """
@@ -77,7 +77,7 @@ def routes(
 def check_topic(cache: str, topic: NamedBy, internal_topic_prefix: str = DEFAULT_PREFIX) -> None:
     """Check the name of a topic for a cache's records.
 
-    :raises SettingsError: it is not valid, or internal.
+    :raises SettingsError: the name is not valid, or internal.
     """
     where = {"cache": cache, "topic": topic.name, "named_by": topic.rule}
     if not is_topic_name(topic.name):

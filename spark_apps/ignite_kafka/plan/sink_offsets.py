@@ -31,14 +31,14 @@ SKIP_REMEDY = (
 
 @dataclass(frozen=True)
 class PartitionKey:
-    """Key of the copy of a partition's offset."""
+    """Key of the record with the copy of a topic partition's offset."""
 
     connector: str
     topic: str
     partition: int
 
     def to_json(self) -> bytes:
-        """Bytes of the record."""
+        """Encode the bytes of the record."""
         source = {"kafka_topic": self.topic, "kafka_partition": self.partition}
         return dumps([self.connector, source])
 
@@ -52,13 +52,13 @@ class PartitionOffset:
     generation: int = 0
 
     def to_json(self) -> bytes:
-        """Bytes of the record."""
+        """Encode the bytes of the record."""
         value = {"kafka_offset": self.offset, "topic_id": self.topic_id, "generation": self.generation}
         return dumps(value)
 
     @staticmethod
     def from_json(data: bytes) -> PartitionOffset:
-        """Read what :meth:`to_json` wrote.
+        """Parse the bytes written by :meth:`to_json`.
 
         :raises ValueError: the record has another form.
         """
@@ -68,24 +68,24 @@ class PartitionOffset:
         )
 
     def metadata(self, offsets_topic: str) -> str:
-        """Metadata of the group's offset.
+        """Return the metadata to commit with the group's offset.
 
-        :param offsets_topic: of the connector that commits it.
+        :param offsets_topic: offsets topic of the connector that commits the offset.
         """
         return dumps({"topic_id": self.topic_id, "offsets_topic": offsets_topic}).decode()
 
     @staticmethod
     def of_group(offset: int, metadata: str | None) -> PartitionOffset:
-        """An offset of the group; metadata of another form gives an empty topic id."""
+        """Build an offset from one of the consumer group; metadata of another form give an empty topic id."""
         return PartitionOffset(offset, _text_in(metadata, "topic_id"))
 
 
 def check_group(group: str, offsets_topic: str, committed: Mapping[tuple[str, int], tuple[int, str | None]]) -> None:
     """Check that no other connector commits the offsets of a group: each would skip the other's records.
 
-    :param offsets_topic: that of this connector.
+    :param offsets_topic: offsets topic of this connector.
     :param committed: offset and metadata by topic and partition. Metadata of another program name no connector.
-    :raises SettingsError: another connector does.
+    :raises SettingsError: another connector commits the group's offsets.
     """
     for (topic, partition), (offset, metadata) in committed.items():
         other = _text_in(metadata, "offsets_topic")
@@ -104,7 +104,7 @@ def check_group(group: str, offsets_topic: str, committed: Mapping[tuple[str, in
 
 
 def _text_in(metadata: str | None, name: str) -> str:
-    """A text of the metadata of a group's offset; empty if it is missing, or the metadata are of another form."""
+    """Return a text from a group offset's metadata; empty if the text is missing or the metadata have another form."""
     try:
         return text(json_object(loads(metadata or "{}")).get(name, ""))
     except ValueError:
@@ -113,7 +113,7 @@ def _text_in(metadata: str | None, name: str) -> str:
 
 @dataclass(frozen=True)
 class Log:
-    """A partition now: its first offset and its end offset, open transactions included."""
+    """Current first and end offset of a topic partition; the end includes open transactions."""
 
     topic_id: str
     start: int
@@ -137,7 +137,7 @@ def start_of(
     begin: int | None,
     reset: str,
 ) -> Start:
-    """Choose where to continue: at the group's offset, else at the copy, else at the beginning.
+    """Choose the offset to continue at: the group's offset, else the copy, else the beginning.
 
     :param begin: first offset of a partition without any offset; None: its first record.
     :param reset: auto_offset_reset.

@@ -1,4 +1,4 @@
-"""Plan of a sink run: topics, their caches and end offsets, as plain data that travels as JSON and holds no secret."""
+"""Plan of a sink run: topics, their caches and end offsets, as plain data for JSON, without secrets."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class TopicPlan:
 
 @dataclass(frozen=True)
 class SinkPlan:
-    """The topics of a run.
+    """Plan of a sink run.
 
     :param generation: generation of the run; 0 without one (dry run).
     :param max_batch_bytes: maximum batch size: max.message.bytes of the dead-letter topic.
@@ -47,21 +47,21 @@ class SinkPlan:
     max_batch_bytes: int = 1_000_000
 
     def partitions(self, slots: Iterable[int]) -> Iterator[tuple[int, TopicPlan, int]]:
-        """Slot, topic and partition number of every topic partition that the slots own."""
+        """Yield slot, topic and partition number of every topic partition that the slots own."""
         for slot in slots:
             for topic in self.topics:
                 for partition in partitions_of_slot(topic.name, topic.partitions, slot, self.slots):
                     yield slot, topic, partition
 
     def to_json(self) -> str:
-        """JSON text, read back by :meth:`from_json`."""
+        """Return the plan as JSON text, which :meth:`from_json` parses."""
         own = {name: getattr(self, name) for name in ("connector", "generation", "slots", "max_batch_bytes")}
         value = {**own, "settings": self.settings.to_dict(), "topics": [asdict(topic) for topic in self.topics]}
         return json.dumps(value, separators=(",", ":"))
 
     @staticmethod
     def from_json(text: str | bytes) -> SinkPlan:
-        """Read what :meth:`to_json` gave.
+        """Parse the JSON text of :meth:`to_json`.
 
         :raises SettingsError: another version or another program wrote the plan.
         """

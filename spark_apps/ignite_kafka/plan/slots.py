@@ -36,7 +36,7 @@ _MOST_NUMBER = (1 << 31) - 1
 
 
 def slot_of(cache: str, partition: int, slots: int) -> int:
-    """The slot of a unit: ``(crc32(cache name in UTF-8) + partition) mod slots``."""
+    """Return the slot of a unit: ``(crc32(cache name in UTF-8) + partition) mod slots``."""
     return (crc32(cache.encode()) + partition) % slots
 
 
@@ -47,7 +47,7 @@ def partitions_of_slot(cache: str, partitions: int, slot: int, slots: int) -> ra
 
 @dataclass(frozen=True, slots=True)
 class UnitOffset:
-    """What is known of one unit.
+    """Offset of one unit: the progress of a snapshot or stream.
 
     ``records`` were sent under ``snapshot_id``, and all update counters up to ``high``; -1: none.
 
@@ -79,7 +79,7 @@ class UnitOffset:
     dropped: int = 0
 
     def to_json(self) -> bytes:
-        """Bytes of the record."""
+        """Encode the bytes of the record."""
         snapshot = (
             None if self.snapshot_id is None else {"id": self.snapshot_id, "done": self.done, "records": self.records}
         )
@@ -103,7 +103,7 @@ class UnitOffset:
 
     @staticmethod
     def from_json(data: bytes) -> UnitOffset:
-        """Read what :meth:`to_json` wrote.
+        """Parse the bytes written by :meth:`to_json`.
 
         :raises ValueError: the record has another form.
         """
@@ -152,9 +152,9 @@ def _position(value: object) -> tuple[int, int]:
 
 
 def kinds_of_keys(offsets: Iterable[UnitOffset]) -> set[KeyKind]:
-    """Kinds of all keys sent of a cache, from the offsets of its units.
+    """Return the kinds of all keys sent of a cache, from the offsets of its units.
 
-    With the unknown kind where a unit's were not noted.
+    The unknown kind is among them if a unit has records without noted kinds.
     """
     kinds: set[KeyKind] = set()
     for offset in offsets:
@@ -171,7 +171,7 @@ class UnitKey:
     partition: int
 
     def to_json(self) -> bytes:
-        """Bytes of the record."""
+        """Encode the bytes of the record."""
         return dumps([self.connector, {"cache": self.cache, "partition": self.partition}])
 
 
@@ -183,7 +183,7 @@ class SlotKey:
     slot: int
 
     def to_json(self) -> bytes:
-        """Bytes of the record."""
+        """Encode the bytes of the record."""
         return dumps([self.connector, {"slot": self.slot}])
 
 
@@ -196,13 +196,13 @@ class Owner:
     attempt: int = field(default=0, kw_only=True)
 
     def to_json(self) -> bytes:
-        """Bytes of the record."""
+        """Encode the bytes of the record."""
         value = {"generation": self.generation, "epoch": self.epoch, "attempt": self.attempt}
         return dumps(value)
 
     @staticmethod
     def from_json(data: bytes) -> Owner:
-        """Read what :meth:`to_json` wrote.
+        """Parse the bytes written by :meth:`to_json`.
 
         :raises ValueError: the record has another form.
         """
@@ -234,13 +234,13 @@ def parse_key(data: bytes) -> UnitKey | SlotKey | PartitionKey:
 
 
 def _number(value: object) -> int:
-    """The number of a slot or partition."""
+    """Parse the number of a slot or partition."""
     return integer(value, 0, _MOST_NUMBER)
 
 
 @dataclass
 class SlotState:
-    """A slot's offsets, folded from its records in the order of the topic; the last record of a key counts.
+    """Offsets of a slot, from its records in the order of the topic; the last record of a key counts.
 
     :param by_cache: offsets of a source, by cache and partition.
     :param by_topic: offsets of a sink, by topic partition.
@@ -254,9 +254,9 @@ class SlotState:
     unreadable: set[tuple[str, int]] = field(default_factory=set)
 
     def apply(self, key: bytes, value: bytes | None) -> None:
-        """Fold a record in; a null value removes the unit (an offset that was reset).
+        """Apply a record; a null value removes the unit, because its offset was reset.
 
-        :raises OffsetsLost: key or value have another form; for a unit's value :meth:`check` raises it.
+        :raises OffsetsLost: key or value have another form; for a unit's value :meth:`check` raises the error instead.
         """
         parsed = parse_key(key)
         try:
@@ -306,7 +306,7 @@ class SlotState:
         return {(cache, partition): unit for cache, units in self.by_cache.items() for partition, unit in units.items()}
 
     def done(self, snapshot_id: str, cache: str, incarnation: str) -> dict[int, UnitOffset]:
-        """Finished units of a cache under a snapshot id, by partition."""
+        """Return the finished units of a cache under a snapshot id, by partition."""
         return {
             partition: unit
             for partition, unit in self.by_cache.get(cache, {}).items()
@@ -314,7 +314,7 @@ class SlotState:
         }
 
     def high(self, cache: str, partition: int) -> int:
-        """The highest update counter sent of a unit; -1: none."""
+        """Return the highest update counter sent of a unit; -1 if none."""
         unit = self.by_cache.get(cache, {}).get(partition)
         return unit.high if unit else -1
 

@@ -1,4 +1,4 @@
-"""Plan of a source run: settings and caches, as plain data that travels as JSON and holds no secret.
+"""Plan of a source run: settings and caches, as plain data for JSON, without secrets.
 
 Units are not listed: those of a slot follow from :mod:`.slots`, so that a plan of a million units stays small.
 """
@@ -23,16 +23,16 @@ class CachePlan:
     """A cache of the plan and its topic.
 
     :param partitions: number of the cache's partitions.
-    :param topic: of all records; without `one_topic` the one that they have before the transforms.
+    :param topic: topic of all records; without `one_topic`, the topic before the transforms.
     :param topic_partitions: number of the topic's partitions; 0: unknown.
     :param incarnation: changes when the cache is created again; empty: unknown.
     :param load: whether a stream sends the initial data.
     :param topic_bytes: max.message.bytes of the topic; None: unknown.
     :param topic_id: Kafka's id of the topic; empty: unknown.
-    :param deployment: of a stream: the cache's deployment id, which changes when the cache is created again; empty:
+    :param deployment: for a stream, the cache's deployment id, which changes when the cache is created again; empty:
         unknown.
-    :param one_topic: whether all records go to one topic; False: transforms route each record, to topics created with
-        their first ones.
+    :param one_topic: whether all records go to one topic; False: transforms route each record, to topics that are
+        created with their first record.
     """
 
     name: str
@@ -49,7 +49,7 @@ class CachePlan:
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> CachePlan:
-        """Read what ``asdict`` gave; unknown fields are ignored.
+        """Build a plan from the dictionary of ``asdict``; unknown fields are ignored.
 
         :raises ValueError: a field is missing, or has another type.
         """
@@ -57,7 +57,7 @@ class CachePlan:
 
 
 class RunPlan(Protocol):
-    """The common part of the plans of both directions."""
+    """Common part of the plans of sources and sinks."""
 
     @property
     def connector(self) -> str:
@@ -76,11 +76,11 @@ class RunPlan(Protocol):
         """Settings of the connector."""
 
     def to_json(self) -> str:
-        """JSON text, read back by :meth:`from_json`."""
+        """Return the plan as JSON text, which :meth:`from_json` parses."""
 
     @staticmethod
     def from_json(text: str) -> RunPlan:
-        """The plan in a JSON text."""
+        """Parse a plan from JSON text."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class _Scalars:
 
 @dataclass(frozen=True)
 class TransferPlan:
-    """A snapshot of some caches, or a stream that begins with one.
+    """Plan of a snapshot of some caches, or of a stream that begins with a snapshot.
 
     :param generation: generation of the run; 0 without one (dry run).
     :param max_batch_bytes: maximum batch size: the smallest max.message.bytes known of the topics.
@@ -117,18 +117,18 @@ class TransferPlan:
     capture_id: int = 0
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready form."""
+        """Return the plan as a dictionary for JSON, the input of :meth:`from_dict`."""
         names = ("connector", "snapshot_id", "generation", "slots", "max_batch_bytes", "max_letter_bytes", "capture_id")
         own = {name: getattr(self, name) for name in names}
         return {**own, "settings": self.settings.to_dict(), "caches": [asdict(cache) for cache in self.caches]}
 
     def to_json(self) -> str:
-        """JSON text, read back by :meth:`from_json`."""
+        """Return the plan as JSON text, which :meth:`from_json` parses."""
         return json.dumps(self.to_dict(), separators=(",", ":"))
 
     @staticmethod
     def from_dict(data: dict[str, Any]) -> TransferPlan:
-        """Read what :meth:`to_dict` gave.
+        """Build a plan from the dictionary of :meth:`to_dict`.
 
         Unknown fields are ignored; unknown settings are refused, because they may change the records.
 
@@ -145,5 +145,5 @@ class TransferPlan:
 
     @staticmethod
     def from_json(text: str | bytes) -> TransferPlan:
-        """Read what :meth:`to_json` gave; the same errors as :meth:`from_dict`."""
+        """Parse the JSON text of :meth:`to_json`; the same errors as :meth:`from_dict`."""
         return TransferPlan.from_dict(json.loads(text))

@@ -1,6 +1,6 @@
 """Client of a schema registry.
 
-Registers and finds schemas, keeps what it learnt, and tries again while the registry is away.
+Registers and finds schemas, caches the replies, and tries again while the registry is unavailable.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ K = TypeVar("K")
 V = TypeVar("V")
 T = TypeVar("T")
 _FOR_EVER = float("inf")
-_NOT_SO = (42201, 422, 40403)  # in this form: no schema, or not that of the subject
+_NOT_SO = (42201, 422, 40403)  # no valid schema, or not one of the subject: another form may be
 
 
 class Registry:
-    """One registry, as one side of a connector uses it. One may serve several threads.
+    """Cached access to one registry, for one side of a connector; may be shared by several threads.
 
-    :param make_client: makes the client; a test gives its own.
+    :param make_client: makes the client; tests pass their own.
     """
 
     def __init__(
@@ -71,11 +71,11 @@ class Registry:
         return self.config.subjects.subject(topic, record_name)
 
     def registered(self, subject: str, schema: RegistrySchema) -> Registered:
-        """Return the id of a schema, and the schema to write values with this id.
+        """Return the id of a schema, and the schema for values that are written with this id.
 
         With ``auto.register.schemas`` the schema is registered, unless it is already. Without, it must be registered,
-        or the properties name another one. Kept for the life of the process, but the latest of a subject only for
-        ``latest.cache.ttl.sec``.
+        or the properties name another one. The result is cached for the life of the process, but the latest schema of
+        a subject only for ``latest.cache.ttl.sec``.
 
         :raises RegistryError: the registry refuses the schema or the credentials, or does not have the schema.
         :raises RegistryUnavailable: it did not answer for ``retry_timeout_ms``.
@@ -88,10 +88,10 @@ class Registry:
         return registered
 
     def check(self) -> None:
-        """Ask for the registry's compatibility rule, to see that it answers and accepts the login.
+        """Check that the registry answers and accepts the login, by a request for its compatibility rule.
 
-        :raises RegistryError: it refuses the login, or is no registry.
-        :raises RegistryUnavailable: it did not answer.
+        :raises RegistryError: the registry refuses the login, or the URL is not that of a registry.
+        :raises RegistryUnavailable: the registry did not answer.
         """
         self._call("reading the registry's configuration", lambda client: client.get_compatibility())
 
@@ -100,7 +100,7 @@ class Registry:
         return tuple(KnownId(*key, registered) for key, (registered, until) in self._ids.items() if until == _FOR_EVER)
 
     def learn(self, ids: Iterable[KnownId]) -> None:
-        """Store schema ids received by another process from the same registry, to save their requests."""
+        """Store schema ids received by another process from the same registry, to save requests."""
         for known_id in ids:
             self._keep(known_id.subject, known_id.schema, known_id.registered, _FOR_EVER)
 
@@ -109,7 +109,7 @@ class Registry:
         self._schemas.put(registered.id, registered.schema)
 
     def schema(self, id: int, subject: str | None = None) -> RegistrySchema:
-        """Return the schema of an id, kept for the life of the process.
+        """Return the schema of an id, cached for the life of the process.
 
         :param subject: for the message.
         :raises RegistryError: the registry has no such id, or refuses the credentials.
@@ -130,7 +130,7 @@ class Registry:
         ).schema
 
     def referenced(self, reference: Reference) -> RegistrySchema:
-        """Return a schema referenced by another one; the same errors as :meth:`schema`."""
+        """Return a schema referenced by another schema; the same errors as :meth:`schema`."""
         subject = reference.subject
         version = reference.version
         doing = "reading a referenced schema"
@@ -140,7 +140,7 @@ class Registry:
         return referenced
 
     def _find(self, subject: str, schema: RegistrySchema) -> tuple[Registered, float]:
-        """Return the registered schema to write with, and for how many seconds it may be kept."""
+        """Return the registered schema for values, and the number of seconds to cache it."""
         properties = self.config.properties
         normalize = properties["normalize.schemas"]
         if properties["auto.register.schemas"]:
@@ -186,7 +186,7 @@ class Registry:
         return Registered(self._check_id(id, subject), schema, strict)
 
     def _check_id(self, id: Any, subject: str) -> int:
-        """Check the id of an answer, and return it; RegistryError if it is none."""
+        """Check and return the id in a reply; RegistryError if there is no valid id."""
         if isinstance(id, int) and not isinstance(id, bool) and 0 <= id < 1 << 31:
             return id
         raise RegistryError(
@@ -222,7 +222,7 @@ class Registry:
 
 
 def registry(config: RegistryConfig) -> Registry:
-    """Return the registry of a configuration, one in a process, with its caches."""
+    """Return the registry of a configuration, shared within a process."""
     return _shared_registry(config, os.getpid())
 
 
@@ -292,7 +292,7 @@ def _to_client_schema(schema: RegistrySchema) -> Schema:
 
 
 def _from_client_schema(schema: Schema | None) -> RegistrySchema:
-    """Convert a schema of the registry; ValueError for an answer without one."""
+    """Convert a schema from the registry's client; ValueError if the reply has no schema."""
     if schema is None or schema.schema_str is None:
         raise ValueError("no schema")
     references = []
@@ -304,7 +304,7 @@ def _from_client_schema(schema: Schema | None) -> RegistrySchema:
 
 
 class _Kept(Generic[K, V]):
-    """A bounded mapping for several threads; it drops the entry unused for longest."""
+    """A bounded mapping for several threads, which drops the least recently used entry."""
 
     def __init__(self, most: int) -> None:
         self._most = most

@@ -27,18 +27,18 @@ _OAUTH = {  # properties of Kafka's OAuth client by those of the registry's
 }
 CA_TEXT = "ssl.ca.pem"
 CERTIFICATE_TEXT = "ssl.certificate.pem"
-"""Content of files that Confluent's client names as ssl.ca.location and ssl.certificate.location.
+"""Keys for the content of the files at ssl.ca.location and ssl.certificate.location of Confluent's client.
 
-Not known to that client.
+The client itself does not know these keys.
 """
 _REMEDY = "Put it into the part registry of the secrets file, or into the Airflow connection of the registry"
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class RegistryConfig:
-    """How one side of a connector uses its registry.
+    """Configuration of the schema registry for one side of a connector.
 
-    :param urls: without credentials.
+    :param urls: URLs without credentials.
     :param properties: canonical values by Confluent's names, without secrets.
     :param client: configuration of :class:`confluent_kafka.schema_registry.SchemaRegistryClient`, with secrets.
     :param retry_s: seconds for which a request is tried again.
@@ -64,7 +64,7 @@ class RegistryConfig:
 
 
 def registry_config(settings: ConnectorSettings, secrets: Secrets, side: str) -> RegistryConfig:
-    """Return the configuration for keys or values.
+    """Return the registry configuration for a connector's keys or values.
 
     :param side: ``key`` or ``value``.
     :raises SettingsError: a URL or a credential is missing, a connection is not protected, or settings decide where a
@@ -96,10 +96,10 @@ def config_of(
     setting: str = "",
     set_in: str | None = None,
 ) -> RegistryConfig:
-    """Return the configuration from a converter's properties; raises as :func:`registry_config`.
+    """Return the registry configuration from a converter's properties; raises as :func:`registry_config`.
 
     :param properties: canonical values of every property of the converter.
-    :param secrets: properties from the secrets file, which override those.
+    :param secrets: properties from the secrets file, which override ``properties``.
     :param kafka: properties of the Kafka connection, with secrets.
     :param insecure: whether credentials may be sent over connections that are not protected.
     :param setting: the setting or option with ``properties``, for messages; empty: that of a connector.
@@ -132,7 +132,7 @@ def config_of(
 
 
 def _split_credentials(text: str) -> tuple[str, str]:
-    """Split the credentials off URLs: the URLs without them, and the first URL's ``user:password``."""
+    """Split URLs into the URLs without credentials and the first URL's ``user:password``."""
     urls = [url.strip() for url in text.split(",") if url.strip()]
     infos = [urlsplit(url).netloc.rpartition("@")[0] for url in urls]
     bare = [url.replace(f"{info}@", "", 1) if info else url for url, info in zip(urls, infos, strict=True)]
@@ -191,7 +191,7 @@ def _require(properties: Mapping[str, str], name: str, setting: str) -> str:
 
 
 def _tls(properties: Mapping[str, Any], own: Mapping[str, str]) -> dict[str, Any]:
-    """Return the files of the client, or their content as text under ``CA_TEXT`` and ``CERTIFICATE_TEXT``."""
+    """Return the client's TLS files, or their content as text under ``CA_TEXT`` and ``CERTIFICATE_TEXT``."""
     config: dict[str, Any] = {}
     path, text = _path_or_text(properties, "truststore.location", "truststore.certificates")
     if path and _is_store(properties, "truststore", path):
@@ -218,7 +218,7 @@ def _tls(properties: Mapping[str, Any], own: Mapping[str, str]) -> dict[str, Any
 
 
 def _path_or_text(properties: Mapping[str, Any], file: str, text: str) -> tuple[str, str]:
-    """Return path and text; at most one of them is set."""
+    """Return the path and the text in two properties; SettingsError if both are set."""
     file = f"{names.PREFIX}ssl.{file}"
     text = f"{names.PREFIX}ssl.{text}"
     if properties[file] and properties[text]:

@@ -1,4 +1,4 @@
-"""Errors of the registry's client as errors of this package."""
+"""Conversion of the registry client's errors to errors of this package."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _NOT_REGISTERED = "Register the schema, or set auto.register.schemas to true."
 
 @contextmanager
 def translated(doing: str, where: Mapping[str, Any]) -> Iterator[None]:
-    """Raise the errors of the client as errors of this package.
+    """Convert the client's errors inside the context to errors of this package.
 
     :param doing: the action, as in 'registering a schema'.
     """
@@ -78,7 +78,7 @@ def _refusal_error(
 
 
 def _is_of_tls(error: BaseException | None) -> bool:
-    """Return whether TLS refuses the other side, a permanent error."""
+    """Return whether an error is caused by a refused TLS certificate, and so is permanent."""
     seen = set[int]()
     while error is not None and id(error) not in seen:
         if isinstance(error, ssl.SSLCertVerificationError):

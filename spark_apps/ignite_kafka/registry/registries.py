@@ -1,7 +1,7 @@
-"""Registries of the converters of this process.
+"""Schema registries for the converters of this process.
 
-Converters are made from settings alone, far from the secrets. So a process that makes clients of a connector, the
-driver and each task, says here how its converters reach their registries.
+Converters are made from settings alone, without access to the secrets. So a process that makes clients of a connector,
+the driver and each task, stores the registry configurations of its converters here.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ V = TypeVar("V")
 _lock = threading.Lock()
 _Key = tuple[str, str]
 Learned = tuple[tuple[str, ...], tuple[KnownId, ...]]
-"""URLs of a registry, and ids that it gave.
+"""URLs of a registry, and schema ids received from it.
 
-Converters of equal properties may have different registries, whose URLs the secrets have.
+Converters of equal properties may have different registries, because the secrets may name the URLs.
 """
 
 _configs: dict[_Key, RegistryConfig] = {}
@@ -37,9 +37,9 @@ Ids = Mapping[_Key, Learned]
 
 
 def provide(settings: ConnectorSettings, secrets: Secrets) -> None:
-    """Keep how the connector's converters, those of its overrides too, reach their registries.
+    """Store the registry configurations of a connector's converters, overrides included.
 
-    Of equal properties the newest credentials count.
+    For equal properties the newest credentials are used.
 
     :raises SettingsError: a URL or a credential is missing, or a connection is not protected.
     """
@@ -80,13 +80,13 @@ def _sides(settings: ConnectorSettings) -> Iterator[tuple[ConnectorSettings, str
 
 
 def keep(side: str, properties: Mapping[str, Any], config: RegistryConfig) -> None:
-    """Keep how converters of a side with these properties reach their registry."""
+    """Store the registry configuration for a side's converters with some properties."""
     with _lock:
         _put(_configs, _key(side, properties), config)
 
 
 def _put(kept: dict[_Key, V], key: _Key, value: V) -> None:
-    """Keep a value as the newest; the oldest goes if there are too many."""
+    """Store a value as the newest; drop the oldest if there are too many."""
     kept.pop(key, None)
     kept[key] = value
     if len(kept) > _MOST:

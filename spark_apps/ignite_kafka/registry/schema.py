@@ -1,4 +1,4 @@
-"""Schemas as a registry holds them, and the subjects that they are registered under."""
+"""Schemas in a registry, and the subjects under which they are registered."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ AVRO = "AVRO"
 JSON = "JSON"
 """Types of schemas, by the registry's names."""
 _DIALECT = "http://json-schema.org/draft-07/schema#"
-"""Of schemas that name none, for Confluent's registry and converters."""
+"""Dialect of schemas that name none, for Confluent's registry and converters."""
 
 
 @dataclass(frozen=True)
 class Reference:
-    """A schema that another one refers to by a name."""
+    """A reference of one schema to another, by name."""
 
     name: str
     subject: str
@@ -25,9 +25,9 @@ class Reference:
 
 @dataclass(frozen=True)
 class RegistrySchema:
-    """A schema.
+    """A schema in a registry.
 
-    :param text: JSON.
+    :param text: the schema as JSON.
     :param type: :data:`AVRO` or :data:`JSON`, or another name of the registry's.
     """
 
@@ -37,7 +37,7 @@ class RegistrySchema:
 
 
 def with_dialect(schema: RegistrySchema) -> RegistrySchema | None:
-    """Add ``$schema`` to a JSON Schema; None for one that has it, and for other types."""
+    """Add ``$schema`` to a JSON Schema; None if the schema has it already, or is of another type."""
     if schema.type != JSON:
         return None
     root = json.loads(schema.text)
@@ -52,9 +52,8 @@ def with_dialect(schema: RegistrySchema) -> RegistrySchema | None:
 class Registered:
     """A registered schema and its id.
 
-    :param schema: the schema that values with this id must be written with; not always the schema that was asked for.
-    :param strict: whether the schema that was asked for must be one that `schema` can read; the registry has not
-        compared them.
+    :param schema: the schema that values with this id must be written with; not always the requested schema.
+    :param strict: whether `schema` must be able to read the requested schema; the registry has not compared them.
     """
 
     id: int
@@ -85,7 +84,7 @@ class SubjectNames:
     def subject(self, topic: str, record_name: str | None) -> str:
         """Return the subject of a schema in a topic.
 
-        :param record_name: full name of the schema, if it is one of records.
+        :param record_name: full name of the schema, if it is a schema of records.
         :raises UnsupportedType: the strategy needs a record's name, and the schema has none.
         """
         if self.strategy == "TopicNameStrategy":

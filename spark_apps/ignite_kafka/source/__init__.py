@@ -1,1 +1,1 @@
-"""Ignite to Kafka: planning that snapshot and stream share. Imports runtime and convert.to_kafka."""
+"""Ignite to Kafka: planning and sending, shared by snapshots and streams. Imports runtime and convert.to_kafka."""

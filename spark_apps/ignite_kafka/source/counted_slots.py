@@ -1,4 +1,4 @@
-"""The open slots of a stream's task: entries are queued in their transactions, and counted once these are committed."""
+"""Open slots of a stream's task: entries are queued in the slots' transactions, and counted after the commit."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ Counts = Mapping[int, Mapping[str, CacheCount]]
 
 
 class CountedSlots:
-    """Base of the senders of streams. After any error it is closed and never used again.
+    """Base class of the senders of streams; after any error it must be closed and not used again.
 
-    :param counts: slot and cache to what was sent, added to as it is committed.
+    :param counts: counts of sent records by slot and cache, increased by each commit.
     :param open_slot: opens a slot; called in several threads.
     :param slots: numbers of the slots.
     """
@@ -45,11 +45,11 @@ class CountedSlots:
 
     @property
     def in_doubt(self) -> bool:
-        """Whether a commit was requested and not answered."""
+        """Whether a commit was requested and got no reply."""
         return self._writers.in_doubt
 
     def commit(self) -> int:
-        """Commit what is queued; returns the number of records."""
+        """Commit the queued records, and return their number."""
         records = sum(count.records for counts in self._batch.values() for count in counts.values())
         self._writers.each(self._commit_slot, self._writers)
         return records

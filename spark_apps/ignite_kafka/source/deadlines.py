@@ -1,8 +1,8 @@
-"""Reports caches with expiring entries, once a cache: records have no deadline (event 15162).
+"""Reports of caches with expiring entries, one for each cache: records have no deadline (event 15162).
 
-A stream that sends tombstones removes an expired entry's record. Everything else leaves it, and no protocol of a thin
-client tells the deadline of a single entry: a cache's expiry policy is known from its configuration, other deadlines
-only when an entry has expired.
+A stream that sends tombstones removes an expired entry's record. All other runs leave the record, and the thin client
+protocol does not tell the deadline of a single entry: a cache's expiry policy is known from its configuration, other
+deadlines only when an entry has expired.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from ..settings.source import SourceSettings
 
 
 def report_policies(settings: SourceSettings, configurations: Iterable[CacheConfiguration]) -> None:
-    """Report the caches with an expiry policy; called by the driver when their run begins."""
+    """Report the caches with an expiry policy; called by the driver when a run begins."""
     if _sends_removals(settings):
         return
     for configuration in configurations:
-        # the others are eternal, or leave a deadline as it is
+        # other policies make entries eternal, or leave a deadline unchanged
         if configuration.expiry_policy is not None and max(configuration.expiry_policy) >= 0:
             emit(ENTRIES_EXPIRE, cache=configuration.name, reason="it has an expiry policy")
 

@@ -1,6 +1,6 @@
-"""Selects the entries to send by a cache's filter.
+"""Selection of the entries to send, by a cache's filter.
 
-The others are left out, or become tombstones where they leave the filter.
+Other entries are left out; a change to an entry that no longer passes the filter may become a tombstone.
 """
 
 from __future__ import annotations
@@ -28,13 +28,14 @@ from ..settings.source import SourceSettings
 
 @dataclass(frozen=True)
 class Selection:
-    """The entries of some pages that are sent.
+    """The entries to send, selected from pages.
 
-    :param pages: with these entries alone.
-    :param rows: their positions among all; None: all are sent.
-    :param removed: a flag for each: it is a tombstone; None: none is, and the order of the entries does not count.
-    :param bad: entries for which the filter fails; their rows are among all.
-    :param filtered: positions of those that are not sent.
+    :param pages: pages with the selected entries only.
+    :param rows: positions of the selected entries among all entries; None: all are selected.
+    :param removed: a flag for each selected entry: it is a tombstone; None: no entry is, and the order of the entries
+        does not matter.
+    :param bad: entries for which the filter fails; their rows are positions among all entries.
+    :param filtered: positions of the entries left out, among all entries.
     """
 
     pages: Sequence[Page]
@@ -45,18 +46,18 @@ class Selection:
 
     @property
     def count(self) -> int:
-        """Number of the entries that are sent, as far as they can be converted."""
+        """Number of the selected entries."""
         return sum(page.rows for page in self.pages)
 
     def positions(self, rows: RowIndex) -> RowIndex:
-        """The positions among all entries of some of these."""
+        """Return the positions, among all entries, of some of the selected entries."""
         return rows if self.rows is None else self.rows[rows]
 
 
 class EntrySelector:
-    """Selects entries of one cache.
+    """Selector of the entries of one cache.
 
-    :param tombstones: whether an entry that leaves the filter is sent as a tombstone, where the entries are changes.
+    :param tombstones: whether a change to an entry that does not pass the filter is sent as a tombstone.
     """
 
     def __init__(
@@ -77,10 +78,10 @@ class EntrySelector:
         self._tombstones = tombstones
 
     def select(self, pages: Sequence[Page], removed: Mask | None) -> Selection:
-        """Select entries of pages.
+        """Select the entries to send from pages.
 
-        :param removed: which of them are removals, which no filter leaves out; None: they are entries of the cache, and
-            no changes.
+        :param removed: a flag for each entry: it is a removal, which no filter leaves out; None: the entries were read
+            from the cache, and are no changes.
         :raises DecodeError: the bounds of a page's entries are broken.
         :raises ProgramFault: the user's function failed.
         """
@@ -107,7 +108,7 @@ class EntrySelector:
         return Selection(kept_rows(pages, sent, self._info, self._types), np.flatnonzero(sent), gone, bad, filtered)
 
     def _kept(self, pages: Sequence[Page]) -> Decided:
-        """A flag for each entry, and the errors of single ones."""
+        """Return for each entry whether it passes the filter, and the errors of entries for which the filter fails."""
         count = sum(page.rows for page in pages)
         if not count:
             return np.zeros(0, bool), {}
@@ -129,10 +130,10 @@ class EntrySelector:
 
 
 class EntrySelectors:
-    """Selects the entries of a connector's caches that are sent, by the filter of each.
+    """Selector of the entries of a connector's caches, by the filter of each cache.
 
-    :param settings: those of the connector.
-    :param converters: those of its caches, which name the keys of bad entries.
+    :param settings: settings of the connector.
+    :param converters: converters of the caches, for the keys of bad entries.
     """
 
     def __init__(self, settings: SourceSettings, converters: Converters, types: TypeSource) -> None:
@@ -142,9 +143,9 @@ class EntrySelectors:
         self._filters = Filters(settings)
 
     def select(self, info: CacheInfo, topic: str, pages: Sequence[Page], removed: Mask | None = None) -> Selection:
-        """The entries of a cache that are sent; all where it has no filter.
+        """Select the entries to send from pages of a cache; all entries if the cache has no filter.
 
-        :param topic: of the cache's records.
+        :param topic: topic of the cache's records.
         :param removed: as in :meth:`EntrySelector.select`.
         :raises ConditionFailed, DecodeError, UnsupportedType: the filter fails for an entry, and the error policy is to
             stop.

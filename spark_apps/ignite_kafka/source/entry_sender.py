@@ -1,4 +1,4 @@
-"""Converts entries of caches and queues them in the open transaction of a slot.
+"""Conversion of entries to records, queued in the open transaction of a slot.
 
 The error policy decides about bad entries.
 """
@@ -45,7 +45,7 @@ class EntryBatch:
 
     :param pages: pages with N entries in all.
     :param partitions: N Ignite partitions.
-    :param removed: N flags: the entry is a tombstone; None: none is, and the order of the entries does not count.
+    :param removed: N flags: the entry is a tombstone; None: no entry is, and the order of the entries does not matter.
     :param changes: N update counters and N capture times (milliseconds) of changes; None: the entries were read from
         the cache.
     """
@@ -60,9 +60,9 @@ class EntryBatch:
 class Sent:
     """Outcome of sending the N entries of a batch.
 
-    :param bad: rows of those that cannot be sent, which are skipped or become dead letters.
-    :param filtered: rows of those that the filter leaves out.
-    :param dropped: rows of those that transforms drop.
+    :param bad: rows of the entries that cannot be sent, which are skipped or become dead letters.
+    :param filtered: rows of the entries left out by the filter.
+    :param dropped: rows of the entries dropped by transforms.
     """
 
     records: Records
@@ -72,9 +72,9 @@ class Sent:
 
 
 class EntrySender:
-    """Sends the entries of one task's slots. For one thread.
+    """Sender of the entries of one task's slots; for one thread.
 
-    :param converters: None: those of the settings.
+    :param converters: converters of the caches; None: by the settings.
     """
 
     def __init__(self, plan: TransferPlan, cluster: Cluster, converters: Converters | None = None) -> None:
@@ -105,7 +105,7 @@ class EntrySender:
         records = conversion.records
         rows = np.array([bad.row for bad in conversion.bad], np.int64)
         sent = np.delete(np.arange(chosen.count), rows) if records.rows is None else records.rows
-        # transforms have got the null of a removed entry, and may have replaced it
+        # transforms have already received the null of a removed entry, and may have replaced it
         if chosen.removed is not None and records.rows is None:
             records = with_tombstones(records, chosen.removed[sent])
         if self._provenance:
@@ -125,9 +125,9 @@ class EntrySender:
         return Sent(records, every_bad, chosen.filtered, chosen.positions(dropped))
 
     def note_key_types(self, cache: str, types: Iterable[KeyType]) -> None:
-        """Note types of a cache's keys.
+        """Note types of a cache's keys, and report or refuse types that can give the same Kafka key.
 
-        Report or refuse a type that can give the same Kafka key as an earlier one of this run.
+        Types are compared with the types noted before in the same run.
 
         :raises AmbiguousKeys: two types can give the same Kafka key, and setting `coinciding_keys` refuses that.
         """
@@ -146,9 +146,9 @@ class EntrySender:
     def _convert_batch(
         self, writer: SlotWriter, cache: CachePlan, info: CacheInfo, pages: Sequence[Page], *, in_order: bool
     ) -> Conversion:
-        """Convert the batch as a whole; entry by entry only if it has a bad one.
+        """Convert a batch as a whole; entry by entry only if the batch has a bad entry.
 
-        The first that stops the run is raised.
+        The error of the first bad entry that stops the run is raised.
         """
         settings = self._settings
         if settings.always_stops:
@@ -174,7 +174,7 @@ class EntrySender:
         return conversion
 
     def _all_or_none(self, cache: CachePlan, info: CacheInfo, pages: Sequence[Page], *, in_order: bool) -> Records:
-        """Convert the whole batch; an error without an entry's key is raised as that of the first bad entry."""
+        """Convert a whole batch, or raise the error of its first bad entry, which names the entry's key."""
         try:
             records = self._converters.of(cache.name).convert(
                 pages, info, self._cluster, topic=cache.topic, in_order=in_order
@@ -204,7 +204,7 @@ class EntrySender:
         writer.send_dead_letters([DeadLetter(self._settings.dead_letter_topic, bad.key, bad.value, headers)])
 
     def _component(self, cache: CachePlan, bad: BadEntry) -> type | str:
-        """What failed at an entry, for the headers of its dead letter."""
+        """Return the component that failed for a bad entry, for the headers of the dead letter."""
         if bad.stage == Stage.TRANSFORMATION:
             return (
                 EntryFilter if failed_in_filter(bad.stage, bad.error.where) else str(bad.error.where["transform_class"])
@@ -216,9 +216,9 @@ class EntrySender:
 
 
 def rows_by_partition(partitions: Int64Array) -> dict[int, int]:
-    """Number of occurrences of each partition.
+    """Count the entries of each partition.
 
-    :param partitions: of N entries.
+    :param partitions: the partitions of N entries.
     """
     counts = np.bincount(partitions)
     present = np.flatnonzero(counts)

@@ -68,7 +68,7 @@ def make_plan(settings: SourceSettings, cluster: Cluster, topics: Topics, snapsh
 
 
 def topic_of(settings: SourceSettings) -> Callable[[str], NamedBy]:
-    """Names the topic of a cache.
+    """Return the function that names the topic of a cache, by settings and transforms.
 
     :raises SettingsError: a transform is unknown, its properties are wrong, or it would give a cache's records several
         topics.
@@ -82,9 +82,9 @@ def topic_of(settings: SourceSettings) -> Callable[[str], NamedBy]:
 
 
 def routed_by_record(settings: SourceSettings, caches: Iterable[str]) -> set[str]:
-    """The caches whose transforms may give each record a topic of its own.
+    """Return the caches whose transforms may give each record its own topic.
 
-    :raises SettingsError: records of two of them could go to one topic.
+    :raises SettingsError: records of two such caches could go to one topic.
     """
     if not any(variant.transforms for variant in settings.variants):
         return set()
@@ -99,7 +99,7 @@ def chosen_caches(settings: SourceSettings, names: Sequence[str]) -> list[str]:
     """Choose caches by whitelist and blacklist.
 
     :param names: of all caches of the cluster.
-    :raises CacheNotFound: none is chosen, and the run is not continuous: it would copy nothing.
+    :raises CacheNotFound: no cache is chosen, and the run is not continuous: it would copy nothing.
     """
     chosen = select(names, settings.cache_whitelist, settings.cache_blacklist, settings.backlog_cache_name)
     if not chosen and settings.load_initial_data and settings.run_mode == "once":
@@ -114,7 +114,7 @@ def chosen_caches(settings: SourceSettings, names: Sequence[str]) -> list[str]:
 
 
 def unmatched(settings: SourceSettings, names: Iterable[str]) -> list[str]:
-    """Expressions of the whitelist that match no cache.
+    """Return the expressions of the whitelist that match no cache.
 
     :param names: of all caches of the cluster.
     """
@@ -123,7 +123,7 @@ def unmatched(settings: SourceSettings, names: Iterable[str]) -> list[str]:
 
 
 def continue_plan(stored: TransferPlan, settings: SourceSettings, topics: Topics) -> TransferPlan:
-    """Continue the stored plan of an unfinished snapshot.
+    """Check that an unfinished snapshot can be continued, and return its stored plan with the current settings.
 
     :raises SnapshotConflict: settings that are fixed in a snapshot were changed since it began; the message names each.
     :raises TopicError: a topic of the plan is gone or has another partition count.
@@ -169,11 +169,11 @@ def _spec(cache: CachePlan, settings: SourceSettings) -> TopicSpec:
 
 
 def register_schemas(settings: SourceSettings, caches: Iterable[CachePlan], cluster: Cluster) -> None:
-    """Register the schemas declared by the metadata of caches, so that tasks find them. Skip destroyed caches.
+    """Register the schemas declared by the caches' metadata, so that tasks find them; skip destroyed caches.
 
     :raises UnsupportedType: a converter has no form for a declared type.
     :raises RegistryError: a schema registry refuses a schema.
-    :raises RegistryUnavailable: it did not answer.
+    :raises RegistryUnavailable: a schema registry did not answer.
     """
     converters = Converters(settings)
     for cache in caches:
@@ -182,9 +182,9 @@ def register_schemas(settings: SourceSettings, caches: Iterable[CachePlan], clus
 
 
 def cache_configurations(caches: Iterable[CachePlan], cluster: Cluster) -> dict[str, CacheConfiguration]:
-    """Present configurations of caches by their data topics, for a sink that makes the same caches.
+    """Return the current configuration of each cache by its topic, for a sink that creates the same caches.
 
-    Caches destroyed meanwhile are left out, and those whose records have several topics.
+    Caches that were destroyed meanwhile, or whose records have several topics, are left out.
     """
     configurations = {}
     for cache in caches:
@@ -198,7 +198,7 @@ def cache_configurations(caches: Iterable[CachePlan], cluster: Cluster) -> dict[
 def ensure_types_topic(settings: SourceSettings, topics: Topics) -> None:
     """Create the types topic if it is missing.
 
-    It describes a cache before the cache's topic exists, which a running sink sees.
+    The types topic must describe a cache before the cache's own topic exists, because a running sink sees that topic.
     """
     topics.ensure([TopicSpec(types_topic(settings.internal_topic_prefix), 1, settings.replication_factor, COMPACTED)])
 

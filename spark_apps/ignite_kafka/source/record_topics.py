@@ -1,4 +1,4 @@
-"""Topics of records that transforms route one by one: each is created before its first record."""
+"""Topics of records routed one by one by transforms; each topic is created before its first record."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from ..state.slot_writer import SlotWriter
 
 
 class RecordTopics:
-    """Divides records by their topics. For one thread."""
+    """Divider of records by topic; for one thread."""
 
     def __init__(self, settings: SourceSettings) -> None:
         self._settings = settings
         self._plans: dict[tuple[str, str], CachePlan] = {}
 
     def divided(self, writer: SlotWriter, cache: CachePlan, records: Records) -> list[tuple[CachePlan, Records]]:
-        """The records of each topic in their order, with the cache's plan for that topic.
+        """Divide records by topic, in their order; return for each topic the cache's plan and the records.
 
         :raises SettingsError: a topic's name is not valid, or internal, or that of the dead-letter topic.
         :raises TopicError: a topic cannot be created.

@@ -1,4 +1,4 @@
-"""Conditions in Spark SQL: the part of its grammar whose results equal Spark's, read into syntax trees.
+"""Parser of conditions in Spark SQL to syntax trees, for the part of the grammar with results equal to Spark's.
 
 Imports errors alone; settings import it to check conditions, and convert.filter to evaluate them.
 """

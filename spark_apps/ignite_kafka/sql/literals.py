@@ -25,7 +25,7 @@ _MOST_LONG = 2**63 - 1
 def number(text: str, position: int, *, negative: bool = False) -> Literal:
     """Parse a number: DOUBLE with an exponent or D, DECIMAL with a point or BD, else an integer.
 
-    :raises Refused: it has another suffix, or more digits than Spark's types.
+    :raises Refused: the number has another suffix, or more digits than Spark's types.
     """
     match = _NUMBER.fullmatch(text)
     if match is None:
@@ -71,7 +71,7 @@ def _scale(value: Decimal) -> int:
 
 
 def day(text: str, position: int) -> Literal:
-    """Parse a DATE literal; raises Refused."""
+    """Parse a DATE literal; raises Refused if the text is no date."""
     match = _DATE.fullmatch(text)
     try:
         return Literal(Kind.DATE, date(*map(int, match.groups()))) if match else _refuse_date(text, position)
@@ -86,9 +86,9 @@ def _refuse_date(text: str, position: int) -> Literal:
 def moment(text: str, position: int) -> Literal:
     """Parse a TIMESTAMP literal, which must have a zone.
 
-    Spark reads others in the session's zone, which a connector does not have.
+    Spark reads a literal without a zone in the session's zone, which a connector does not have.
 
-    :raises Refused: it has another form, or no zone.
+    :raises Refused: the text has another form, or no zone.
     """
     match = _TIMESTAMP.fullmatch(text)
     remedy = "Write it as TIMESTAMP '2024-01-31 12:00:00Z', or with +02:00 for Z"
@@ -111,7 +111,7 @@ def moment(text: str, position: int) -> Literal:
 
 
 def like_parts(pattern: str, escape: str, position: int) -> tuple[tuple[str, str], ...]:
-    """Split a pattern of LIKE into its parts, see :class:`.syntax.Like`; raises Refused as Spark does."""
+    """Split a pattern of LIKE into parts (:class:`.syntax.Like`); raises Refused for a pattern that Spark refuses."""
     parts: list[tuple[str, str]] = []
     letters = iter(pattern)
     for letter in letters:

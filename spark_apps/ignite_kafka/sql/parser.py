@@ -1,7 +1,7 @@
-"""Reads conditions and lists of columns: a precedence parser of the part of Spark SQL that is proved equal to Spark's.
+"""Precedence parser of conditions and column lists, for the part of Spark SQL with results proved equal to Spark's.
 
-Proved means: tests/integration/convert/filter/test_against_spark.py compares it with Spark on the same rows. Everything
-else is refused.
+Proved means: tests/integration/convert/filter/test_against_spark.py compares the results with Spark's on the same rows.
+Everything else is refused.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _TYPED = ("DATE", "TIMESTAMP")
 def parse_condition(text: str) -> Condition:
     """Parse a condition to its syntax tree.
 
-    :raises Refused: it is no condition, or has something whose result is not proved equal to Spark's.
+    :raises Refused: the text is no condition, or has a part whose result is not proved equal to Spark's.
     """
     parser = _Parser(text)
     condition = parser.parse_or()
@@ -97,7 +97,7 @@ def _repeat_prefix(make: type[Not] | type[Negative], count: int, operand: Condit
 
 
 class _Parser:
-    """Reads tokens one after the other; each method reads one level of precedence."""
+    """Parser of one text; each method parses one level of precedence."""
 
     def __init__(self, text: str) -> None:
         self._tokens = tokens(text)
@@ -128,7 +128,7 @@ class _Parser:
         return False
 
     def _take_keywords(self, *words: str) -> bool:
-        """Read keywords if they are next."""
+        """Read keywords if these are the next tokens."""
         ahead = self._tokens[self._at : self._at + len(words)]
         if [token.word for token in ahead] == list(words):
             self._at += len(words)
@@ -136,7 +136,7 @@ class _Parser:
         return False
 
     def end(self) -> None:
-        """Check that nothing is left; raises Refused."""
+        """Check that no token is left; raises Refused."""
         token = self._next
         if token.kind != "end":
             if token.kind == "operator" and token.text == ")":
@@ -264,7 +264,7 @@ class _Parser:
         return _repeat_prefix(Negative, signs, self._parse_operand())
 
     def _take_one_of(self, *operators: str) -> str:
-        """Read one of the operators if it is next; empty if none is."""
+        """Read one of the operators if it is next, and return it; else return an empty text."""
         return next((operator for operator in operators if self.take(operator)), "")
 
     def _parse_operand(self) -> Condition:

@@ -27,7 +27,7 @@ class Kind(Enum):
 
 @dataclass(frozen=True)
 class Column:
-    """A column, or a field within it: the names of its path, as written."""
+    """A column, or a field within a column: the names of the path, as written."""
 
     path: tuple[str, ...]
 
@@ -37,16 +37,16 @@ class Column:
 
 @dataclass(frozen=True)
 class SelectedField:
-    """A field of values in a list of columns.
+    """A field of the values, chosen by a list of columns.
 
-    :param alias: its name in the result; equal to `name` without ``AS``.
+    :param alias: the field's name in the result; equal to `name` without ``AS``.
     """
 
     name: str
     alias: str
 
     def renamed(self, own: str) -> str:
-        """Return the name in the result: the alias, or `own` with its case without one."""
+        """Return the field's name in the result: the alias if there is one, else `own`, which has the original case."""
         return own if self.alias == self.name else self.alias
 
 
@@ -65,7 +65,7 @@ class Literal:
 
 @dataclass(frozen=True)
 class Compare:
-    """Two operands and an operator: ``=``, ``<>``, ``<``, ``<=``, ``>``, ``>=`` or ``<=>``."""
+    """Comparison of two operands by ``=``, ``<>``, ``<``, ``<=``, ``>``, ``>=`` or ``<=>``."""
 
     operator: str
     left: Condition
@@ -74,7 +74,7 @@ class Compare:
 
 @dataclass(frozen=True)
 class And:
-    """Both conditions."""
+    """Two conditions joined by AND."""
 
     left: Condition
     right: Condition
@@ -82,7 +82,7 @@ class And:
 
 @dataclass(frozen=True)
 class Or:
-    """One condition or the other."""
+    """Two conditions joined by OR."""
 
     left: Condition
     right: Condition
@@ -90,7 +90,7 @@ class Or:
 
 @dataclass(frozen=True)
 class Not:
-    """The opposite; null stays null."""
+    """The opposite of a condition; null stays null."""
 
     operand: Condition
 
@@ -114,8 +114,8 @@ class In:
 class Like:
     """Whether a text matches a pattern.
 
-    :param pattern: parts in order: plain text, ``%`` for any text, ``_`` for one character; the first of a pair says
-        which of them.
+    :param pattern: parts in order, as pairs of kind and text: ``text`` for plain text, ``%`` for any text, ``_`` for
+        one character.
     """
 
     operand: Condition
@@ -124,7 +124,7 @@ class Like:
 
 @dataclass(frozen=True)
 class Arithmetic:
-    """Two numbers and an operator: ``+``, ``-``, ``*``, ``/`` or ``%``."""
+    """Arithmetic of two numbers by ``+``, ``-``, ``*``, ``/`` or ``%``."""
 
     operator: str
     left: Condition
@@ -153,7 +153,7 @@ class Cast:
 
 @dataclass(frozen=True)
 class Call:
-    """A function, by its first name in :data:`FUNCTIONS`, and its arguments."""
+    """Call of a function, identified by its first name in :data:`FUNCTIONS`, with arguments."""
 
     name: str
     arguments: tuple[Condition, ...]
@@ -195,7 +195,7 @@ def parts_of(condition: Condition) -> tuple[Condition, ...]:
 
 
 def columns_of(condition: Condition) -> Iterator[Column]:
-    """Yield every column of a condition, in its order."""
+    """Yield every column of a condition, in the order written."""
     if isinstance(condition, Column):
         yield condition
     for part in parts_of(condition):

@@ -1,4 +1,4 @@
-"""Splits the text of a condition into tokens, as Spark's lexer does; what it reads otherwise is refused."""
+"""Lexer of conditions: the same tokens as Spark's lexer, or a refusal."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ INSTEAD = "Write it without, or name a function by setting filter"
 
 
 class Refused(ValueError):
-    """A wrong condition, or one without proof of Spark's result; the message says what and where."""
+    """The condition is wrong, or its result is not proved equal to Spark's; the message has reason and place."""
 
     def __init__(self, what: str, position: int | None = None, remedy: str = INSTEAD) -> None:
         super().__init__(what if position is None else f"{what}, at character {position + 1}")
@@ -20,11 +20,11 @@ class Refused(ValueError):
 
 @dataclass(frozen=True)
 class Token:
-    """A piece of the text.
+    """A token of a condition.
 
     :param kind: name, quoted (a name in backticks), number, string, operator or end.
     :param text: a string's and a quoted name's content; else the text itself.
-    :param position: of its first character, from 0.
+    :param position: position of the first character, from 0.
     """
 
     kind: str
@@ -33,7 +33,7 @@ class Token:
 
     @property
     def word(self) -> str:
-        """The keyword that it may be, in capitals; empty if it can be none."""
+        """The token as a possible keyword, in capitals; empty if the token cannot be a keyword."""
         return self.text.upper() if self.kind == "name" else ""
 
 
@@ -65,7 +65,7 @@ _ESCAPED = re.compile(r"\\(.)|''", re.DOTALL)
 
 
 def tokens(text: str) -> list[Token]:
-    """Split a text into tokens, with one of kind end behind them.
+    """Split a text into tokens, followed by a token of kind end.
 
     :raises Refused: the text is longer than `MAX_CONDITION_LENGTH`, a character begins no token, or a string has an
         escape that is not proved.

@@ -1,4 +1,4 @@
-"""Ignite's binary format to Arrow columns and to plain Python rows, and Arrow columns to Ignite's binary format.
+"""Conversion of Ignite's binary format to Arrow columns or Python rows, and of Arrow columns to the binary format.
 
 Imports ignite.types; ignite, convert and admin import it.
 """

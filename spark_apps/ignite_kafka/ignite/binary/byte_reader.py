@@ -19,7 +19,7 @@ from .text import decode_text
 
 @dataclass
 class ByteReader:
-    """Reads at `position` and moves it to the end of the value; reads nothing at or after `limit`."""
+    """Reader of values from `position` up to `limit`; each read moves `position` to the end of the value."""
 
     data: memoryview
     partition: int
@@ -33,7 +33,7 @@ class ByteReader:
         return DecodeError(what, "The bytes are broken or of an unknown format; nothing was skipped", **place)
 
     def unsupported(self, position: int, what: str, type_id: int | None = None) -> UnsupportedType:
-        """Return the error for a valid value, at a position, that this library cannot read."""
+        """Return the error for a valid value at a position, of a kind that this library cannot read."""
         place = {"cache": self.cache, "partition": self.partition, "type_id": type_id, "position": position}
         return UnsupportedType(what, "Copy this cache with the ignite-binary converter", **place)
 
@@ -48,13 +48,13 @@ class ByteReader:
         return self.data[start : self.position]
 
     def number(self, form: str) -> Any:
-        """Read the next number, of a struct format of one item."""
+        """Read the next number, in a struct format of one item."""
         return struct.unpack(form, self.take(struct.calcsize(form)))[0]
 
 
 @dataclass
 class ScalarReader(ByteReader):
-    """Bodies of values without inner values; `position` is behind the type code."""
+    """Reader of values without inner values; each method begins after the type code."""
 
     def boolean(self) -> bool:
         """Read a boolean: one byte, 0 or 1."""

@@ -1,4 +1,4 @@
-"""Columns put together from columns: lists, columns with nulls, and unions of several kinds."""
+"""Assembly of columns from other columns: lists, columns with nulls, and unions of several kinds."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def list_of(offsets: npt.NDArray[np.int32], inner: Column) -> Column:
 
 
 def spread(column: Column, rows: Positions, size: int) -> Column:
-    """Spread a column's values to `rows` of a column of `size` rows, null elsewhere."""
+    """Build a column of `size` rows with a column's values in the rows `rows` and null in all others."""
     if rows.size == size:
         return column
     is_set = np.zeros(size, bool)
@@ -34,9 +34,9 @@ def spread(column: Column, rows: Positions, size: int) -> Column:
 
 
 def _spread_buffers(data: pa.Array, is_set: npt.NDArray[np.bool_]) -> pa.Array | None:
-    """Spread strings, bytes and numbers without nulls of their own, straight in Arrow's buffers.
+    """Build the array for :func:`spread` directly from Arrow's buffers; None if that is impossible.
 
-    None for other types.
+    Possible for strings, bytes, numbers and times without nulls.
     """
     kind = data.type
     if data.null_count or data.offset:
@@ -64,7 +64,7 @@ def _concat_one_type(columns: list[Column]) -> Column | None:
     """
     arrays = [column.data for column in columns]
     kind = next((array.type for array in arrays if not _has_no_elements(array)), arrays[0].type)
-    # elements of one Arrow type may have marks of their own: a java.sql.Time is stored as a long is
+    # elements of one Arrow type may differ in their marks: a java.sql.Time has the Arrow type of a long
     same = all(
         array.type.equals(kind, check_metadata=True) or (_has_no_elements(array) and array.type.id == kind.id)
         for array in arrays
@@ -75,16 +75,16 @@ def _concat_one_type(columns: list[Column]) -> Column | None:
 
 
 def _has_no_elements(array: pa.Array) -> bool:
-    """Return whether lists or maps have no element at all, so that the type of their elements is arbitrary."""
+    """Return whether an array of lists or maps has no element at all; its element type is arbitrary then."""
     lists = pa.types.is_list(array.type)
     maps = pa.types.is_map(array.type)
     return bool((lists and not len(array.values)) or (maps and not len(array.keys)))
 
 
 def union(names: list[str], columns: list[Column], rows: list[Positions], size: int) -> Column:
-    """Join values of several kinds to one dense union, marked mixed; other rows are of a last, null kind.
+    """Join columns of several kinds to a dense union, marked mixed; rows without a value are null.
 
-    Kinds that are one Arrow type (an Object[] and a Collection of strings) are one plain column.
+    Kinds of one Arrow type (an Object[] and a Collection of strings) become one plain column instead.
     """
     joined = _concat_one_type(columns)
     if joined is not None:

@@ -1,4 +1,4 @@
-"""Where the elements of arrays, collections and maps begin: one flat list of positions for many containers."""
+"""Positions of the elements of many arrays, collections and maps, as one flat list."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ _STEPS_WORTH = 40
 
 @dataclass(frozen=True)
 class Elements:
-    """`offsets` (n + 1) of each container's elements in `at`; `end` is the limit of each element."""
+    """Positions of the elements of n containers.
+
+    Container i has the elements [offsets[i], offsets[i + 1]): they begin at `at` and end before `end`.
+    """
 
     offsets: Positions
     at: Positions
@@ -31,15 +34,15 @@ class Elements:
 
 
 def element_places(wire: Wire, code: int, at: Positions, end: Positions) -> Elements:
-    """Return the places of the elements of containers of one code; a map's keys and values alternate."""
+    """Return the positions of the elements of containers with one type code; a map's keys and values alternate."""
     first, count = _first_and_count(wire, code, at, end)
     return _places(wire, first, count, end)
 
 
 def tree_places(wire: Wire, start: Positions, stop: Positions, each: int) -> Elements:
-    """Return the places of the values of java.util.TreeMap (`each` 2) or TreeSet (1) objects.
+    """Return the positions of the elements of java.util.TreeMap (`each` 2) or TreeSet (`each` 1) objects.
 
-    Raw data of comparator, int32 size, values.
+    Such an object has raw data: comparator, int32 size, elements.
     """
     size_at = after(wire, start + codes.HEADER, stop)
     count = each * lengths(wire, size_at, stop, 4, each, "A TreeMap or TreeSet")
@@ -57,9 +60,9 @@ def _places(wire: Wire, first: Positions, count: Positions, end: Positions) -> E
 
 
 def _first_and_count(wire: Wire, code: int, at: Positions, end: Positions) -> tuple[Positions, Positions]:
-    """Return position of the first element and number of elements of each container.
+    """Return the position of each container's first element, and each container's number of elements.
 
-    Each element is one byte at least, so counts are bounded.
+    An element has at least one byte, which limits the number.
     """
     if code in codes.CODED_ARRAYS:
         return at + 5, lengths(wire, at, end, 5, 1, "An array")
@@ -113,7 +116,7 @@ def _end(wire: Wire, data: memoryview, position: int, limit: int) -> int:
 
 
 def after(wire: Wire, at: Positions, end: Positions) -> Positions:
-    """Return the position after the value, of any code, at each place."""
+    """Return the position after each value; values may have any type code."""
     wire.require(at, at + 1, end, "An element")
     code = wire.data[at]
     size = codes.FIXED[code]
@@ -139,7 +142,7 @@ def _sizes(wire: Wire, code: int, at: Positions, end: Positions) -> Positions:
 
 
 def ends_of(wire: Wire, at: Positions) -> Positions:
-    """Return the position after each value, of any code; places that occur several times are measured once."""
+    """Measure each value and return the position after it; values at equal positions are measured once."""
     data = wire.data.data
     size = int(wire.data.size)
     places, index = np.unique(at, return_inverse=True)

@@ -1,4 +1,4 @@
-"""Pages of entries to Arrow: one group for each pair of key type and value type."""
+"""Decoding of pages to Arrow: one group of entries for each pair of key type and value type."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Containers = Mapping[str, Collection[int]]
 class TypeRef:
     """Type of a group's keys or values.
 
-    Type code, name, the binary type id of objects, the mark of the column, the name of an enum.
+    Type code, name, for objects the binary type id, the mark of the column, for enums the name.
     """
 
     code: int
@@ -43,14 +43,13 @@ class TypeRef:
 
 @dataclass(frozen=True)
 class EntryGroup:
-    """Entries of one key type and one value type.
+    """Decoded entries of one key type and one value type.
 
-    `rows` (int64) are their positions among all entries of the pages given, rising. Objects are a StructArray with
-    fields by
-    :class:`FieldOrder`, absent ones null; other values are a plain array. Nullable at no level above the fields.
-    `key_kinds` are the kinds of keys of documents, and `key_samples` a key of each kind, not wrapped, with its position
-    in the group. `containers` are the type codes of arrays, collections and maps, by path, of keys and of values: of
-    all groups decoded together.
+    `rows` (int64, ascending) are the entries' positions among all entries of the pages. Objects are a StructArray with
+    fields by :class:`FieldOrder`, absent fields null; other values are a plain array. Only fields are nullable.
+    For documents, `key_kinds` are the kinds of keys, and `key_samples` has a key of each kind, unwrapped, with its
+    position in the group. `containers` are the type codes of arrays, collections and maps, by path, of keys and of
+    values, in all groups decoded together.
     """
 
     rows: Positions
@@ -79,14 +78,14 @@ def decode_entries(
 ) -> list[EntryGroup]:
     """Decode all entries of `pages`, column by column.
 
-    Give many small pages at once: below 20,000 rows the calls outweigh the work.
+    Pass many small pages at once: below 20,000 rows the calls cost more than the decoding.
 
-    :param documents: objects by their own schemas, as documents have them: in keys those fields alone, in values those
-        first; otherwise all fields of the type in one order, as tables have them.
-    :param own_fields: values of documents have the fields of their own schemas alone, as keys have.
-    :param keys: False: keys are not decoded, and are null; so are `values`.
-    :param key_fields: fields of keys that are objects, in lower case: no other is decoded; None: all. So are
-        `value_fields`.
+    :param documents: True: an object's fields are those of its own schema, in its order; values have their type's
+        other fields after them. False: all fields of the type in one order, for tables.
+    :param own_fields: with `documents`, values also have only the fields of their own schema, as keys have.
+    :param keys: False: keys are not decoded, and are null; `values` is the same for values.
+    :param key_fields: names in lower case of the only fields to decode in keys that are objects; None: all.
+        `value_fields` is the same for values.
     :param date_zone: time zone at whose midnight the java.sql.Dates were made.
     :raises DecodeError: for bytes that are no values, naming cache, partition, type id and position in the page's data.
     :raises UnsupportedType: for a value that no Arrow column holds (raw-data objects, self-containing objects).
@@ -112,9 +111,9 @@ def decode_arrays(
     value_fields: Fields = None,
     date_zone: str = "UTC",
 ) -> list[EntryGroup]:
-    """Decode N keys and N values in Ignite's binary format, not wrapped, none null.
+    """Decode N keys and N values in Ignite's binary format, none of them wrapped or null.
 
-    All columns as tables have them, see :func:`decode_entries`.
+    Objects have all fields of their type, as :func:`decode_entries` returns them without `documents`.
 
     Errors name no partition.
     """
@@ -147,7 +146,7 @@ def _decode(wire: Wire, bounds: EntryBounds, decoders: Sequence[ColumnDecoder | 
 
 
 def _signatures(wire: Wire, start: Positions, end: Positions) -> Positions:
-    """Return one number for each type: its code, and for objects the type id above it."""
+    """Return a number for the type of each value: the type code, and for objects the type id in higher bits."""
     code = wire.data[start]
     signature: Positions = code.astype(np.int64)
     objects = code == codes.OBJECT
@@ -160,7 +159,7 @@ def _signatures(wire: Wire, start: Positions, end: Positions) -> Positions:
 
 
 def _groups(keys: Positions, values: Positions) -> list[Positions]:
-    """Return the rows of each pair of signatures, in the order of their first entries."""
+    """Return the rows of each pair of key type and value type; the pairs are in the order of their first rows."""
     if (keys == keys[0]).all() and (values == values[0]).all():
         return [np.arange(keys.size)]
     key_index = np.unique(keys, return_inverse=True)[1].ravel()

@@ -1,4 +1,4 @@
-"""Values at many positions to one Arrow column, by numpy gathers; containers and objects recursively."""
+"""Decoding of values at many positions to one Arrow column by numpy; containers and objects recursively."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ _SIMPLE: dict[int, Callable[[Wire, Positions, Positions], Column]] = {
 
 @dataclass(frozen=True)
 class ColumnDecoder:
-    """Decodes columns of one wire buffer; `order` selects the fields of the objects and their order.
+    """Decoder of values in one buffer to columns; `order` selects the objects' fields and the order of the fields.
 
     :param date_zone: time zone at whose midnight a java.sql.Date was made.
-    :param fields: of the objects that are whole keys or values, in lower case: no other is decoded; None: all.
-    :param containers: gets the type codes of the arrays, collections and maps that were decoded, by their paths
-        (:class:`~ignite_kafka.ignite.types.model.TypeUse`): columns of all of them are lists or maps.
+    :param fields: names in lower case of the only fields to decode in objects that are whole keys or values; None: all.
+    :param containers: receives, by path (:class:`~ignite_kafka.ignite.types.model.TypeUse`), the type codes of decoded
+        arrays, collections and maps, which their columns, lists or maps, do not show.
     """
 
     wire: Wire
@@ -59,9 +59,10 @@ class ColumnDecoder:
     def decode(
         self, at: Positions, end: Positions, declared: int = codes.OBJECT, depth: int = 0, path: str = ""
     ) -> Column:
-        """Decode the values at `at` (-1: absent), each inside its `end`, as one column of as many rows.
+        """Decode the values at `at` (-1: absent), each before its `end`, to a column with one row per position.
 
-        `declared` is the type code of the metadata; it decides only where no value is there. Null and absent are null.
+        `declared` is the type code in the metadata; it decides the column's type only if there is no value. Null and
+        absent values are null.
         Values of several kinds become a dense union marked mixed.
         """
         if depth > 1 and at.size:
@@ -102,7 +103,10 @@ class ColumnDecoder:
         return union([code_name(int(kind)) for kind in kinds], columns, [rows[part] for part in parts], at.size)
 
     def resolve(self, place: Positions, limit: Positions) -> tuple[Positions, Positions]:
-        """Follow handles (102: int32 back to an earlier value) and unwrap code 27 until a plain value is reached."""
+        """Replace the positions of handles (code 102) and wrapped objects (code 27) by those of the plain values.
+
+        A handle has an int32, the number of bytes back to an earlier value.
+        """
         self.wire.require(place, place + 1, limit, "A value")
         place = place.copy()
         limit = limit.copy()
@@ -147,7 +151,7 @@ class ColumnDecoder:
         place[rows], limit[rows] = start + 5 + offset, stop
 
     def _decode_code(self, code: int, at: Positions, end: Positions, depth: int, path: str) -> Column:
-        """Decode values of one code, none absent."""
+        """Decode values of one type code, none of them absent."""
         if code in scalars.NUMPY:
             return scalars.fixed(self.wire, code, at, end)
         if code in _SIMPLE:
@@ -175,7 +179,7 @@ class ColumnDecoder:
         raise self.wire.error(int(at[0]), f"There is no type code {code}")
 
     def _decode_optimized(self, at: Positions, end: Positions, depth: int, path: str) -> Column:
-        """Decode java.sql.Date and java.time directly, other values after a rewrite as binary format."""
+        """Decode values of code 254: java.sql.Date and java.time directly, others after rewriting as binary format."""
         temporal = are_temporal(self.wire, at, end)
         if temporal.all():
             return optimized(self.wire, at, end, self.date_zone)
@@ -242,7 +246,7 @@ class ColumnDecoder:
         return union([type_name(self.wire.types, int(type_id)) for type_id in type_ids], columns, parts, at.size)
 
     def places(self, type_id: int, headers: Headers) -> tuple[BinaryType, FieldPlaces]:
-        """Return metadata and field places; if they do not fit, once more with fresh metadata."""
+        """Return a type's metadata and its objects' field places; metadata that do not fit are requested again."""
         binary = metadata(self.wire.types, type_id)
         try:
             return binary, field_places(self.wire, binary, headers)
@@ -253,9 +257,9 @@ class ColumnDecoder:
             return fresh, field_places(self.wire, fresh, headers)
 
     def struct(self, headers: Headers, depth: int, path: str = "") -> Column:
-        """Decode objects of one type id as a struct, its fields in the :attr:`order`; trees as maps and lists.
+        """Decode objects of one type id: to structs with fields in :attr:`order`, TreeMap to maps, TreeSet to lists.
 
-        Where rows differ in their order the last child, marked ``order``, has it of each row (field_order.py).
+        If the orders of rows differ, the last child, marked ``order``, has the order of each row (field_order.py).
         """
         if headers.type_id[0] == TREE_MAP:
             self._note(path, codes.MAP)
@@ -290,5 +294,5 @@ class ColumnDecoder:
         self.containers.setdefault(path, set()).add(code)
 
     def _shown_name(self, binary: BinaryType) -> str | None:
-        """Return the type name for documents; None in tables, where types of equal columns are one column."""
+        """Return the type name for documents; None for tables, in which types of equal columns share one column."""
         return None if self.order is FieldOrder.TYPE else binary.name

@@ -20,9 +20,9 @@ MAX_MAGNITUDE = 16 << 10
 
 
 def decimals(wire: Wire, at: Positions, end: Positions) -> Column:
-    """Decode to decimal128(38, s) if all values have the scale s, 0 <= s <= 38, and fit 38 digits.
+    """Decode BigDecimals to decimal128(38, s) if all have the scale s, 0 <= s <= 38, and at most 38 digits.
 
-    Else their text, marked decimal.
+    Otherwise to text. The column is marked decimal in both cases.
     """
     wire.require(at, at + 9, end, "A BigDecimal")
     length = lengths(wire, at + 4, end, 5, 1, "A BigDecimal")
@@ -58,7 +58,7 @@ def decimal_value(magnitude: memoryview | bytes, scale: int) -> Decimal:
 
 
 def _magnitudes(wire: Wire, start: Positions, length: Positions) -> tuple[Halves, Halves, npt.NDArray[np.bool_]]:
-    """Return the high and low 64 bits of each magnitude without its sign bit, and the sign."""
+    """Return the high and low 64 bits of each magnitude without its sign bit, and whether the sign bit is set."""
     padded = np.zeros((start.size, 16), np.uint8)
     for size in np.unique(length):
         rows = np.flatnonzero(length == size)

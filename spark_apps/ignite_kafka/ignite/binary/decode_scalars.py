@@ -29,7 +29,7 @@ _UUID_COLUMNS = np.array([column for column in range(36) if column not in (8, 13
 
 
 class EnumPolicy(StrEnum):
-    """How an enum constant is written: ORDINAL an int32; RED; Color.RED; org.example.Color.RED."""
+    """Form of a decoded enum constant: ORDINAL is an int32, the others RED, Color.RED and org.example.Color.RED."""
 
     ORDINAL = "ORDINAL"
     SHORT_NAME = "SHORT_NAME"
@@ -39,14 +39,14 @@ class EnumPolicy(StrEnum):
 
 @dataclass(frozen=True)
 class Column:
-    """An Arrow array, the mark of its field (ignite/types/type_table.py) and the binary type of a struct's objects."""
+    """An Arrow array, the mark of its field (ignite/types/type_table.py), and the type name of its objects or enums."""
 
     data: pa.Array
     mark: str | None = None
     type_name: str | None = None
 
     def field(self, name: str, nullable: bool = True) -> pa.Field:
-        """Return the Arrow field of this column as part of another."""
+        """Return the Arrow field of this column as a child of another column."""
         field = field_of(name, self.data.type, self.mark, nullable)
         return (
             field
@@ -64,7 +64,7 @@ def fixed(wire: Wire, code: int, at: Positions, end: Positions) -> Column:
 
 
 def chars(wire: Wire, at: Positions, end: Positions) -> Column:
-    """Decode UTF-16 code units as int32."""
+    """Decode chars (UTF-16 code units) to int32."""
     wire.require(at, at + 3, end, "A value of type char")
     return Column(pa.array(wire.at(at + 1, "<u2").astype(np.int32)), "char")
 
@@ -78,7 +78,7 @@ def booleans(wire: Wire, at: Positions, end: Positions) -> Column:
 def packed(wire: Wire, at: Positions, values: npt.NDArray[np.uint8]) -> pa.Array:
     """Convert bytes 0 and 1 to an Arrow boolean array.
 
-    Raises DecodeError for another byte, at the place `at` of the first one.
+    Raises DecodeError for another byte, at the position `at` of the first such byte.
     """
     if (values > 1).any():
         first = min(int(np.flatnonzero(values > 1)[0]), at.size - 1)
@@ -88,9 +88,9 @@ def packed(wire: Wire, at: Positions, values: npt.NDArray[np.uint8]) -> pa.Array
 
 
 def lengths(wire: Wire, at: Positions, end: Positions, header: int, width: int, what: str) -> Positions:
-    """Read the checked int32 in the last 4 of `header` bytes at each value.
+    """Read and check the length of each value, an int32 in the last 4 of `header` bytes.
 
-    Not negative, and `width` times it fits before `end`.
+    A length is not negative, and `width` times the length fits before `end`.
     """
     wire.require(at, at + header, end, what)
     count = wire.ints(at + (header - 4))
@@ -101,7 +101,7 @@ def lengths(wire: Wire, at: Positions, end: Positions, header: int, width: int, 
 
 
 def strings(wire: Wire, at: Positions, end: Positions) -> Column:
-    """Decode Strings: as UTF-8, else as Ignite's other form (surrogate pairs of 3 + 3 bytes), else DecodeError."""
+    """Decode Strings in UTF-8 or Ignite's other form (surrogate pairs of 3 + 3 bytes); DecodeError for other bytes."""
     length = lengths(wire, at, end, 5, 1, "A String")
     offsets, data = wire.ragged(at + 5, length)
     array = pa.Array.from_buffers(pa.string(), at.size, [None, pa.py_buffer(offsets), pa.py_buffer(data)])
@@ -132,7 +132,7 @@ def uuids(wire: Wire, at: Positions, end: Positions) -> Column:
 
 
 def timestamps(wire: Wire, at: Positions, end: Positions) -> Column:
-    """Decode int64 milliseconds plus int32 nanoseconds (java.sql.Timestamp.setNanos); below 1 us is dropped."""
+    """Decode java.sql.Timestamps (int64 milliseconds, int32 nanoseconds to add) to microseconds, rounded down."""
     wire.require(at, at + 13, end, "A Timestamp")
     millis = wire.at(at + 1, "<i8")
     nanos = wire.ints(at + 9)
@@ -149,9 +149,9 @@ def timestamps(wire: Wire, at: Positions, end: Positions) -> Column:
 
 
 def enums(wire: Wire, at: Positions, end: Positions, policy: EnumPolicy, *, named: bool = False) -> Column:
-    """Decode int32 type id and int32 ordinal, as ordinals or names.
+    """Decode enum constants (int32 type id, int32 ordinal) to ordinals or names.
 
-    :param named: the column has the enum's name, if all constants are of one.
+    :param named: the column has the enum's type name, if all constants are of one enum.
     """
     wire.require(at, at + 9, end, "An enum")
     type_ids = wire.at(at + 1, "<i4")
@@ -171,7 +171,7 @@ def _enum_name(wire: Wire, type_ids: npt.NDArray[np.int32]) -> str | None:
 
 
 def enum_text(wire: Wire, position: int, type_id: int, ordinal: int, policy: EnumPolicy) -> str:
-    """Return the text of one constant; raises DecodeError if the metadata has no name for the ordinal."""
+    """Return one enum constant as text; raises DecodeError if the metadata has no name for the ordinal."""
     if type_id == 0:
         raise wire.unsupported(position, "An enum of a class that was never registered")
     binary = wire.types.binary_type(type_id)
@@ -186,12 +186,12 @@ def enum_text(wire: Wire, position: int, type_id: int, ordinal: int, policy: Enu
 
 
 def simple_name(type_name: str) -> str:
-    """Return the class name without package and outer class."""
+    """Return a class name without package and outer class."""
     return type_name.rpartition(".")[2].rpartition("$")[2]
 
 
 def classes(wire: Wire, at: Positions, end: Positions) -> Column:
-    """Decode int32 type ids to the names of their types; a type id of 0 has the class name behind it."""
+    """Decode java.lang.Class values (int32 type ids) to class names; after a type id of 0 the name itself follows."""
     wire.require(at, at + 5, end, "A Class")
     type_ids = wire.at(at + 1, "<i4")
     if (type_ids == 0).any():

@@ -1,9 +1,9 @@
-"""Arrow columns to Ignite's binary format.
+"""Encoding of Arrow columns to Ignite's binary format.
 
-The inverse of decode.py, column by column, byte for byte what Java's clients write.
+The inverse of decode.py. The bytes are the same as those of Java's clients.
 
-Every column becomes columns of bytes (byte_columns.py), and an object joins those of its fields, so that nothing is
-made a Python object but decimals written as text. Layout:
+Every column becomes columns of bytes (byte_columns.py), and an object joins those of its fields. So no value becomes a
+Python object, except decimals written as text. Layout:
 https://ignite.apache.org/docs/latest/binary-client-protocol/data-format; `BinaryWriterExImpl`,
 `BinaryBuilderSerializer`, `BinaryWriterSchemaHolder` and `BinaryArrayIdentityResolver` of Ignite 2.17.
 """
@@ -34,7 +34,7 @@ from .object_layout import ObjectLayout, is_optional
 def encoded(
     array: pa.Array, field: pa.Field, *, compact: bool = True, date_zone: str = UTC, schemas: Schemas | None = None
 ) -> pa.BinaryArray:
-    """Encode each value with its type code, null as Ignite's null: never an Arrow null.
+    """Encode each value with its type code; a null becomes Ignite's null, so that the result has no Arrow null.
 
     :param array: of the field's type, or of one that Arrow casts to it without loss (a dictionary of strings).
     :param field: its type and marks give the Ignite type, see ignite/types/type_table.py.
@@ -50,13 +50,13 @@ def encoded(
 def encode_objects(
     layout: ObjectLayout, columns: Sequence[pa.Array], date_zone: str = UTC, schemas: Schemas | None = None
 ) -> pa.BinaryArray:
-    """Encode whole binary objects, one a row, with all fields of the layout.
+    """Encode whole binary objects, one for each row, with all fields of the layout.
 
     Header with Java's hash code, the fields, the footer.
 
     The bytes are those of Java's BinaryObjectBuilder with the fields set in the order of the layout.
 
-    :param columns: one a field, all of one length. :raises EncodeError, UnsupportedType: as :func:`encoded`.
+    :param columns: one for each field, all of one length. :raises EncodeError, UnsupportedType: as :func:`encoded`.
     """
     if not layout.fields:
         raise UnsupportedType(
@@ -74,9 +74,9 @@ def encode_objects(
 
 
 def _footers(layout: ObjectLayout, starts: npt.NDArray[np.int64]) -> tuple[npt.NDArray[Any], pa.BinaryArray]:
-    """Return the width of the offsets of each row, and the footers of objects with the same fields.
+    """Return the offset width of each object, and the footers; all objects have all fields of the layout.
 
-    :param starts: of the fields in their objects, fields x rows.
+    :param starts: position of each field in its object, fields x rows.
     """
     widths = offset_widths(starts[-1])
     forms = {

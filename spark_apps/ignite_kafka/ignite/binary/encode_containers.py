@@ -1,4 +1,4 @@
-"""Columns of arrays, collections and maps as bytes: heads, and the elements of all rows encoded as one column.
+"""Encoding of arrays, collections and maps: a head for each row, and the elements of all rows as one column.
 
 See encode.py.
 """
@@ -32,12 +32,12 @@ Encode = Callable[[pa.Array, pa.Field], ByteColumns]
 
 
 def container(array: pa.Array, field: pa.Field, encode: Encode) -> ByteColumns:
-    """Encode lists as arrays of their elements' type, marked objects as Object[], marked collection as ArrayList.
+    """Encode a column of lists as arrays or ArrayLists, or a column of maps as HashMaps.
 
-    Maps as HashMap.
+    A list becomes an array of its elements' type; marked objects an Object[]; marked collection an ArrayList.
 
-    :param encode: of any column; gives the pieces of the elements.
-    :raises EncodeError: a null in an array of primitives, which Java has none for.
+    :param encode: encodes any column; used for the elements.
+    :raises EncodeError: a null in an array of primitives, which cannot hold one in Java.
     """
     code = type_code(field)
     lists = _entries(array) if code == codes.MAP else array
@@ -71,7 +71,7 @@ def container(array: pa.Array, field: pa.Field, encode: Encode) -> ByteColumns:
 def _element_type(code: int, element: pa.Field) -> int:
     """Return the type id of an array's elements.
 
-    That of an enum or binary type, the code of arrays (int[][]), or java.lang.Object's.
+    The id of an enum or binary type, for arrays of arrays (int[][]) the type code, or the id of java.lang.Object.
     """
     if code == codes.ENUM_ARRAY or pa.types.is_struct(element.type):
         return java_hash(type_name_of(element).lower())
@@ -87,14 +87,14 @@ def _entries(array: pa.MapArray) -> pa.ListArray:
 
 
 def _rows(pieces: ByteColumns, bounds: npt.NDArray[np.int64]) -> pa.BinaryArray:
-    """Return the bytes of the elements [bounds[r], bounds[r + 1]) of each row."""
+    """Join the bytes of each row's elements; row r has the elements [bounds[r], bounds[r + 1])."""
     flat = join_columns(pieces)
     data = flat.buffers()[2]
     return sliced(offsets_of(flat)[bounds], data if data is not None else b"")
 
 
 def _primitives(elements: pa.Array, field: pa.Field, kind: str, bounds: npt.NDArray[np.int64]) -> pa.BinaryArray:
-    """Encode numbers one after the other, without codes."""
+    """Encode the elements of arrays of primitives: numbers without type codes."""
     if elements.null_count:
         refuse(field, elements.is_null().to_numpy(zero_copy_only=False), "A null in an array of primitives")
     wide = numbers(elements, np.int64 if mark_of(field) == "char" else kind)
@@ -105,7 +105,7 @@ def _primitives(elements: pa.Array, field: pa.Field, kind: str, bounds: npt.NDAr
 
 
 def _error_of_row(error: EncodeError, field: pa.Field, bounds: npt.NDArray[np.int64]) -> EncodeError:
-    """Convert an error of an element to one of its row."""
+    """Convert the error of an element to an error of the element's row."""
     where = dict(error.where)
     if "row" in where:
         where["row"] = int(np.searchsorted(bounds, where["row"], side="right")) - 1

@@ -1,4 +1,4 @@
-"""Headers and footers of encoded binary objects: many objects, each with its own number of fields. See encode.py."""
+"""Headers and footers of many encoded binary objects, each with its own number of fields. See encode.py."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _WIDTH_FLAGS = np.array([0, codes.FLAG_OFFSET_1, codes.FLAG_OFFSET_2, 0, 0])
 def whole_objects(
     layout: ObjectLayout, body: pa.BinaryArray, widths: Int64Array, footer: pa.BinaryArray, schema_ids: Int64Array | int
 ) -> pa.BinaryArray:
-    """Join the objects of a type: header with Java's hash code, body, footer.
+    """Build the objects of a type from their parts: header with Java's hash code, body, footer.
 
     :param body: the fields of each object. :param widths: of each object's offsets in its footer (1, 2 or 4 bytes).
     :param footer: of each object; one without fields has an empty footer and no schema.
@@ -48,7 +48,7 @@ def whole_objects(
 
 
 def offset_widths(last: Int64Array) -> Int64Array:
-    """Return the width of the offsets of each object: the fewest of 1, 2 and 4 bytes for its last one."""
+    """Return the offset width of each object: the fewest bytes, 1, 2 or 4, that hold its last offset."""
     return np.select([last < 1 << 8, last < 1 << 16], [1, 2], 4)
 
 
@@ -57,8 +57,7 @@ def footers(
 ) -> pa.BinaryArray:
     """Encode the footers of n objects, each with fields of its own.
 
-    :param starts: of all fields, one object's after the other's, each in its object. :param field_ids: of the same
-        fields.
+    :param starts: position of each field in its object, object after object. :param field_ids: ids of the same fields.
     :param bounds: fields [bounds[r], bounds[r + 1]) are those of object r (n + 1).
     """
     width_of = np.repeat(widths, np.diff(bounds))

@@ -1,4 +1,4 @@
-"""Columns of values without inner values as bytes: each with its type code, Ignite's null where the column has none.
+"""Encoding of values without inner values: each value with its type code, null as Ignite's null.
 
 The inverse of decode_scalars.py and decode_decimals.py. Each function takes an array and its field, and returns columns
 of bytes (byte_columns.py).
@@ -47,7 +47,7 @@ _SQL_DATE_HEAD = struct.pack("<BiBih", codes.OPTIMIZED, 15, SERIALIZABLE, SQL_DA
 
 
 def refuse(field: pa.Field, wrong: npt.NDArray[np.bool_], what: str) -> None:
-    """Raise EncodeError where a row is wrong, naming the first one."""
+    """Raise EncodeError for the first wrong row, if there is any."""
     if wrong.any():
         raise EncodeError(
             f"{what} in field {field.name}", "Nothing was guessed", field=field.name, row=int(np.flatnonzero(wrong)[0])
@@ -55,7 +55,7 @@ def refuse(field: pa.Field, wrong: npt.NDArray[np.bool_], what: str) -> None:
 
 
 def numbers(array: pa.Array, kind: Any) -> npt.NDArray[Any]:
-    """Return the values of a column of fixed width, 0 for null."""
+    """Return the values of a fixed-width column as a numpy array, 0 for null."""
     plain = array.view(pa.int64()) if pa.types.is_temporal(array.type) and array.type.bit_width == 64 else array
     values: npt.NDArray[Any] = (plain.fill_null(0) if plain.null_count else plain).to_numpy(zero_copy_only=False)
     return values.astype(kind, copy=False)
@@ -75,7 +75,7 @@ def booleans(array: pa.Array, field: pa.Field) -> ByteColumns:
 
 
 def chars(array: pa.Array, field: pa.Field) -> ByteColumns:
-    """Encode integers as UTF-16 code units; raises UnsupportedType beyond 0 to 65,535."""
+    """Encode integers as UTF-16 code units; raises EncodeError for one outside 0 to 65,535."""
     values = numbers(array, np.int64)
     refuse(field, (values < 0) | (values > 0xFFFF), "A number that is no UTF-16 code unit")
     return [
@@ -84,7 +84,7 @@ def chars(array: pa.Array, field: pa.Field) -> ByteColumns:
 
 
 def timestamps(array: pa.Array, field: pa.Field) -> ByteColumns:
-    """Encode int64 milliseconds, rounded down, and int32 nanoseconds to add, as java.sql.Timestamp has them."""
+    """Encode java.sql.Timestamps: int64 milliseconds, rounded down, and int32 nanoseconds to add."""
     micros = numbers(array, np.int64)
     millis = micros // 1000
     nanos = (micros - millis * 1000) * 1000
@@ -93,7 +93,7 @@ def timestamps(array: pa.Array, field: pa.Field) -> ByteColumns:
 
 
 def sql_dates(array: pa.Array, zone: str) -> ByteColumns:
-    """Encode java.sql.Date at midnight in a time zone, by Java's optimized marshaller (see optimized.py)."""
+    """Encode java.sql.Dates at midnight in a time zone, in the form of Java's optimized marshaller (optimized.py)."""
     head = np.frombuffer(_SQL_DATE_HEAD, f"V{len(_SQL_DATE_HEAD)}")[0]
     millis = midnights(numbers(array.view(pa.int32()), np.int32), zone)
     rows = structured(len(array), head=(head.dtype, head), millis=("<i8", millis))
@@ -101,7 +101,7 @@ def sql_dates(array: pa.Array, zone: str) -> ByteColumns:
 
 
 def sql_date_bytes(millis: int) -> bytes:
-    """Encode one java.sql.Date, of milliseconds since 1970-01-01T00:00Z."""
+    """Encode one java.sql.Date, given in milliseconds since 1970-01-01T00:00Z."""
     return _SQL_DATE_HEAD + struct.pack("<q", millis)
 
 
@@ -116,14 +116,14 @@ def binaries(array: pa.Array, field: pa.Field) -> ByteColumns:
 
 
 def sized(array: pa.BinaryArray, code: int) -> ByteColumns:
-    """Return code and length, then the bytes themselves, which are not copied."""
+    """Encode values of variable size: type code and length, then the bytes themselves, not copied."""
     heads = structured(len(array), code=("u1", code), length=("<i4", np.diff(offsets_of(array))))
     valid = valid_of(array)
     return [or_null(fixed_rows(heads), valid), or_nothing(array, valid)]
 
 
 def uuids(array: pa.Array, field: pa.Field) -> ByteColumns:
-    """Encode UUIDs in the usual text form of 36 characters as two little-endian longs."""
+    """Encode UUIDs, given as text of 36 characters, as two little-endian longs."""
     valid = valid_of(array)
     texts = (array if valid is None else array.fill_null("0" * 8 + "-0000" * 3 + "-" + "0" * 12)).cast(pa.binary())
     refuse(field, np.diff(offsets_of(texts)) != 36, "A text that is no UUID")
@@ -164,7 +164,7 @@ def decimals(array: pa.Array, field: pa.Field) -> ByteColumns:
 
 
 def _decimals_by_row(array: pa.Array, field: pa.Field) -> ByteColumns:
-    """Encode texts of BigDecimals of any scale, and decimals of more than 38 digits."""
+    """Encode BigDecimals row by row: those given as text, of negative scale, or of more than 38 digits."""
     rows = []
     for row, value in enumerate(array.to_pylist()):
         try:
@@ -191,7 +191,7 @@ def decimal_bytes(value: Decimal | None) -> bytes:
 
 
 def enums(array: pa.Array, field: pa.Field) -> ByteColumns:
-    """Encode int32 type id and int32 ordinal, from names or ordinals in the field's metadata."""
+    """Encode enum constants (int32 type id, int32 ordinal), given as names or ordinals of the field's metadata."""
     type_id = java_hash(type_name_of(field).lower())
     ordinal_of: dict[str, int] = json.loads((field.metadata or {}).get(ENUM_VALUES, b"{}"))
     valid = valid_of(array)
@@ -212,7 +212,7 @@ def enums(array: pa.Array, field: pa.Field) -> ByteColumns:
 
 
 def classes(array: pa.Array, field: pa.Field) -> ByteColumns:
-    """Encode a java.lang.Class by its name, as an unregistered one: type id 0, then the name."""
+    """Encode values of java.lang.Class in the form of unregistered classes: type id 0, then the name."""
     names = array.cast(pa.binary())
     rows = structured(len(array), code=("u1", codes.CLASS), type_id=("<i4", 0))
     valid = valid_of(array)
@@ -220,12 +220,12 @@ def classes(array: pa.Array, field: pa.Field) -> ByteColumns:
 
 
 def nulls(array: pa.Array, field: pa.Field) -> ByteColumns:
-    """Encode nulls, whatever the array holds."""
+    """Encode every row as Ignite's null, whatever the array holds."""
     return [fixed_rows(np.full((len(array), 1), codes.NULL, np.uint8))]
 
 
 def as_they_are(array: pa.Array, field: pa.Field) -> ByteColumns:
-    """Return values that are already encoded."""
+    """Return values that are already encoded, with Ignite's null for null."""
     return [or_null(array, valid_of(array))]
 
 

@@ -32,21 +32,21 @@ _NO_ROWS = np.zeros(0, np.int64)
 
 
 class Schemas(Protocol):
-    """Decides which schemas the objects of a type may have, since the cluster holds each of them for ever."""
+    """Limit on the schemas of a type's objects, because the cluster keeps every schema for ever."""
 
     def accepted(self, type_name: str, schemas: Sequence[Schema]) -> Sequence[bool]:
-        """Return for each schema whether objects may have it, and register the accepted ones first."""
+        """Register the acceptable schemas, and return for each schema whether objects may have it."""
 
     def use(self, type_name: str, schema: Schema) -> None:
-        """Have a schema registered that needs no acceptance."""
+        """Register a schema that objects may have in any case."""
 
     def whole(self, type_name: str) -> tuple[pa.Field, ...]:
-        """Return all fields of the type, which objects have if their own schema is not accepted."""
+        """Return all fields of the type; objects have all of them if their own schema is not accepted."""
 
 
 @dataclass(frozen=True)
 class SparseEncoder:
-    """Encodes objects whose layouts have optional fields.
+    """Encoder of objects whose layouts have optional fields.
 
     :param encode: encodes any column to the pieces of its values.
     :param dense: encodes objects that have all fields of a layout.
@@ -60,10 +60,10 @@ class SparseEncoder:
     def objects(
         self, layout: ObjectLayout, columns: Sequence[pa.Array], valid: pa.BooleanArray | None
     ) -> pa.BinaryArray:
-        """Return one whole binary object a row: all required fields, and the optional ones that are not null.
+        """Encode a binary object for each row, with all required fields and the optional fields that are not null.
 
-        :param columns: one a field. :param valid: rows that are not null; None: all. The contents of the other rows
-            mean nothing.
+        :param columns: one for each field. :param valid: mask of the rows that are not null; None: all. The contents of
+            the other rows mean nothing.
         """
         count = len(columns[0])
         is_valid = np.ones(count, bool) if valid is None else np.asarray(valid)
@@ -96,7 +96,7 @@ class SparseEncoder:
         return ~accepted[set_of] & is_valid
 
     def _whole_objects(self, layout: ObjectLayout, columns: Sequence[pa.Array]) -> pa.BinaryArray:
-        """Return objects with all fields of their type, null where `columns` lack one."""
+        """Encode objects with all fields of their type; a field without a column is null."""
         assert self.schemas is not None
         present = dict(zip(layout.field_ids, zip(layout.fields, columns, strict=True), strict=True))
         nothing = pa.nulls(len(columns[0]))
@@ -118,7 +118,7 @@ class SparseEncoder:
         ids: Sequence[Schema],
         set_of: Int64Array,
     ) -> pa.BinaryArray:
-        """Return objects with exactly the fields of their rows.
+        """Encode objects, each with exactly the fields that have a value in its row.
 
         :param matrix: fields x rows, True where the object of a row has the field.
         :param ids: the distinct schemas. :param set_of: for each row the index of its schema.
@@ -148,7 +148,7 @@ class SparseEncoder:
     def _values(
         self, layout: ObjectLayout, columns: Sequence[pa.Array], matrix: npt.NDArray[np.bool_]
     ) -> list[pa.BinaryArray]:
-        """Return the encoded values of each field, in the rows that have it."""
+        """Encode the values of each field, only of the rows that have the field."""
         return [
             join_columns(self.encode(column if mask.all() else column.filter(pa.array(mask)), field))
             for field, column, mask in zip(layout.fields, columns, matrix, strict=True)
@@ -164,7 +164,7 @@ def _schema_ids(ids: Sequence[Schema], set_of: Int64Array) -> Int64Array:
 
 
 def _has(column: pa.Array, field: pa.Field, is_valid: Mask) -> Mask | None:
-    """Return a mask of the rows that have a field; None: no row has it."""
+    """Return a mask of the rows that have a field; None if no row has the field."""
     if not is_optional(field):
         return is_valid
     if column.null_count == len(column):
@@ -173,7 +173,7 @@ def _has(column: pa.Array, field: pa.Field, is_valid: Mask) -> Mask | None:
 
 
 def _sets(matrix: npt.NDArray[np.bool_]) -> tuple[npt.NDArray[np.bool_], Int64Array]:
-    """Return the distinct columns of a matrix by first occurrence, and for each column its index among them."""
+    """Return a matrix's distinct columns by first occurrence, and each column's index among the distinct ones."""
     if not len(matrix) or not matrix.shape[1] or (matrix == matrix[:, :1]).all():
         return matrix[:, :1], np.zeros(matrix.shape[1], np.int64)
     packed = np.ascontiguousarray(np.packbits(matrix, axis=0).T)

@@ -1,4 +1,4 @@
-"""Where the entries of a page begin and end, without decoding them."""
+"""Positions of the keys and values in a page, found without decoding."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _int = struct.Struct("<i").unpack_from
 
 @dataclass(frozen=True)
 class EntryBounds:
-    """Positions in a page's data, one of each an entry.
+    """Start and end of each entry's key and value in a page's data.
 
-    Values (and keys) that travel wrapped (code 27) are unwrapped.
+    For a wrapped key or value (code 27), start and end of the object inside.
     """
 
     key_start: Positions
@@ -34,7 +34,7 @@ class EntryBounds:
 def entry_bounds(page: Page, cache: str = "") -> EntryBounds:
     """Return the positions of all keys and values of `page`.
 
-    Raises DecodeError (cache, partition, position) unless they fill it exactly.
+    Raises DecodeError (cache, partition, position) unless keys and values fill the page exactly.
     """
     data = np.frombuffer(page.data, np.uint8)
     if page.rows == 0 and data.size == 0:
@@ -62,8 +62,8 @@ def raw_entries(page: Page, cache: str = "") -> Iterator[tuple[bytes, bytes]]:
 def concat_bounds(pages: Sequence[Page], wire: Wire) -> EntryBounds:
     """Return the bounds of all pages' entries in the joined buffer; raises DecodeError as :func:`entry_bounds`.
 
-    One look at the whole buffer serves where its entries are alike and each page begins with one; else each page is
-    looked at alone.
+    If all entries have the same form and each page begins with an entry, the whole buffer is searched at once; else
+    each page alone.
     """
     counts = np.array([page.rows for page in pages], np.int64)
     rows = int(counts.sum())
@@ -97,7 +97,7 @@ def concat_bounds(pages: Sequence[Page], wire: Wire) -> EntryBounds:
 
 
 def _bounds_of_fixed_sizes(data: Bytes, rows: int) -> EntryBounds | None:
-    """Return the bounds if key and value are both of one fixed size, else None."""
+    """Return the bounds if all keys have one type of fixed size, and all values too; else None."""
     if rows <= 0 or data.size % rows or data.size < 2:
         return None
     key = int(codes.FIXED[data[0]])
@@ -116,7 +116,7 @@ def _bounds_of_fixed_sizes(data: Bytes, rows: int) -> EntryBounds | None:
 
 
 def _wrapped_candidates(data: Bytes) -> tuple[Positions, Positions]:
-    """Return every possible position of a wrapped object (27, length, 103, protocol 1), and the length there."""
+    """Return each position that may be a wrapped object's (27, length, 103, protocol 1), and the length there."""
     if data.size < codes.HEADER + 9:
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
     at = np.flatnonzero(data[: data.size - codes.HEADER - 5] == codes.WRAPPED)
@@ -133,7 +133,7 @@ def _are_plain_payloads(data: Bytes, at: Positions, length: Positions) -> bool:
 
 
 def _bounds_of_wrapped_values(data: Bytes, rows: int) -> EntryBounds | None:
-    """Return the bounds if keys are of one simple code and values are wrapped objects, else None.
+    """Return the bounds if keys have one simple type code and values are wrapped objects, else None.
 
     Values are found by their signature and proved by the chain of lengths.
     """
@@ -157,7 +157,7 @@ def _bounds_of_wrapped_values(data: Bytes, rows: int) -> EntryBounds | None:
 
 
 def _is_after_key(data: Bytes, at: Positions, after: Positions) -> np.ndarray:
-    """Return a mask of the candidates right after a key; a key starts at 0 or at a candidate's end."""
+    """Return a mask of the candidates that follow a key; a key starts at 0 or at a candidate's end."""
     starts = np.concatenate((np.zeros(1, np.int64), after))
     starts = starts[starts < data.size]
     sizes = _key_sizes(data, starts)
@@ -170,7 +170,7 @@ def _is_after_key(data: Bytes, at: Positions, after: Positions) -> np.ndarray:
 
 
 def _key_sizes(data: Bytes, start: Positions) -> Positions:
-    """Return the size of the key at each start, 0 if it has another code than the first one or does not fit."""
+    """Return the size of the key at each start; 0 if it has another type code than the first key, or does not fit."""
     code = data[0]
     inside = start + 5 <= data.size
     safe = np.where(inside, start, 0)
@@ -200,7 +200,7 @@ def _bounds_of_wrapped_entries(data: Bytes, rows: int) -> EntryBounds | None:
 
 
 def _measure_each(page: Page, cache: str) -> EntryBounds:
-    """Return the bounds of entries of any types, one value after the other."""
+    """Return the bounds of entries of any types, by measuring one value after the other."""
     data = _bytes_of(page)
     spans: list[int] = []
     add = spans.extend
@@ -218,7 +218,7 @@ def entry_cuts(page: Page, cache: str = "") -> list[int]:
 
     2 * rows + 1 positions.
 
-    :raises DecodeError: they do not fill the page exactly: cache, partition, position.
+    :raises DecodeError: the entries do not fill the page exactly; names cache, partition and position.
     """
     data = _bytes_of(page)
     size = len(data)

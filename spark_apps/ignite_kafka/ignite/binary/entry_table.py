@@ -1,11 +1,11 @@
-"""One table of a cache's entries: the schema of its columns, and groups of entries as batches of it.
+"""Table of a cache's entries: its schema, and conversion of groups of entries to batches.
 
 Columns: ``_key`` (a struct where keys are objects); the fields of the values, those of several types unified;
 ``_value`` where values are no objects; ``_type`` (the value's type name) where the values are of several types. Two
 types that have a field of one name share its column where one Arrow type holds both exactly; otherwise the second
-type's field has a column ``<field>_<Type>``. So does a field that is named like one of ours. Names are compared without
-case, as Spark does. Types are in the order of their names, and the fields of each in the one order that its metadata
-has here: no node and no entry decides about the order of columns.
+type's field has a column ``<field>_<Type>``. So does a field named ``_key``, ``_value`` or ``_type``. Names are
+compared without case, as Spark does. Types are in the order of their names, and the fields of a type in the order of
+its metadata: no node and no entry decides about the order of columns.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ _TYPES_METADATA = b"ignite.types"
 def entries_schema(cache: CacheInfo, types: TypeSource, groups: Sequence[EntryGroup]) -> pa.Schema:
     """Return a schema for all entries of `cache`, from its query entities and `groups` of a sample of its pages.
 
-    :raises UnsupportedType: nothing is known of an empty cache without query entities, or its keys are of kinds that no
-        column unites.
+    :raises UnsupportedType: the cache is empty and has no query entity, or its keys are of several kinds that no column
+        can hold.
     """
     key: pa.Field | None = None
     columns: dict[str, pa.Field] = {}
@@ -58,7 +58,7 @@ def entries_schema(cache: CacheInfo, types: TypeSource, groups: Sequence[EntryGr
 
 
 def is_own(schema: pa.Schema) -> bool:
-    """Return whether a schema is one of :func:`entries_schema`, with the marks of the Ignite types."""
+    """Return whether a schema comes from :func:`entries_schema`, and so has the marks of Ignite types."""
     return _TYPES_METADATA in (schema.metadata or {})
 
 
@@ -123,7 +123,7 @@ def _kind_name(group: EntryGroup) -> tuple[bool, str, str]:
 
 
 def _refine(field: pa.Field, declared: QueryField | None) -> pa.Field:
-    """Return a field with its declared type if the sample has no value of it, and a decimal's declared scale."""
+    """Return a field with its declared type if the sample has no value, or if it is a BigDecimal with a scale."""
     if declared is None:
         return field
     java = java_field(field.name, declared.java_type, declared.scale)
@@ -135,7 +135,7 @@ def _refine(field: pa.Field, declared: QueryField | None) -> pa.Field:
 
 
 def _declared_kinds(cache: CacheInfo, types: TypeSource) -> list[_Kind]:
-    """Return the types from the query entities, which the sample may lack."""
+    """Return the kinds of entries in the query entities, which the sample may lack."""
     return [
         (_shown_name(entity.value_type, types), _entity_field(KEY, entity, types), _entity_field(VALUE, entity, types))
         for entity in cache.query_entities
@@ -143,7 +143,7 @@ def _declared_kinds(cache: CacheInfo, types: TypeSource) -> list[_Kind]:
 
 
 def _shown_name(type_name: str, types: TypeSource) -> str:
-    """Return the name for a group of this type: the metadata's, or the type table's for a Java class."""
+    """Return a value type's name in groups of entries: from the type table or from the metadata."""
     simple = java_field("", type_name)
     if not pa.types.is_null(simple.type):
         return simple_type_name(type_name)
@@ -154,7 +154,7 @@ def _shown_name(type_name: str, types: TypeSource) -> str:
 
 
 def simple_type_name(java_type: str) -> str:
-    """Return the type table's name of a Java class."""
+    """Return the name of a simple Java class in the type table."""
     boxes = {
         "java.lang.Integer": "int",
         "java.lang.Character": "char",
@@ -199,9 +199,9 @@ def _join_keys(first: pa.Field, second: pa.Field, cache: CacheInfo) -> pa.Field:
 
 
 def _add_column(columns: dict[str, pa.Field], field: pa.Field, type_name: str, moved: dict[str, str]) -> None:
-    """Put a field into its column.
+    """Add a field to the column of its name, or to a new column for its type only.
 
-    The one of its name, or one of its type's own, noted in `moved` (field to column).
+    The new column is noted in `moved` (field to column).
     """
     column = moved.get(field.name, field.name)
     before = columns.get(column.lower())

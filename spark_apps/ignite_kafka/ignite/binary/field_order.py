@@ -1,6 +1,6 @@
-"""The order of an object's fields, which no node, task or run decides.
+"""Order of an object's fields, the same on all nodes and in all tasks and runs.
 
-It comes from the schema that the object's footer names.
+It comes from the schema named in the object's footer.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from .object_headers import FieldPlaces
 from .page_buffer import Positions
 
 ORDER = "order"
-"""Mark of a struct's last child that names, for each row, the children that its object has.
+"""Mark of a struct's last child: for each row the indexes of the children that the row's object has.
 
-Their indexes, in the object's order.
+The indexes are in the object's order.
 """
 
 
 class FieldOrder(Enum):
-    """Which fields a decoded object has, and in which order.
+    """Choice of a decoded object's fields and of their order.
 
     TYPE: all fields of the type in one order, for tables. OWN_FIRST: those of the object's own schema in its order,
     then the type's others by name, for values. OWN: those of its own schema alone, for keys: a field that the type gets
@@ -40,7 +40,7 @@ class FieldOrder(Enum):
 def field_orders(
     binary: BinaryType, places: FieldPlaces, order: FieldOrder
 ) -> tuple[list[tuple[int, ...]], Positions | None]:
-    """Return the distinct orders of fields of some objects, and for each object the number of its order.
+    """Return the distinct field orders of some objects, and the number of each object's order.
 
     An order is a tuple of indexes into the type's fields. The numbers are None if there is one order.
     """
@@ -58,16 +58,16 @@ def field_orders(
 
 
 def order_column(orders: Sequence[Sequence[int]], order_of: Positions, shown: Sequence[int]) -> Column:
-    """Build the child marked ``order`` of a struct with the fields `shown` as its children."""
+    """Build the last child, marked ``order``, of a struct whose other children are the fields `shown`."""
     child = {field: at for at, field in enumerate(shown)}
     texts = [" ".join(str(child[field]) for field in order) for order in orders]
     return Column(pa.DictionaryArray.from_arrays(pa.array(order_of, pa.int32()), pa.array(texts, pa.string())), ORDER)
 
 
 def orders_of(column: pa.DictionaryArray) -> tuple[list[list[int]], npt.NDArray[np.int64]]:
-    """Invert :func:`order_column`: distinct orders as indexes of children, and each row's number.
+    """Read a child marked ``order``: the distinct orders as indexes of children, and the number of each row's order.
 
-    0 where the row is null.
+    The number of a null row is 0.
     """
     orders = [[int(at) for at in text.split()] for text in column.dictionary.to_pylist()]
     return orders, np.asarray(column.indices.fill_null(0)).astype(np.int64)

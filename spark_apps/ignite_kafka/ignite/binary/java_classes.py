@@ -57,17 +57,17 @@ Of TREE_SET it needs the class name.
 
 
 def class_name(types: TypeSource, type_id: int) -> str:
-    """Name of the class; raises UnknownBinaryType for one that neither Ignite nor the cluster's metadata knows."""
+    """Return a class's name; raises UnknownBinaryType if neither Ignite nor the cluster's metadata has the type id."""
     return _NAMES.get(type_id) or types.binary_type(type_id).name
 
 
 def metadata(types: TypeSource, type_id: int) -> BinaryType:
-    """Return the metadata of an object's type, from the cluster or, for a type of Ignite itself, from here."""
+    """Return the metadata of an object's type: for Ignite's AffinityKey from this module, else from the cluster."""
     return _AFFINITY_KEY if type_id == _AFFINITY_KEY.type_id else types.binary_type(type_id)
 
 
 def refreshed(types: TypeSource, type_id: int) -> BinaryType:
-    """Request metadata again, if the source caches it: a type may have new fields."""
+    """Return the metadata of a type, requested again if the source caches it: the type may have new fields."""
     forget = getattr(types, "forget_types", None)
     if forget is not None:
         forget()
@@ -75,6 +75,6 @@ def refreshed(types: TypeSource, type_id: int) -> BinaryType:
 
 
 def type_name(types: TypeSource, type_id: int) -> str:
-    """Name of an object's type, as columns and groups show it."""
+    """Return the name of an object's type for columns and groups of entries."""
     trees = {TREE_MAP: "java.util.TreeMap", TREE_SET: "java.util.TreeSet"}
     return trees.get(type_id) or metadata(types, type_id).name

@@ -1,4 +1,4 @@
-"""Pages that are read more than once: joined, and their entries located, only on the first access."""
+"""Pages for several readers: joined, and searched for the bounds of entries, only once, on the first access."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class JoinedPages(Sequence[Page]):
 
     @classmethod
     def of(cls, pages: Sequence[Page], cache: CacheInfo, types: TypeSource) -> JoinedPages:
-        """Join pages, unless they are joined already."""
+        """Return pages as JoinedPages; pages that are JoinedPages are returned unchanged."""
         return pages if isinstance(pages, JoinedPages) else cls(pages, cache, types)
 
     @overload
@@ -51,7 +51,7 @@ class JoinedPages(Sequence[Page]):
 
     @cached_property
     def starts(self) -> Positions:
-        """N + 1 places in the buffer: where each of N entries begins, with its wrapping, and where the last one ends.
+        """Start of each of N entries in the buffer, with its wrapping, and the end of the last: N + 1 positions.
 
         :raises DecodeError: the bounds are broken.
         """
@@ -67,7 +67,7 @@ class JoinedPages(Sequence[Page]):
 def _starts(wire: Wire, bounds: EntryBounds) -> Positions | None:
     """Return the start of each entry, with its wrapping, and the end of the last one.
 
-    None if only reading one entry after the other can find out.
+    None if the starts can only be found by reading one entry after the other.
 
     Bounds are those of unwrapped keys and values. Between a value and the next key there can be the tail of a wrapped
     value and the head of a wrapped key.

@@ -1,4 +1,4 @@
-"""Java's hash codes of encoded keys, and the partitions that follow from them.
+"""Java's hash codes of encoded keys, and the keys' partitions.
 
 Source: `Arrays.hashCode(byte[])` and the `hashCode` methods of OpenJDK 17; `BinaryArrayIdentityResolver` and
 `RendezvousAffinityFunction` of Ignite 2.17.
@@ -41,7 +41,7 @@ def array_hashes(rows: pa.BinaryArray) -> Hashes:
 
 
 def polynomial_hashes(units: npt.NDArray[Any], offsets: npt.NDArray[np.int64], *, first: int = 0) -> Hashes:
-    """Return `first` * 31^n + sum of unit[i] * 31^(n-1-i) modulo 2^32 of each row of n units.
+    """Return `first` * 31^n + sum of unit[i] * 31^(n-1-i) modulo 2^32 for each row of n units.
 
     Row r has the units [offsets[r], offsets[r + 1]).
 
@@ -88,10 +88,10 @@ def _long_hash(units: npt.NDArray[Any], first: int) -> int:
 
 
 def key_hashes(keys: pa.BinaryArray) -> tuple[Hashes, npt.NDArray[np.bool_]]:
-    """Return Java's `hashCode` of encoded keys, and a mask of the keys with a known one.
+    """Return Java's `hashCode` of encoded keys, and a mask of the keys whose hash code is known.
 
-    Unknown are those of decimals, arrays, enums and other rare kinds of keys, and of strings that are no text: their
-    bytes alone do not determine what Java reads.
+    Unknown are the hash codes of decimals, arrays, enums and other rare kinds of keys, and of strings that are no text:
+    the bytes alone do not determine what Java reads.
     """
     hashes = np.zeros(len(keys), np.int32)
     is_hashed = np.zeros(len(keys), bool)
@@ -111,7 +111,7 @@ def key_hashes(keys: pa.BinaryArray) -> tuple[Hashes, npt.NDArray[np.bool_]]:
 
 
 def partitions_of(hashes: Hashes, count: int) -> npt.NDArray[np.int32]:
-    """Return `RendezvousAffinityFunction.partition` of keys with these hash codes."""
+    """Return the partitions of keys with these hash codes (`RendezvousAffinityFunction.partition`)."""
     if count & (count - 1) == 0:
         unsigned = hashes.view(np.uint32)
         return ((unsigned ^ (unsigned >> 16)) & np.uint32(count - 1)).astype(np.int32)
@@ -119,7 +119,7 @@ def partitions_of(hashes: Hashes, count: int) -> npt.NDArray[np.int32]:
 
 
 def _column(keys: pa.BinaryArray, kind: str, at: int = 1) -> npt.NDArray[Any]:
-    """Return one number at a place of each key; the keys are of one width."""
+    """Read the number at one offset in each key; all keys have the same width."""
     data = data_of(keys).reshape(len(keys), -1)
     return np.ascontiguousarray(data[:, at : at + np.dtype(kind).itemsize]).view(kind).ravel()
 
@@ -155,7 +155,7 @@ def _uuid(keys: pa.BinaryArray) -> Hashes:
 
 
 def _string(keys: pa.BinaryArray) -> tuple[Hashes, npt.NDArray[np.bool_]]:
-    """Return hashes over UTF-16 units, and a mask of the keys that are text; units of ASCII are its bytes."""
+    """Return the hashes of Strings, over their UTF-16 units, and a mask of the keys that are valid text."""
     units, offsets = string_bytes(keys)
     if (units < 0x80).all():
         return polynomial_hashes(units, offsets), np.ones(len(keys), bool)
@@ -169,7 +169,7 @@ def _string(keys: pa.BinaryArray) -> tuple[Hashes, npt.NDArray[np.bool_]]:
 
 
 def _utf_16(data: bytes) -> bytes | None:
-    """Return the UTF-16 units of a string's bytes, in either of Ignite's forms; None if they are no text."""
+    """Convert a string in either of Ignite's forms to UTF-16 units; None if the bytes are no text."""
     try:
         return decode_text(data).encode("utf-16-le")
     except UnicodeError:
@@ -177,7 +177,7 @@ def _utf_16(data: bytes) -> bytes | None:
 
 
 def _object(keys: pa.BinaryArray) -> Hashes:
-    """Hash codes of objects, from their headers."""
+    """Read the hash codes of objects from the objects' headers."""
     starts = offsets_of(keys)[:-1].astype(np.int64) - offsets_of(keys)[0]
     hashes: Hashes = data_of(keys)[starts[:, None] + np.arange(_HASH_AT, _HASH_AT + 4)].view("<i4").ravel()
     return hashes

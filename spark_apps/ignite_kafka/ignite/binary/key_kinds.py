@@ -1,4 +1,4 @@
-"""Kinds of keys (:mod:`~ignite_kafka.ignite.types.key_kind`), from the bytes of many keys at once."""
+"""Kinds of many keys (:mod:`~ignite_kafka.ignite.types.key_kind`), determined from the keys' bytes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST = 64  # kinds of one batch; a key class with more is not turned back
 
 
 def key_kinds(decoder: ColumnDecoder, at: Positions, end: Positions) -> tuple[frozenset[KeyKind], tuple[int, ...]]:
-    """Return the kinds of the keys at `at`, and rows that have them: the first of each kind.
+    """Return the kinds of the keys at `at`, and the first row of each kind.
 
     :param at: N positions of keys that are not wrapped, none null. :param end: where each key ends.
     """
@@ -32,7 +32,7 @@ def key_kinds(decoder: ColumnDecoder, at: Positions, end: Positions) -> tuple[fr
 
 
 class _Kinds:
-    """Collects kinds; `first_rows` maps each kind to the first row that has it."""
+    """Collector of kinds of keys; `first_rows` maps each kind to its first row."""
 
     def __init__(self, decoder: ColumnDecoder) -> None:
         self._decoder = decoder
@@ -40,7 +40,7 @@ class _Kinds:
         self.first_rows: dict[KeyKind, int] = {}
 
     def add_values(self, prefix: KeyKind, at: Positions, end: Positions, rows: Positions, depth: int) -> None:
-        """Add the kinds of the values at `at`, behind `prefix`; `rows` has the row of each value's key."""
+        """Add the kinds of the values at `at`, each appended to `prefix`; `rows` has the row of each value's key."""
         code = self._wire.data[at]
         for type_code in np.unique(code).tolist():
             part = code == type_code

@@ -1,4 +1,4 @@
-"""Binary objects: 24-byte headers and footers of many objects at once.
+"""Headers (24 bytes) and footers of many binary objects, read at once.
 
 Layout (`BinaryWriterExImpl`, `BinaryUtils` of Ignite 2.17), little-endian: code 103, protocol version 1, int16 flags,
 int32 type id, int32 hash, int32 length, int32 schema id, int32 schema offset; then fields, then the footer: for each
@@ -32,7 +32,7 @@ class Headers:
     stop: Positions
 
     def of(self, rows: Positions) -> Headers:
-        """Return the headers of some of the objects."""
+        """Return the headers of the objects in `rows`."""
         return Headers(
             self.start[rows], self.type_id[rows], self.schema_id[rows], self.flags[rows], self.footer[rows],
             self.stop[rows]
@@ -40,7 +40,7 @@ class Headers:
 
 
 def read_headers(wire: Wire, at: Positions, end: Positions) -> Headers:
-    """Read the headers of the objects at `at`, each inside its `end`; DecodeError if one is broken or longer."""
+    """Read the headers of the objects at `at`; DecodeError if a header is broken, or an object ends after its `end`."""
     wire.require(at, at + codes.HEADER, end, "The header of a binary object")
     type_id = wire.at(at + 4, "<i4")
     _refuse(wire, at, wire.data[at + 1] != 1, "A binary object is not of protocol version 1", type_id)
@@ -75,12 +75,12 @@ def _refuse(wire: Wire, at: Positions, bad: npt.NDArray[np.bool_], what: str, ty
 
 @dataclass(frozen=True)
 class FieldPlaces:
-    """Where the fields of n objects of one type are.
+    """Positions of the fields of n objects of one type.
 
     :param at: for each field of the metadata, the absolute position of its value in each object (n), -1 where it is
         absent.
-    :param schemas: the distinct field ids, each in the order of its footer.
-    :param schema_of: for each object the index of its schema (n); None where there is one.
+    :param schemas: the distinct schemas, each the field ids in the order of the footer.
+    :param schema_of: for each object the index of its schema (n); None if all have the same.
     """
 
     at: list[Positions]
@@ -116,7 +116,7 @@ def field_places(wire: Wire, binary: BinaryType, headers: Headers) -> FieldPlace
 
 
 def _places_of_schema(wire: Wire, binary: BinaryType, headers: Headers) -> dict[int, Positions]:
-    """Map field ids to positions, for objects of one schema id and one layout, in the order of their footers."""
+    """Map field ids to positions in objects of one schema id and one layout; the ids are in the footers' order."""
     flags = int(headers.flags[0])
     if not flags & codes.FLAG_HAS_SCHEMA:
         return {}

@@ -22,9 +22,9 @@ _OPTIONAL = b"ignite.optional"
 
 
 def optional(field: pa.Field) -> pa.Field:
-    """Mark a field as optional: an object has it only if its value is not null.
+    """Mark a field as optional: an object without a value for the field lacks the field.
 
-    Objects have all other fields of their type.
+    Objects always have the fields of their type that are not optional.
     """
     return field.with_metadata({**(field.metadata or {}), _OPTIONAL: b"1"})
 
@@ -35,7 +35,7 @@ def is_optional(field: pa.Field) -> bool:
 
 
 def as_optional(field: pa.Field, other: pa.Field) -> pa.Field:
-    """Mark a field as optional if the other one is."""
+    """Mark a field as optional if another field is optional."""
     return optional(field) if is_optional(other) else field
 
 
@@ -52,9 +52,9 @@ def schema_id_of(field_ids: Sequence[int]) -> int:
 class ObjectLayout:
     """A binary type and its fields in the order written.
 
-    :param affinity_field: the field that a key's partition is taken from, None for the whole key.
-    :param compact: whether footers are compact, the default of a cluster's nodes; they find no keys of the other form.
-    :raises UnsupportedType: two fields of one id: their names differ in case only, or have one hash.
+    :param affinity_field: the field that decides a key's partition; None: the whole key.
+    :param compact: whether footers are compact, the default of a cluster's nodes; nodes find no keys of the other form.
+    :raises UnsupportedType: two fields have one id: their names differ in case only, or have one hash.
     """
 
     type_name: str
@@ -92,12 +92,12 @@ class ObjectLayout:
 
     @cached_property
     def schema_id(self) -> int:
-        """See :func:`schema_id_of`."""
+        """Id of the schema with all fields, by :func:`schema_id_of`."""
         return schema_id_of(self.field_ids)
 
     @cached_property
     def metadata(self) -> BinaryType:
-        """To register with the cluster. Raises UnsupportedType for a field without an Ignite type."""
+        """Metadata to register with the cluster; raises UnsupportedType for a field without an Ignite type."""
         fields = tuple(
             BinaryField(field.name, type_code(field), field_id)
             for field, field_id in zip(self.fields, self.field_ids, strict=True)

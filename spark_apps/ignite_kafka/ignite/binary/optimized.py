@@ -1,6 +1,6 @@
-"""java.sql.Date and java.time, which Java's side writes with its optimized marshaller (code 254).
+"""Reading of java.sql.Date and java.time values, written by Java's optimized marshaller (code 254).
 
-Other classes: transcode.py.
+Other classes: optimized_transcode.py.
 
 Layout: 254, int32 length, then 101 (Externalizable) or 102 (Serializable), int32 hash of the class name, int16
 checksum, the class's own data, little-endian. Source: `OptimizedObjectOutputStream` of Ignite 2.17, `java.time.Ser` and
@@ -27,13 +27,13 @@ _MONTH_DAYS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
 class NotReadable(Exception):
-    """A value of a class that this library does not read; the message names the class as far as possible."""
+    """A value's class is not readable by this library; the message names the class as far as possible."""
 
 
 def read_optimized(payload: memoryview) -> Any:
-    """Read the value of one payload: the bytes after code and length.
+    """Read the value in a payload, which is the bytes after code and length.
 
-    :raises NotReadable: another class. :raises ValueError: a known class whose data is broken.
+    :raises NotReadable: the value is of another class. :raises ValueError: the class is known, but the data is broken.
     """
     if len(payload) < _HEAD.size:
         raise NotReadable("A value of Java's optimized marshaller")
@@ -47,7 +47,7 @@ def read_optimized(payload: memoryview) -> Any:
 
 
 def is_temporal(payload: memoryview) -> bool:
-    """Return whether :func:`read_optimized` reads a payload."""
+    """Return whether a payload is a java.sql.Date or java.time value, readable by :func:`read_optimized`."""
     if len(payload) <= _HEAD.size:
         return False
     kind, class_hash, _ = _HEAD.unpack_from(payload)
@@ -91,7 +91,7 @@ def _local_date(data: memoryview) -> LocalDate:
 def _local_time(data: memoryview) -> LocalTime:
     """Read hour, minute, second, nanosecond.
 
-    The last one that is not zero ends the data, then written as its complement (~x).
+    Trailing zeros are omitted; the last number written is then its complement (~x).
     """
     parts: list[int] = []
     form = "bbbi"

@@ -1,4 +1,4 @@
-"""Columns of values written by Java's optimized marshaller: java.sql.Date and java.time; see optimized.py."""
+"""Decoding of java.sql.Date and java.time values of Java's optimized marshaller to columns; see optimized.py."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _DAY_US = 86_400_000_000
 
 @dataclass(frozen=True)
 class _Form:
-    """How a class becomes a column: its name, the Arrow type, and the number that a value is in it, in a time zone."""
+    """Column form of a class: name, Arrow type, and function from a value and a time zone to the Arrow number."""
 
     name: str
     arrow: pa.DataType
@@ -35,7 +35,7 @@ class _Form:
 def _days(value: SqlDate, zone: ZoneInfo) -> int:
     try:
         offset = zone.utcoffset(datetime.fromtimestamp(value.millis / 1000, zone)) or timedelta()
-    except (OverflowError, ValueError, OSError):  # beyond the years 1 to 9999: the zone's first offset is not known
+    except (OverflowError, ValueError, OSError):  # outside the years 1 to 9999 Python knows no offset
         offset = timedelta()
     days, rest = divmod(value.millis + offset // timedelta(milliseconds=1), _DAY_MS)
     if rest:
@@ -63,11 +63,13 @@ _FORMS: dict[type, _Form] = {
 
 
 def optimized(wire: Wire, at: Positions, end: Positions, date_zone: str = "UTC") -> Column:
-    """Decode values of code 254 one by one; fractions below 1 us are dropped. Several classes become a union.
+    """Decode java.sql.Date and java.time values (code 254); values of several classes become a union.
+
+    Fractions below 1 us are dropped.
 
     :param date_zone: time zone at whose midnight a java.sql.Date was made.
-    :raises UnsupportedType: for another class, a java.sql.Date that is not midnight there, or a value out of the Arrow
-        type's range.
+    :raises UnsupportedType: for another class, a java.sql.Date that is not midnight in that zone, or a value out of the
+        Arrow type's range.
     """
     length = lengths(wire, at, end, 5, 1, "A value of Java's optimized marshaller")
     data = wire.data.data
@@ -83,7 +85,7 @@ def optimized(wire: Wire, at: Positions, end: Positions, date_zone: str = "UTC")
 
 
 def are_temporal(wire: Wire, at: Positions, end: Positions) -> npt.NDArray[np.bool_]:
-    """Return whether :func:`optimized` reads each value of code 254; checks that it is inside its `end`."""
+    """Return a mask of the values of code 254 for :func:`optimized`; DecodeError if a value ends after its `end`."""
     length = lengths(wire, at, end, 5, 1, "A value of Java's optimized marshaller")
     data = wire.data.data
     return np.array(
@@ -96,7 +98,7 @@ def are_temporal(wire: Wire, at: Positions, end: Positions) -> npt.NDArray[np.bo
 
 
 def rewrite(wire: Wire, at: Positions) -> Wire:
-    """Rewrite values of other classes as a buffer of binary format; `starts` are their bounds."""
+    """Rewrite values of other classes in binary format; `starts` of the returned buffer are the values' bounds."""
     data = wire.data.data
     pieces = []
     for start, size in zip(at.tolist(), wire.ints(at + 1).tolist(), strict=True):

@@ -1,11 +1,11 @@
-"""Collections and numbers written by Java's optimized marshaller, rewritten as Ignite's binary format.
+"""Rewriting of collections and numbers of Java's optimized marshaller in Ignite's binary format.
 
-Ignite writes a class that has writeObject or writeReplace with this marshaller: Arrays.asList, List.of, Set.of, Map.of,
-unmodifiable, singleton and empty collections, BigInteger. Rewritten they are read like any list, map or BigDecimal.
+Ignite uses this marshaller for classes with writeObject or writeReplace: Arrays.asList, List.of, Set.of, Map.of,
+unmodifiable, singleton and empty collections, BigInteger. Rewritten, they are read like any list, map or BigDecimal.
 
 Source: `OptimizedObjectOutputStream`, `OptimizedClassDescriptor` and `OptimizedMarshallerUtils` of Ignite 2.17
-(little-endian), and the serialized forms of OpenJDK 17's java.util and java.math classes. Each object but boxed numbers
-and classes has a number, in the order in which objects begin, by which a handle (255) names it.
+(little-endian), and the serialized forms of OpenJDK 17's java.util and java.math classes. Objects, except boxed numbers
+and classes, are numbered in the order in which they begin; a handle (255) has the number of the object meant.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ _MOST_DEPTH = 64
 
 
 def transcoded(payload: memoryview) -> bytes:
-    """Rewrite one payload, the bytes after code 254 and its length, as a value of the binary format.
+    """Rewrite one payload, the bytes after code 254 and the length, as a value in binary format.
 
-    :raises NotReadable: it has an object of a class that is not known here. :raises ValueError: it is broken.
+    :raises NotReadable: the payload has an object of an unknown class. :raises ValueError: the payload is broken.
     """
     reader = _Transcoder(payload)
     value = reader.value()
@@ -48,9 +48,9 @@ def transcoded(payload: memoryview) -> bytes:
 
 
 def classes_of(payload: memoryview) -> set[int]:
-    """Return the hashes of the class names in one payload, as far as it is read.
+    """Return the hashes of the class names in one payload, as far as it can be read.
 
-    Not of those within objects of other classes.
+    The first object of an unknown class ends the reading.
     """
     reader = _Transcoder(payload)
     with suppress(NotReadable, ValueError):  # broken values are for the nodes to refuse
@@ -77,7 +77,7 @@ class _Transcoder:
         return int.from_bytes(self.take(4), "little", signed=True)
 
     def count(self) -> int:
-        """Read the number of values that follow, each of one byte at least."""
+        """Read the number of following values, and check that enough bytes follow."""
         size = self.int32()
         if not 0 <= size <= len(self.data) - self.position:
             raise ValueError(f"{size} values are due and {len(self.data) - self.position} bytes are left")
@@ -197,7 +197,7 @@ class _Transcoder:
         return struct.pack("<Bqi", codes.TIMESTAMP, millis + nanos // 1_000_000, nanos % 1_000_000)
 
     def big_integer(self) -> bytes:
-        """Rewrite four cached int32, byte[] magnitude and int32 sign as a BigDecimal of scale 0."""
+        """Rewrite a BigInteger (four cached int32, byte[] magnitude, int32 sign) as a BigDecimal of scale 0."""
         self.take(16)
         magnitude = self.value()
         sign = self.int32()
@@ -206,7 +206,7 @@ class _Transcoder:
         return _decimal(0, magnitude[5:], sign < 0)
 
     def big_decimal(self) -> bytes:
-        """Rewrite a BigDecimal: BigInteger, int32 scale."""
+        """Rewrite a BigDecimal, written as a BigInteger and an int32 scale."""
         unscaled = self.value()
         if unscaled[0] != codes.DECIMAL:
             raise ValueError("a BigDecimal without its BigInteger")

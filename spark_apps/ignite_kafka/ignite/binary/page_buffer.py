@@ -1,4 +1,4 @@
-"""Bytes of some pages as one numpy buffer.
+"""Bytes of several pages in one numpy buffer.
 
 Gathers at many positions at once, bounds checks, and errors that name the place.
 """
@@ -24,7 +24,7 @@ _BUDGET_FACTOR = 32
 
 @dataclass
 class Wire:
-    """The data of `pages` in one buffer, with the context for decoding and for the positions in errors.
+    """Data of pages in one buffer, with the context for decoding and for error messages.
 
     `budget` limits the bytes that decoding may produce: overlapping fields or shared handles of broken data could grow
     without limit. `ends` has the ends of measured containers, so that nested ones are not measured again at each
@@ -41,7 +41,7 @@ class Wire:
 
     @staticmethod
     def of(pages: Sequence[Page], cache: CacheInfo, types: TypeSource) -> Wire:
-        """Join pages: one page is used in place, several are copied side by side."""
+        """Join pages to one buffer; a single page is not copied."""
         parts = [np.frombuffer(page.data, np.uint8) for page in pages]
         data = parts[0] if len(parts) == 1 else np.concatenate(parts) if parts else np.zeros(0, np.uint8)
         starts = np.cumsum([0, *(part.size for part in parts)], dtype=np.int64)
@@ -64,7 +64,7 @@ class Wire:
         )
 
     def moved(self, error: IgniteKafkaError, position: int) -> IgniteKafkaError:
-        """Move an error inside rewritten bytes to the position of the original value."""
+        """Return an error in rewritten bytes with the position of the original value instead."""
         return type(error)(error.what, error.remedy, **self._place(position, error.where.get("type_id")))
 
     def _place(self, position: int, type_id: int | None) -> dict[str, Any]:
@@ -79,7 +79,7 @@ class Wire:
         }
 
     def spend(self, amount: int, position: int) -> None:
-        """Count `amount` bytes of output; raises DecodeError when pages expand beyond any sound size."""
+        """Count `amount` bytes of decoded output; raises DecodeError if the total exceeds the `budget`."""
         self.budget -= amount
         if self.budget < 0:
             raise self.error(position, "The values expand far beyond their bytes (shared or overlapping parts)")
@@ -97,19 +97,19 @@ class Wire:
         return self.at(positions, "<i4").astype(np.int64)
 
     def require(self, start: Positions, stop: Positions | np.int64, limit: Positions, what: str) -> None:
-        """Check start >= 0 and stop <= limit everywhere; raises DecodeError at the first position that is outside."""
+        """Check stop <= limit for every value; raises DecodeError at the `start` of the first value out of bounds."""
         bad = stop > limit
         if bad.any():
             where = int(np.flatnonzero(bad)[0])
             raise self.error(int(start[where]), f"{what} ends outside its page or object")
 
     def ragged(self, start: Positions, length: Positions) -> tuple[npt.NDArray[np.int32], Bytes]:
-        """Copy slices [start, start + length) side by side: (int32 offsets of n + 1, bytes).
+        """Copy n slices [start, start + length) to one buffer; return n + 1 int32 offsets and the bytes.
 
         Slices must have been checked.
 
-        Slices are copied in power-of-two pieces, one from the front and one that ends at the end, so that the number of
-        numpy calls grows with the logarithm of the longest slice only.
+        Each slice is copied as two pieces of a power of two, one from its front and one up to its end, which may
+        overlap. So the number of numpy calls grows with the logarithm of the longest slice only.
         """
         offsets = np.zeros(length.size + 1, np.int64)
         np.cumsum(length, out=offsets[1:])

@@ -1,4 +1,4 @@
-"""Cuts pages down to some of their entries, without decoding them."""
+"""Removal of entries or values from pages, without decoding."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NULL = bytes([codes.NULL])
 
 
 def kept_rows(pages: Sequence[Page], kept: Mask, cache: CacheInfo, types: TypeSource) -> Sequence[Page]:
-    """Cut pages down to the kept entries; a page without any is empty.
+    """Remove the entries that are not kept from pages; a page may become empty.
 
     :param pages: :class:`~.joined_pages.JoinedPages` are not parsed again.
     :param kept: a flag for each entry of all pages.
@@ -55,7 +55,7 @@ def with_nulls(pages: Sequence[Page], nulls: Mask, cache: CacheInfo) -> list[Pag
 
 
 def _wrap(value: bytes) -> bytes:
-    """Wrap a key or value as it is in pages."""
+    """Wrap an object as in pages; return other keys and values unchanged."""
     if value[0] != codes.OBJECT:
         return value
     return bytes([codes.WRAPPED]) + len(value).to_bytes(4, "little") + value + bytes(4)

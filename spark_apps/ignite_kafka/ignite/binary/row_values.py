@@ -1,4 +1,4 @@
-"""Python values of the row path for Ignite types that Python has no exact type of: nothing is rounded, nothing is lost.
+"""Exact Python values of the row path, for Ignite types without an exact Python type.
 
 Numbers and chars are int and float, String is str, UUID is uuid.UUID, BigDecimal is decimal.Decimal, byte[] is bytes,
 arrays and collections are lists; the rest is here.
@@ -12,7 +12,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Date:
-    """java.util.Date: milliseconds since the epoch, all of 64 bits."""
+    """java.util.Date: milliseconds since the epoch, in 64 bits."""
 
     millis: int
 
@@ -37,14 +37,14 @@ class Time:
 
 @dataclass(frozen=True)
 class SqlDate:
-    """java.sql.Date: milliseconds of local midnight in the zone of the writer, which the bytes do not name."""
+    """java.sql.Date: milliseconds of midnight in the writer's time zone, which the bytes do not name."""
 
     millis: int
 
 
 @dataclass(frozen=True)
 class LocalDate:
-    """java.time.LocalDate; `year` may be outside of what datetime.date holds."""
+    """java.time.LocalDate; `year` may be outside the range of datetime.date."""
 
     year: int
     month: int
@@ -84,7 +84,7 @@ class Instant:
 
 @dataclass(frozen=True)
 class EnumValue:
-    """An enum constant; `name` is its own name, without the class, which `type_name` is as the metadata has it."""
+    """An enum constant; `name` is the constant's name, `type_name` the name of the enum in the metadata."""
 
     type_id: int
     ordinal: int
@@ -108,7 +108,7 @@ class MapValue:
 
 @dataclass(frozen=True)
 class Document:
-    """A binary object: the `own` fields of its schema in their order, then its type's other fields by name, all None.
+    """A binary object: `own` fields of its schema in order, then its type's other fields by name, all None.
 
     Objects are equal if their fields have the same values; schemas do not matter, and an absent field is None.
     """

@@ -1,4 +1,4 @@
-"""Strings that are no UTF-8: Ignite's second string form writes a surrogate pair as 3 + 3 bytes and U+0000 as C0 80."""
+"""Strings in UTF-8 or in Ignite's second form: surrogate pairs as 3 + 3 bytes, and U+0000 as C0 80."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def decode_text(data: bytes) -> str:
 
 
 def string_bytes(strings: pa.BinaryArray) -> tuple[Bytes, Positions]:
-    """Return the bytes of encoded Strings without their heads, and the start of each; the last place is the end."""
+    """Return the bytes of n encoded Strings without heads, and the n + 1 offsets of the Strings in these bytes."""
     data = data_of(strings)
     starts = offsets_of(strings)[:-1].astype(np.int64) - offsets_of(strings)[0]
     of_text = np.ones(data.size, bool)
@@ -41,7 +41,7 @@ def string_bytes(strings: pa.BinaryArray) -> tuple[Bytes, Positions]:
 
 
 def all_text(strings: pa.BinaryArray) -> bool:
-    """Return whether encoded Strings are text, in either form."""
+    """Return whether all encoded Strings are valid text, in UTF-8 or Ignite's second form."""
     data, offsets = string_bytes(strings)
     try:
         whole = pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(data)
@@ -61,7 +61,7 @@ def _is_text(data: bytes) -> bool:
 
 
 def repaired(wire: Wire, at: Positions, offsets: npt.NDArray[np.int32], data: Bytes) -> pa.Array:
-    """Decode the strings of a column one by one; raises DecodeError at the first one that is no text."""
+    """Decode the strings of a column one by one, in either form; raises DecodeError at the first invalid string."""
     texts = []
     raw = data.tobytes()
     for row, position in enumerate(at.tolist()):

@@ -1,4 +1,4 @@
-"""Binary types used by entries, collected without decoding fields that cannot hold one."""
+"""Collection of the binary types used by entries; only fields that can hold a binary type are read."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ Ids = npt.NDArray[np.int32]
 _ENUMS = (codes.ENUM, codes.BINARY_ENUM)
 _LISTS = (codes.COLLECTION, codes.MAP, codes.OBJECT_ARRAY, codes.ENUM_ARRAY)
 _HOLDERS = frozenset({codes.OBJECT, *_ENUMS, *_LISTS, codes.WRAPPED, codes.PROXY, codes.OPTIMIZED})
-"""Type codes under which a binary type can occur; a field declared as another one holds none."""
+"""Type codes under which a binary type can occur; fields declared with other codes hold none."""
 _NESTED = frozenset({codes.OBJECT, codes.OPTIMIZED, *_LISTS})
 
 
 def type_ids_within(wire: Wire, bounds: EntryBounds, *, max_depth: int | None = None) -> set[int]:
-    """Return the ids of all binary types in keys and values, with enums, without types of Ignite itself.
+    """Return the ids of all binary types and enums in keys and values, except types of Ignite itself.
 
-    A type whose fields are all simple costs its headers only. Objects with raw data count with their own type alone.
+    Of objects whose fields are all simple, only headers are read. Of objects with raw data, only their own type counts.
     Values of Java's optimized marshaller name classes, not binary types: their ids are those of
     :func:`~ignite_kafka.ignite.types.model.class_id`. A node refuses a put whose classes it does not know.
     java.util.TreeSet is such a class, too: nodes do not know its name by themselves.
 
     Each object is visited once, and each container measured once, whatever the nesting.
 
-    :param max_depth: levels of objects and containers that a value may have, each object in one place; None: any, and
-        shared ones.
+    :param max_depth: maximum levels of objects and containers in a value; then no two fields may share an object. None:
+        no limit, and objects may be shared.
     :raises DecodeError: bytes that do not decode; with `max_depth` also bytes of an object that belong to two fields.
     :raises UnsupportedType: a value is nested deeper.
     """
@@ -52,11 +52,11 @@ def type_ids_within(wire: Wire, bounds: EntryBounds, *, max_depth: int | None = 
 
 @dataclass
 class _Walker:
-    """Visits values level by level.
+    """Visitor of values, level by level.
 
     :param left: places, ends and depths of values that are not visited yet.
-    :param visited: by position, True for objects that were visited: fields of broken data may share one, level by
-        level, so that the number of ways to it is exponential.
+    :param visited: by position, True for visited objects: fields of broken data may share objects on each level, so
+        that the number of paths grows exponentially.
     """
 
     decoder: ColumnDecoder
@@ -66,7 +66,7 @@ class _Walker:
     visited: Mask | None = None
 
     def visit(self, at: Positions, end: Positions, depth: int) -> None:
-        """Collect the types of the values at these places (-1: absent)."""
+        """Collect the types of the values at the positions `at` (-1: absent)."""
         wire = self.decoder.wire
         is_present = at >= 0
         wire.require(at[is_present], at[is_present] + 1, end[is_present], "A value")
@@ -98,9 +98,9 @@ class _Walker:
                 self._visit_objects(type_id, headers.of(np.flatnonzero(headers.type_id == type_id)), depth)
 
     def _mark_visited(self, at: Positions, depth: int) -> Mask:
-        """Return a mask of the objects not visited yet, and count them as visited.
+        """Mark objects as visited, and return a mask of the objects not visited before.
 
-        Whole keys and values share nothing.
+        Whole keys and values are never shared, so they need no marks.
         """
         if not depth:
             return np.ones(at.size, bool)
@@ -111,7 +111,7 @@ class _Walker:
         return new
 
     def _add_constants(self, type_ids: Ids, ordinals: Ids) -> None:
-        """Collect the enums; request the metadata again if it lacks a constant, because an enum may have grown."""
+        """Collect the type ids of enums; metadata without one of the constants are requested again."""
         for type_id in np.unique(type_ids).tolist():
             self.type_ids.add(type_id)
             if type_id:
@@ -147,7 +147,10 @@ class _Walker:
                 self.left.append((place, headers.footer, depth + 1))
 
     def _check_raw_schemas(self, type_id: int, headers: Headers) -> None:
-        """Check the schemas of objects with raw data; those of others are checked when their fields are located."""
+        """Check that the metadata has the schemas of objects with raw data.
+
+        The schemas of other objects are checked when their fields are located.
+        """
         layout = codes.FLAG_HAS_SCHEMA | codes.FLAG_COMPACT
         rows = np.flatnonzero((headers.flags & layout) == layout)
         schema_ids = np.unique(headers.schema_id[rows]).tolist()
@@ -158,7 +161,7 @@ class _Walker:
                 raise self.decoder.wire.error(int(headers.start[rows[0]]), what, type_id)
 
     def _holds_no_type(self, type_id: int, headers: Headers) -> bool:
-        """Return whether the metadata at hand has all the schemas, and no field can hold a binary type."""
+        """Return whether no field of the objects can hold a binary type, and the metadata has all their schemas."""
         binary = metadata(self.decoder.wire.types, type_id)
         simple = not any(field.type_code in _HOLDERS for field in binary.fields)
         return simple and all(schema in binary.schemas for schema in np.unique(headers.schema_id).tolist())

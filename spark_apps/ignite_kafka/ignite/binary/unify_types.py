@@ -1,4 +1,4 @@
-"""Unified types of Arrow fields, and exact casts to them; an error names the field."""
+"""Unification of Arrow fields, and exact casts to the unified types; errors name the field."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from ..types.type_table import field_of, mark_of
 
 
 def unify_fields(first: pa.Field, second: pa.Field) -> pa.Field | None:
-    """Return a field that holds the values of both exactly, under the first one's name; None if none does.
+    """Return a field that holds the values of two fields exactly, named as the first; None if no type does.
 
-    Integers widen, floats widen, the null type gives way, decimals of different scales become text, containers are
+    Integers widen, floats widen, the null type is replaced, decimals of different scales become text, containers are
     unified inside.
     """
     kind = first.type
@@ -53,7 +53,7 @@ def _unify_inner(kind: pa.DataType, other: pa.DataType) -> pa.DataType | None:
 
 
 def cast_exactly(array: pa.Array, target: pa.DataType, path: str) -> pa.Array:
-    """Cast `array` to `target` with no value changed; `path` is the field's name for errors.
+    """Cast `array` to `target` without changing a value; `path` is the field's name for errors.
 
     :raises UnsupportedType: a value that the target cannot hold.
     """
@@ -83,7 +83,7 @@ def cast_exactly(array: pa.Array, target: pa.DataType, path: str) -> pa.Array:
 
 
 def _is_castable(source: pa.DataType, target: pa.DataType) -> bool:
-    """Return whether Arrow casts exactly, or refuses the value."""
+    """Return whether Arrow casts `source` to `target` exactly, or else refuses the value."""
     kinds = pa.types
     return bool(
         (kinds.is_integer(source) and kinds.is_integer(target))

@@ -10,12 +10,12 @@ _int = struct.Struct("<i").unpack_from
 _FIXED = tuple(0 if code in codes.NAMED else codes.FIXED_SIZE.get(code, 0) for code in range(256))
 _WIDTH = tuple(codes.ELEMENT_WIDTH.get(code, 0) for code in range(256))
 NESTING = frozenset({codes.COLLECTION, codes.MAP, codes.PROXY, *codes.CODED_ARRAYS, *codes.TYPED_ARRAYS})
-"""Codes of values whose elements follow their header, so that their ends are known only once these are measured."""
+"""Codes of values whose elements follow the header: the end is known only after the elements are measured."""
 _PREFIX = {codes.STRING: 5, codes.WRAPPED: 9, codes.OPTIMIZED: 5}
 
 
 class Malformed(Exception):
-    """Bytes at `position` that are no value; callers turn it into a DecodeError with its place."""
+    """The bytes at `position` are no value; callers raise a DecodeError with cache and partition instead."""
 
     def __init__(self, position: int, what: str) -> None:
         super().__init__(what)
@@ -44,7 +44,7 @@ def end_of(data: memoryview, position: int, limit: int) -> int:
 
 
 def measure(data: memoryview, position: int, limit: int, ends: dict[int, int]) -> int:
-    """Return as :func:`end_of`, and store the ends of the value and of the containers in it in `ends` by position.
+    """Return the position after a value as :func:`end_of`; store the ends of all its containers in `ends`, by position.
 
     A reader that goes through nested containers level by level then measures no byte twice.
     """
@@ -76,7 +76,7 @@ def end_of_head(data: memoryview, position: int, limit: int) -> int:
 
 
 def _variable(data: memoryview, position: int, code: int, limit: int) -> tuple[int, int]:
-    """Return the end of the value or of its header, and the number of values that follow inside it."""
+    """Return the end of a value or, if elements follow, of its header, and the number of the elements."""
     if code == codes.OBJECT:
         length = _count(data, position, position + 12, limit)
         if length < codes.HEADER:

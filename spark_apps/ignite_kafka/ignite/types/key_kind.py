@@ -1,6 +1,6 @@
 """Kinds of keys: how Ignite marshalled a key.
 
-The bytes of a record's key may not show it, and turning them back into an Ignite key needs it.
+The bytes of a record's key may not show the kind, but without it they cannot be converted back to an Ignite key.
 
 =========================================================== ==========================================================
 kind                                                        keys
@@ -26,7 +26,7 @@ KeyKind = tuple[int, ...]
 """See the table of this module. Offset records have kinds as lists of integers."""
 
 LAYOUT = 4
-"""Number of integers in the kind of an object; those of its fields are longer."""
+"""Number of integers in the kind of an object; kinds of the object's fields are longer."""
 
 OBJECT_KIND: KeyKind = (103,)  # the type codes of objects and of null, without numpy, which type_codes needs
 UNKNOWN_KIND: KeyKind = (101,)

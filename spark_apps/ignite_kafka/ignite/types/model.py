@@ -1,4 +1,4 @@
-"""Data that the thin client reads from a cluster, as frozen values.
+"""Data read from a cluster by the thin client, as frozen dataclasses.
 
 Pages of entries, caches, query entities, binary types.
 """
@@ -58,7 +58,7 @@ class QueryIndex:
 class QueryEntity:
     """The SQL view of a cache's entries; names of types are Java class names or binary type names.
 
-    :param aliases: field name and the column name that SQL has for it.
+    :param aliases: pairs of a field's name and its column's name in SQL.
     """
 
     key_type: str
@@ -75,8 +75,8 @@ class QueryEntity:
 class CacheInfo:
     """Metadata of one cache; `incarnation` changes when the cache is destroyed and created again.
 
-    `write_synchronization`: with other than FULL_SYNC a node that dies can lose what it has acknowledged, backups or
-    not.
+    `write_synchronization`: with any other than FULL_SYNC, a node that dies can lose acknowledged entries, in spite of
+    backups.
     """
 
     name: str
@@ -103,16 +103,16 @@ _CLASS_IDS = 1 << 32
 
 
 def class_id(name_hash: int) -> int:
-    """Return the id of a Java class without a binary type, by ``String.hashCode`` of its name.
+    """Return the id for a Java class without a binary type, from ``String.hashCode`` of its name.
 
-    Beyond the 32 bits of binary types' ids.
+    It is outside the 32 bits of binary types' ids.
     """
     return _CLASS_IDS | (name_hash & (_CLASS_IDS - 1))
 
 
 @dataclass(frozen=True)
 class BinaryType:
-    """Metadata of one binary type, or of a Java class that has none but its name (:func:`class_id`).
+    """Metadata of a binary type, or only the name of a Java class without a binary type (:func:`class_id`).
 
     `schemas` maps a schema id to its field ids in the order of the footer.
 
@@ -131,7 +131,7 @@ class BinaryType:
 
     @property
     def is_class(self) -> bool:
-        """True for a class without a binary type: Java's optimized marshaller writes its values."""
+        """Whether this is a class without a binary type: Java's optimized marshaller writes its values."""
         return self.type_id >= _CLASS_IDS
 
     def __post_init__(self) -> None:
@@ -158,7 +158,7 @@ def _order_fields(fields: Iterable[BinaryField], schemas: Mapping[int, tuple[int
 
 @dataclass(frozen=True)
 class TypeUse:
-    """A class or binary type of values that were seen.
+    """A class or binary type seen at one place within keys or values.
 
     :param side: key, value, or any for both.
     :param path: where within the key or value: names of fields joined by dots, ``[]`` for elements, ``{key}`` and
@@ -174,7 +174,7 @@ class TypeUse:
 
 
 class TypeSource(Protocol):
-    """Where binary type metadata comes from; raises UnknownBinaryType for a type the cluster does not hold."""
+    """Source of binary types' metadata; raises UnknownBinaryType for a type that the cluster does not hold."""
 
     def binary_type(self, type_id: int) -> BinaryType:
         """Return the metadata of a binary type; raises UnknownBinaryType."""

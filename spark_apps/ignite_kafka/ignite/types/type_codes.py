@@ -1,4 +1,4 @@
-"""Type codes of Ignite's binary format and the sizes that follow from them.
+"""Type codes of Ignite's binary format, and the sizes of their values.
 
 Source: `GridBinaryMarshaller` and `BinaryUtils` of Ignite 2.17. Every value is its code (one byte) and a body,
 little-endian.
@@ -50,13 +50,13 @@ TYPED_ARRAYS = frozenset({OBJECT_ARRAY, ENUM_ARRAY})
 """Code, int32 type id (0: a class name follows), int32 count, elements with codes."""
 
 NAMED = frozenset({ENUM, BINARY_ENUM, CLASS})
-"""Values with a type id that is followed by a class name when it is 0 (a class that was not registered)."""
+"""Values with a type id; a type id of 0 (a class that was not registered) is followed by the class name."""
 
 KNOWN = frozenset(range(1, 39)) - {26} | {NULL, HANDLE, OBJECT, OPTIMIZED}
 
 
 EXACT = frozenset({BYTE, SHORT, INT, LONG, FLOAT, DOUBLE, CHAR, BOOL, STRING, UUID, DATE, BYTE_ARRAY})
-"""Values that the key of a record shows whole, apart from their type."""
+"""Codes of values that the key of a record shows exactly, except for their type."""
 
 
 def size_table() -> npt.NDArray[np.int64]:

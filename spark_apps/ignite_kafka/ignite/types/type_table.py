@@ -1,4 +1,4 @@
-"""The one type table: Ignite type code, its name, the Arrow type it is decoded to, and its Kafka Connect type.
+"""Type table: for each type code of Ignite the name, the Arrow type of decoded values, and the Kafka Connect type.
 
 Nothing here passes through float. A type that Arrow lacks is marked in the metadata of the Arrow field, key
 ``b"ignite"`` (:data:`MARK`):
@@ -51,7 +51,7 @@ ENUM_VALUES = b"ignite.values"
 
 @dataclass(frozen=True)
 class IgniteType:
-    """One row of the table. `arrow` is None where it depends on metadata or values.
+    """One row of the type table; `arrow` is None if the Arrow type depends on metadata or values.
 
     `element` is the code of an array's elements.
     """
@@ -121,7 +121,7 @@ def mark_of(field: pa.Field) -> str | None:
 
 
 def object_field(name: str, type_name: str, fields: Iterable[pa.Field]) -> pa.Field:
-    """Build a field of binary objects of that type."""
+    """Build an Arrow field for objects of a binary type."""
     return pa.field(name, pa.struct(list(fields)), metadata={TYPE_NAME: type_name.encode()})
 
 
@@ -130,7 +130,7 @@ def enum_field(
     binary: BinaryType,
     data_type: pa.DataType = pa.string(),  # noqa: B008 (a constant)
 ) -> pa.Field:
-    """Build a field of an enum's constants, by name or, as int32, by ordinal."""
+    """Build an Arrow field for the constants of an enum: names as strings, or ordinals as int32."""
     values = json.dumps({label: ordinal for ordinal, label in binary.enum_values.items()})
     return pa.field(
         name, data_type, metadata={MARK: b"enum", TYPE_NAME: binary.name.encode(), ENUM_VALUES: values.encode()}
@@ -138,7 +138,7 @@ def enum_field(
 
 
 def type_name_of(field: pa.Field) -> str:
-    """Return the binary type of a field of objects or enums. Raises UnsupportedType if the field does not name it."""
+    """Return the binary type's name in a field of objects or enums; raises UnsupportedType if the field has none."""
     name = (field.metadata or {}).get(TYPE_NAME)
     if not name:
         raise UnsupportedType(
@@ -148,12 +148,11 @@ def type_name_of(field: pa.Field) -> str:
 
 
 def type_code(field: pa.Field) -> int:
-    """Return the code in binary metadata for a field as it is written; the inverse of :func:`declared_field`.
+    """Return the type code in binary metadata for a field to be written; the inverse of :func:`declared_field`.
 
     A java.sql.Date is an object to the metadata, as Java's clients register it.
 
-    :raises UnsupportedType: nothing of Ignite is written for the field's type, or it is null, of which no type is
-        known.
+    :raises UnsupportedType: no Ignite type is written for the field's type, or the field has the null type.
     """
     kind = field.type
     mark = mark_of(field)
@@ -188,7 +187,7 @@ def code_name(code: int) -> str:
 
 
 def declared_field(name: str, code: int, *, ordinals: bool = False) -> pa.Field:
-    """Return the Arrow field of a declared type code, for columns without any value.
+    """Return the Arrow field for a declared type code, for columns without any value.
 
     Decimals become strings (no scale is known), containers and objects become the null type: their content is not
     declared.
@@ -227,7 +226,7 @@ def java_code(java_type: str) -> int | None:
 
 
 def java_field(name: str, java_type: str, scale: int = -1) -> pa.Field:
-    """Return the Arrow field of a Java class name in query entities; an unknown class gives the null type.
+    """Return the Arrow field for a Java class in a query entity; an unknown class gives the null type.
 
     :param scale: of a BigDecimal column, -1 where it is not declared.
     """
@@ -240,7 +239,7 @@ def java_field(name: str, java_type: str, scale: int = -1) -> pa.Field:
 
 
 def java_type(field: pa.Field) -> str:
-    """Return the Java class in a query entity for a field as it is written; the inverse of :func:`java_field`."""
+    """Return the Java class in a query entity for a field to be written; the inverse of :func:`java_field`."""
     if pa.types.is_struct(field.type) or mark_of(field) == "enum":
         return type_name_of(field)
     if field.type == pa.date32():
@@ -249,7 +248,7 @@ def java_type(field: pa.Field) -> str:
 
 
 def java_class(field: pa.Field) -> str | None:
-    """Return the Java class of a decoded column of values without content; None for others.
+    """Return the Java class of a decoded column of simple values; None for columns of other values.
 
     Columns do not tell java.time.LocalDate from java.sql.Date, nor java.time.Instant from Timestamp.
     """
@@ -279,7 +278,7 @@ _CONTAINER_CLASSES = {
 def container_class(code: int) -> str:
     """Return the Java class of an array, or the common interface of collections or maps.
 
-    Of arrays of objects or enums it has no element's class.
+    For arrays of objects or enums it does not name the elements' class.
     """
     return _CONTAINER_CLASSES.get(code) or f"[L{_JAVA_CLASSES[BY_CODE[code].element or codes.OBJECT]};"
 
@@ -288,7 +287,7 @@ _SPARK = {_UTC_MS: _UTC_US}
 
 
 def spark_field(field: pa.Field) -> pa.Field:
-    """Return the same field as Spark takes it.
+    """Return a field with its type replaced by one that Spark accepts.
 
     Timestamps in microseconds, strings for the null type and for times of day, unions refused.
 

@@ -1,1 +1,1 @@
-"""A snapshot: every entry of the planned caches once, exactly once under a snapshot id. Imports source and runtime."""
+"""A snapshot: every entry of the planned caches, exactly once under a snapshot id. Imports source and runtime."""

@@ -16,9 +16,9 @@ from ...state.status import CacheCount
 
 
 class SnapshotProgress(RunFollower):
-    """Follows the run of a snapshot, and its offsets topic.
+    """Follower of a snapshot's run and of the connector's offsets topic.
 
-    :param from_start: whether units count that earlier runs of the same snapshot committed.
+    :param from_start: whether to count units committed by earlier runs of the same snapshot, too.
     """
 
     def __init__(self, clients: KafkaClients, topics: Topics, plan: TransferPlan, *, from_start: bool) -> None:
@@ -26,7 +26,7 @@ class SnapshotProgress(RunFollower):
         self._from_start = from_start
         self.caches: dict[str, CacheCount] = {cache.name: CacheCount() for cache in plan.caches}
         self.committed_at = time.monotonic()
-        """When a commit was seen last, on the monotonic clock."""
+        """Time of the last commit seen, on the monotonic clock."""
         super().__init__(clients, topics, plan)
 
     def _more_partitions(self, topics: Topics) -> list[TopicPartition]:

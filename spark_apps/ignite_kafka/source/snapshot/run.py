@@ -1,4 +1,4 @@
-"""The run of a snapshot: sends every entry of the planned caches to their topics, exactly once under a snapshot id.
+"""Run of a snapshot: sends every entry of the planned caches to its topic, exactly once under a snapshot id.
 
 The driver plans, claims the connector, follows progress and ends the snapshot. Each Spark task copies whole slots
 (:mod:`.task`).
@@ -59,8 +59,8 @@ def run_snapshot(
     :param connect: connects the driver to the cluster.
     :param run_slots: copies slots on an executor.
     :returns: the run's record, state COMPLETED.
-    :raises IgniteKafkaError: what ended the run; committed entries stay and are not sent again under the same snapshot
-        id.
+    :raises IgniteKafkaError: the error that ended the run; committed entries stay and are not sent again under the same
+        snapshot id.
     """
     with ExitStack() as stack:
         return SnapshotRun(spark, request, stack, connect, run_slots).run()
@@ -141,7 +141,7 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
     def _plan(
         self, state: ConnectorState, snapshot_id: str
     ) -> tuple[TransferPlan, bool, Mapping[str, CacheConfiguration]]:
-        """The plan, whether it continues a snapshot begun before, and configurations of its caches by topic."""
+        """Return the plan, whether it continues an earlier run's snapshot, and the caches' configurations by topic."""
         with self._connect(self._settings, self._secrets) as cluster, connected(self._settings):
             self._record_nodes(cluster)
             if state.snapshot is not None and state.snapshot.id == snapshot_id:
@@ -186,7 +186,7 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
         self._end(status.COMPLETED)
 
     def _follow(self, job: Job, progress: SnapshotProgress, plan: TransferPlan) -> None:
-        """Report committed entries until the job ends; raise the error of the first finally failed task."""
+        """Report committed entries until the job ends; raise the error of the first task that has finally failed."""
         report = Interval(self._settings.progress_interval_ms / 1000)
         settings = self._settings
         checks = Interval(SILENCE_CHECK_S)
@@ -205,14 +205,14 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
 
 
 def _snapshot_id(state: ConnectorState) -> str:
-    """The last unfinished snapshot's id, else a new one."""
+    """Return the id of the last snapshot if it is unfinished, else a new id."""
     if state.snapshot is not None and not state.snapshot.complete:
         return state.snapshot.id
     return new_id()
 
 
 def planned(plan: TransferPlan) -> dict[str, CacheStatus]:
-    """The status of each planned cache before anything is sent."""
+    """Return the status of each planned cache before any entry is sent."""
     return {cache.name: CacheStatus(cache.topic, units=cache.partitions) for cache in plan.caches}
 
 

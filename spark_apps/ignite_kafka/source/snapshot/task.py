@@ -1,4 +1,4 @@
-"""The Spark task of a snapshot: copies whole slots, each unit exactly once.
+"""Spark task of a snapshot: copies whole slots, each unit exactly once.
 
 scan → convert → slot writer → offset records: all in one Python worker of an executor, so no record crosses the JVM
 (docs/decisions/0001-fused-copy.md).
@@ -58,12 +58,12 @@ def copy_slots(
     connect: Callable[[SourceSettings, Secrets], Cluster] = ignite_cluster,
     scan: Callable[..., Scan] = Scan,
 ) -> Iterator[SlotResult]:
-    """Copy slots; one result each. The first error ends the others at their next batch.
+    """Copy slots, and yield a result for each; the first error ends the other slots at their next batch.
 
     Opening a slot and its last commit are waits, so they overlap with the copying of other slots. One slot is copied at
     a time, which bounds memory to one slot's batch and lets all slots share one connection.
 
-    :param attempt: number of the task's attempt: a later one takes the slots over.
+    :param attempt: number of the task's attempt; a later attempt takes over the slots.
     :param ends: end of every slot's offsets when the snapshot began; None: an earlier run of the snapshot is continued.
     :param connect: connects to the cluster.
     :param scan: makes the scan of a cache.
@@ -83,12 +83,12 @@ def copy_slots(
 
 
 def batch_bytes(page_bytes: int, read: int, written: int) -> int:
-    """Bytes of pages for the next batch, so that its records too stay within a few pages' size.
+    """Return the maximum bytes of pages in the next batch, to keep its records to the size of a few pages.
 
     Records with schemas can be ten times as large as their entries. malloc maps blocks of 32 MiB and more anew for each
     batch, and the kernel zeroes their pages: a tenth of the time of a copy of 40 columns.
 
-    :param read: bytes of the last batch's pages. :param written: bytes of its records.
+    :param read: bytes of the last batch's pages. :param written: bytes of the last batch's records.
     """
     most = page_bytes * _BATCH_PAGES
     return min(most, page_bytes * _RECORD_PAGES * read // written) if written else most
@@ -96,11 +96,11 @@ def batch_bytes(page_bytes: int, read: int, written: int) -> int:
 
 @dataclass
 class Turn:
-    """The shared state of a task's slots, and the queue in which they take turns at the cluster connection.
+    """Shared state of a task's slots, with the queue for the slots' turns at the cluster connection.
 
     :param cluster: used by the slot whose turn it is.
     :param stop: set by the first slot that fails.
-    :param page_sizes: by cache: what one slot has learned of its pages serves the next.
+    :param page_sizes: estimate of the page size by cache, passed on from slot to slot.
     """
 
     cluster: Cluster
@@ -113,9 +113,9 @@ class Turn:
 
     @contextmanager
     def acquired(self, begin: Callable[[], None]) -> Iterator[None]:
-        """Wait for the turn, in the order of the calls, and hold it.
+        """Wait for a slot's turn, in the order of the calls, and hold the turn inside the context.
 
-        :param begin: requests the slot's first pages; called by the slot that has the turn before, or not at all.
+        :param begin: requests the slot's first pages; called by the slot with the turn before, or not at all.
         """
         with self._moved:
             self._queue.append(begin)
@@ -128,7 +128,7 @@ class Turn:
                 self._moved.notify_all()
 
     def begin_next(self) -> None:
-        """Request the first pages of the next slot while this one, whose turn it is, converts its last ones."""
+        """Request the next slot's first pages, while the slot with the turn converts its last pages."""
         with self._moved:
             following = self._queue[1] if len(self._queue) > 1 else None
         if following is not None:
@@ -167,7 +167,7 @@ class _Stopped(Exception):
 
 
 class SlotCopy:
-    """One slot from its first unit to its last, over as many attempts as the retry budget allows."""
+    """Copy of one slot from its first unit to its last, in as many attempts as the retry budget allows."""
 
     def __init__(
         self, plan: TransferPlan, slot: int, turn: Turn, end: int | None = None, clock: Clock = time.monotonic
@@ -187,7 +187,7 @@ class SlotCopy:
         self._budget = RetryBudget(plan.settings.retry_timeout_ms / 1000, clock)
 
     def run(self) -> SlotResult:
-        """Copy the slot; an error is in the result."""
+        """Copy the slot; an error is returned in the result."""
         result = SlotResult(self._slot)
         try:
             result.caches = retry(
@@ -221,7 +221,7 @@ class SlotCopy:
         return error
 
     def _attempt(self) -> dict[str, CacheCount]:
-        """Copy what is left of the slot.
+        """Copy the units of the slot that are not copied yet.
 
         1. Open the slot: fence its earlier producers and read its committed units.
         2. Check that the committed units are in the plan's topics.
@@ -263,7 +263,7 @@ class SlotCopy:
             writer.close()
 
     def _left(self, writer: SlotWriter, cache: CachePlan) -> list[int]:
-        """Partitions of a cache that this slot has yet to copy."""
+        """Return the partitions of a cache that this slot has yet to copy."""
         partitions = partitions_of_slot(cache.name, cache.partitions, self._slot, self._plan.slots)
         self._key_kinds = set()
         done = writer.state.done(self._plan.snapshot_id, cache.name, cache.incarnation)
@@ -288,7 +288,7 @@ class SlotCopy:
         return info, scan
 
     def _copy_cache(self, writer: SlotWriter, cache: CachePlan) -> CacheCount:
-        """Queue the units that are not done yet; the transaction stays open over small caches."""
+        """Send the units of a cache that are not copied yet; a transaction may span several small caches."""
         done = writer.state.done(self._plan.snapshot_id, cache.name, cache.incarnation)
         bad = sum(unit.bad for unit in done.values())
         records = sum(unit.records for unit in done.values())
@@ -348,7 +348,7 @@ class SlotCopy:
     def _count_left_out(self, partitions: Int64Array, sent: Sent) -> None:
         """Count the entries of a batch that give no record.
 
-        :param partitions: of the N entries.
+        :param partitions: the partitions of the N entries.
         """
         for partition, rows in rows_by_partition(partitions[sent.bad]).items():
             self._unit(partition).bad += rows
@@ -370,9 +370,9 @@ class SlotCopy:
 
 
 def same_cache(cluster: Cluster, planned: CachePlan) -> CacheInfo:
-    """The description of a planned cache as it is now.
+    """Return the current description of a planned cache.
 
-    :raises CacheDestroyed: it was destroyed, or made again, since it was planned.
+    :raises CacheDestroyed: the cache was destroyed, or created again, after it was planned.
     """
     remedy = "Begin a new snapshot."
     try:

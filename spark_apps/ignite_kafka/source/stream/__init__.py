@@ -1,4 +1,4 @@
-"""A continuous stream: the initial load, then every change that the backlog service captured.
+"""A continuous stream: the initial load, then every captured change.
 
 Imports source and runtime.
 """

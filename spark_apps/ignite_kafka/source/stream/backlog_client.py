@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 class BacklogClient:
-    """Calls the backlog service for one connector, over one cluster connection. For one thread.
+    """Client of the backlog service for one connector, over one cluster connection; for one thread.
 
     Every call may be repeated: a call that loses its node is repeated on another node. Each raises the errors of
     :class:`~ignite_kafka.ignite.backlog_service.BacklogService`.
@@ -42,30 +42,30 @@ class BacklogClient:
         return self.cluster.ask(lambda connection: question(self._service(connection, secret)))
 
     def changed(self, place: bytes) -> ChangedUnits:
-        """Units that have changed since an answer.
+        """Return the units that have changed since an earlier reply.
 
-        :param place: position that the answer gave; empty: every unit.
+        :param place: position returned with that reply; empty: every unit.
         """
         return self._ask(lambda service: service.changed(self._connector, place))
 
     def read(self, units: npt.NDArray[np.void], most_bytes: int) -> Changes:
-        """Changes of units, those with the lowest update numbers first.
+        """Read changes of units, lowest update numbers first.
 
         :param units: dtype UNIT.
-        :param most_bytes: size of the answer.
+        :param most_bytes: maximum size of the reply.
         """
         return self._ask(lambda service: service.read(self._connector, units, most_bytes))
 
     def units(self) -> UnitStates:
-        """Every unit that has a backlog or is marked."""
+        """Return the state of every unit with a backlog or marks."""
         return self._ask(lambda service: service.units(self._connector))
 
     def servers(self) -> frozenset[str]:
-        """Ids of the server nodes that are alive."""
+        """Return the ids of the server nodes that are alive."""
         return frozenset(self._ask(lambda service: service.status(self._connector))["servers"])
 
     def look_up(self, cache: str, keys: Sequence[bytes]) -> list[bytes | None]:
-        """Value of each key on its primary node, None for a key that the cache does not have.
+        """Read the value of each key from its primary node; None for a key that the cache does not have.
 
         Keys and values are not wrapped.
         """
@@ -76,17 +76,17 @@ class BacklogClient:
         return self._ask(lambda service: service.lookup(self._connector, cache, keys))
 
     def locate(self, cache: str, keys: Sequence[bytes]) -> tuple[npt.NDArray[np.int32], Mask]:
-        """Partition of each of N keys, and whether its primary node has it."""
+        """Return the partition of each of N keys, and whether the cache has the key."""
         return self._ask(lambda service: service.locate(self._connector, cache, keys))
 
     def barrier(self) -> None:
-        """Return when all changes captured before are in the backlog."""
+        """Wait until all changes captured before the call are in the backlog."""
         self._ask(lambda service: service.barrier(self._connector))
 
     def acknowledge(self, sent: bytes) -> None:
         """Remove committed changes from the backlog.
 
-        :param sent: as :meth:`~ignite_kafka.ignite.backlog_changes.Changes.acknowledgement` gives it.
+        :param sent: from :meth:`~ignite_kafka.ignite.backlog_changes.Changes.acknowledgement`.
         """
         self._ask(lambda service: service.acknowledge(self._connector, sent))
 
@@ -98,14 +98,14 @@ class BacklogClient:
         self._ask(lambda service: service.clear(self._connector, units, mark_numbers))
 
     def check_same(self, cache: CachePlan) -> None:
-        """Make sure that entries just read from a cache are of the captured cache.
+        """Check that entries just read from a cache belong to the captured cache, not to a new one of the same name.
 
-        A cache that is made again under its name keeps its incarnation until the driver has it captured. Then it is
+        A cache that is created again under its name keeps its incarnation until the driver has it captured. Then it is
         sent from its beginning, and entries sent before under the old incarnation would come twice. A deployment id
-        never returns, and every node has the new one before the new cache takes its first entry: so the answer holds
+        never returns, and every node has the new one before the new cache takes its first entry: so the check holds
         for all earlier reads.
 
-        :raises CacheDestroyed: it may be of another cache.
+        :raises CacheDestroyed: the entries may belong to another cache.
         """
         if not cache.deployment:
             return

@@ -1,6 +1,6 @@
-"""The reader of a stream: batches of changes, of loaded units, and of tombstones, from the backlog and the cache.
+"""Reader of a stream's batches from backlog and cache: changes, loaded units, and tombstones.
 
-What the backlog holds is a to-do list: it is read, classified (:mod:`.dedup`), and acknowledged once it is committed.
+The backlog is a to-do list: changes are read, classified (:mod:`.dedup`), and acknowledged once they are committed.
 The parts:
 
 ===================== =====================================================================
@@ -43,14 +43,14 @@ from .unit_table import UnitTable
 
 
 class BacklogReader:
-    """Reads the units of one task. For one thread; after any error it is closed and never used again.
+    """Reader of the units of one task, for one thread; after any error it must be closed and not used again.
 
-    Each batch carries all that the sender needs (`ChangeBatch.progress`). It is committed, remembered here and
-    acknowledged before the next one is read.
+    Each batch carries all that the sender needs (`ChangeBatch.progress`). It must be committed, remembered
+    (:meth:`remember`) and acknowledged before the next batch is read.
 
     :param clients: read the topics, to reconcile them.
     :param most_records: target records of a batch of changes, and of a batch of loaded units; None: no limit.
-    :param read_kinds: reads the kinds of the keys that the connector has sent of a cache; None: from its offsets.
+    :param read_kinds: reads the kinds of keys that the connector has sent for a cache; None: from its offsets.
     """
 
     def __init__(
@@ -82,23 +82,23 @@ class BacklogReader:
         self._reconciler = Reconciler(client, infos, states, lookup, clients, topics, read_kinds, most_held)
 
     def restore(self, offsets: Iterable[tuple[int, UnitOffset | None, bool]]) -> None:
-        """Restore the units from offset records.
+        """Restore the state of units from offset records.
 
-        Unit, record, and whether the topic may hold keys of it older than this capture.
+        :param offsets: unit, offset record, and whether the topic may hold keys of the unit from before this capture.
         """
         for unit, offset, sent_before in offsets:
             self.states.restore(unit, offset, sent_before)
 
     def changes(self) -> list[ChangeBatch]:
-        """The changes of loaded units that one read of the backlog gives."""
+        """Read the backlog once, and return the changes of loaded units."""
         return [self._with_progress(batch) for batch in self._changes.read()]
 
     def load(self) -> list[ChangeBatch]:
-        """The next units to send from the cache, about ``batch_bytes`` of them; no batch when all are loaded."""
+        """Read the next units to send from the cache, about ``batch_bytes`` in all; no batch if all are loaded."""
         return [self._with_progress(batch) for batch in self._loader.load()]
 
     def reconcile(self, *, ends: bool = False) -> Iterator[ChangeBatch]:
-        """The next step of tombstone reconciliation; each batch is committed before the next one is made.
+        """Yield the batches of the next step of reconciliation; each must be committed before the next is requested.
 
         :param ends: whether this task ends: the tombstones found so far are sent, and the next task continues from
             there.
@@ -111,20 +111,20 @@ class BacklogReader:
         return batch
 
     def remember(self, batch: ChangeBatch) -> None:
-        """Remember a committed batch."""
+        """Update the state of units after a batch was committed."""
         self.states.remember(batch)
         self._changes.remember(batch)
         self._reconciler.remember(batch)
 
     def acknowledge(self, batch: ChangeBatch) -> None:
-        """Remove the changes that a committed batch has settled from the backlog."""
+        """Remove from the backlog the changes that a committed batch has settled."""
         sent = batch.changes.acknowledgement(self._table.units[batch.units], batch.done, batch.expired_done)
         if sent:
             self._client.acknowledge(sent)
 
     @property
     def all_loaded(self) -> bool:
-        """True once loading and reconciliation are done."""
+        """Whether loading and reconciliation are complete."""
         return self.states.all_loaded
 
     @property
@@ -133,14 +133,14 @@ class BacklogReader:
         return self._reconciler.more or bool(self.states.to_load.size) or self._changes.more
 
     def caught_up(self, until: Mapping[Unit, int]) -> bool:
-        """True once loading, reconciliation and every change of the backlog at the start are committed.
+        """Return whether loading, reconciliation and all changes in the backlog at the start are committed.
 
         :param until: the highest update number of each unit at the start.
         """
         return self.all_loaded and self._changes.caught_up(until)
 
     def forget(self) -> None:
-        """Drop sent changes that are older than some seconds."""
+        """Forget sent changes that are older than some seconds."""
         self.states.forget()
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""One batch of a stream: changes, looked-up states, loaded units, and what their offset records hold."""
+"""Batch of a stream: changes, looked-up states, loaded units, and the content of the offset records."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ from ...ignite.types.model import Page
 from .dedup import Classification
 
 MOST_OF_UNIT = 50_000
-"""Limit of changes of a unit in one batch.
+"""Maximum changes of a unit in one batch.
 
-Its offset record has some 11 bytes of each, and brokers accept a megabyte.
+The unit's offset record has some 11 bytes for each change, and brokers accept a megabyte.
 """
 
 LocatedKey = tuple[int, bytes]
 """A unit's position in the unit table, and a key in Ignite's binary form, not wrapped."""
 
 ReconcilePosition = tuple[int, int]
-"""How far a topic is reconciled: its partitions below the first number, and that one below the second, an offset."""
+"""Progress of reconciliation in a topic: a partition, and an offset in this partition; everything before is done."""
 
 
 @dataclass(frozen=True)
 class UnitProgress:
-    """The content of a unit's offset record once a batch is committed.
+    """Content of a unit's offset record, written with a batch.
 
-    :param rows: entries, changes and looked-up states that the batch has of the unit.
-    :param loaded: whether all that the cache held of the unit before is sent.
-    :param high: the highest update number that is sent; -1: none.
+    :param rows: entries, changes and looked-up states of the unit in the batch.
+    :param loaded: whether all entries that the cache held of the unit are sent.
+    :param high: the highest update number sent; -1: none.
     :param recent: numbers and hashes of the changes that were settled in the last seconds, as
         :func:`.dedup.pack_settled` gives them.
-    :param reconcile: how far the topic is reconciled for the unit; None: no reconciliation is pending.
+    :param reconcile: progress of reconciliation for the unit; None: no reconciliation is pending.
     :param topology: topology version at which everything that the backlog held of the unit is sent; -1: unknown.
     """
 
@@ -64,10 +64,10 @@ class ChangeBatch:
         commits; -1 if unknown.
     :param states: looked-up values, sent after the changes; None: the cache does not have the key.
     :param scanned: unit to its entries; the unit is loaded with this batch, and its changes follow.
-    :param moved: units that another batch settles.
+    :param moved: units left to another batch.
     :param unloaded: units that must be loaded again after this batch.
-    :param reconciled: unit to how far the topic is reconciled for it with this batch; None: completely.
-    :param progress: unit to the content of its offset record, of the units that have one in this batch.
+    :param reconciled: unit to the progress of its reconciliation with this batch; None: complete.
+    :param progress: unit to the content of its offset record, for the units that have one in this batch.
     """
 
     changes: Changes
@@ -103,7 +103,7 @@ class ChangeBatch:
 
     @property
     def states_by_unit(self) -> dict[int, list[tuple[bytes, bytes | None]]]:
-        """Unit to its looked-up states: key and value."""
+        """Looked-up states by unit: pairs of key and value."""
         states: dict[int, list[tuple[bytes, bytes | None]]] = {}
         for (unit, key), value in self.states.items():
             states.setdefault(unit, []).append((key, value))
@@ -111,31 +111,31 @@ class ChangeBatch:
 
     @property
     def settled(self) -> Mask:
-        """U flags: the backlog had no more of the unit than this batch settles."""
+        """U flags: this batch settles all that the backlog had of the unit."""
         unit_of = np.repeat(np.arange(self.units.size), self.changes.count)
         settled: Mask = ~self.changes.more & (np.bincount(unit_of[~self.done], minlength=self.units.size) == 0)
         return settled
 
     def located_keys(self, rows: RowIndex) -> list[LocatedKey]:
-        """Unit and key of some changes.
+        """Return the units and keys of some changes.
 
         :param rows: positions of changes.
         """
         return list(zip(self.classified.unit[rows].tolist(), self.keys.take(pa.array(rows)).to_pylist(), strict=True))
 
     def rows_of(self, first: int, last: int) -> slice:
-        """The changes of the units from position `first` to `last`."""
+        """Return the range of the changes of the units from position `first` to `last`."""
         start, end = np.searchsorted(self.classified.unit, [first, last + 1]).tolist()
         return slice(start, end)
 
     def move_out(self, units: Int64Array) -> None:
-        """Leave these units to another batch."""
+        """Take units out of this batch, to be left to another batch."""
         self.moved = units
         self.classified = self.classified.only(~np.isin(self.classified.unit, units))
         self.done = self.done & ~np.isin(self.classified.unit, units)
 
     def has_open_changes(self, limits: Int64Array, gone: Mask) -> bool:
-        """Whether the backlog still has a change that must be sent after this batch.
+        """Return whether the backlog still has a change that must be sent after this batch.
 
         :param limits: the highest update number that counts, of every unit of the table.
         :param gone: a flag for every unit of the table: it does not count.
@@ -152,12 +152,12 @@ class ChangeBatch:
 
 
 def first_of_each(changes: Changes, most: int | None, most_of_unit: int = MOST_OF_UNIT) -> Changes:
-    """The first changes of each unit, the same share of each and at least one.
+    """Limit changes to the first ones of each unit: the same limit for all units, and at least one change.
 
     Expired keys of a unit stay together: they are acknowledged by one stamp.
 
-    :param most: changes in all; None: any number.
-    :param most_of_unit: changes of one unit.
+    :param most: maximum changes in all; None: any number.
+    :param most_of_unit: maximum changes of one unit.
     """
     before = changes.count
     rank = np.arange(changes.number.size) - np.repeat(np.cumsum(before) - before, before)
@@ -185,7 +185,7 @@ def first_of_each(changes: Changes, most: int | None, most_of_unit: int = MOST_O
 
 
 def page_of_rows(changes: Changes, rows: RowIndex) -> Page:
-    """Some changes as a page of entries.
+    """Build a page of entries from some changes.
 
     :param rows: positions of the changes, ascending.
     """
@@ -201,7 +201,7 @@ def page_of_rows(changes: Changes, rows: RowIndex) -> Page:
 
 
 def page_of_states(states: Sequence[tuple[bytes, bytes | None]]) -> Page:
-    """Keys and values, not wrapped, as a page of entries; a value of None becomes Ignite's null."""
+    """Build a page of entries from keys and values, not wrapped; a value of None becomes Ignite's null."""
     data = b"".join(_entry(key) + (bytes([codes.NULL]) if value is None else _entry(value)) for key, value in states)
     return Page(-1, len(states), memoryview(data), True)
 
@@ -213,7 +213,7 @@ def _entry(value: bytes) -> bytes:
 
 
 def without_keys(page: Page, keys: set[bytes], cache: str) -> Page:
-    """The entries of a page without those of some keys.
+    """Return a page without the entries of some keys.
 
     :param keys: in Ignite's binary form, not wrapped.
     """

@@ -1,4 +1,4 @@
-"""Descriptions of the planned caches, each read from the cluster once a task."""
+"""Descriptions of the planned caches, each read from the cluster once for a task."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from ...plan.source_plan import CachePlan
 
 
 class CacheInfos:
-    """Reads the description of each planned cache once."""
+    """Descriptions of planned caches, each read once."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
         self._infos: dict[int, CacheInfo] = {}
 
     def of(self, cache: CachePlan) -> CacheInfo:
-        """The description of a cache.
+        """Return the description of a cache, read on the first call.
 
-        :raises CacheNotFound: it does not exist any more.
-        :raises CacheDestroyed: it was made again with other partitions.
+        :raises CacheNotFound: the cache does not exist any more.
+        :raises CacheDestroyed: the cache was created again with other partitions.
         """
         if cache.cache_id not in self._infos:
             info = self.cluster.cache(cache.name)
@@ -29,6 +29,6 @@ class CacheInfos:
         return self._infos[cache.cache_id]
 
     def again(self, cache: CachePlan) -> CacheInfo:
-        """The same, read once more."""
+        """Read the description of a cache again, and return it."""
         self._infos.pop(cache.cache_id, None)
         return self.of(cache)

@@ -1,4 +1,4 @@
-"""The capture of a connector on the nodes: starts and stops it, and returns its caches and their incarnations."""
+"""Starting, checking and ending of a connector's capture on the nodes."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ log = logging.getLogger(__name__)
 _PATIENCE_S = 60.0
 
 Deployments = Mapping[str, str]
-"""Cache to its deployment id, which changes when the cache is made again.
+"""Deployment id by cache name; a cache that is created again has a new id.
 
-Of captured caches `<deployment id>/<incarnation>`.
+For captured caches `<deployment id>/<incarnation>`.
 """
 
 
 @dataclass(frozen=True)
 class Captured:
-    """A capture, as the service answers it.
+    """A capture: its id, and the incarnations of the captured caches.
 
     :param incarnations: by cache name.
     """
@@ -47,9 +47,9 @@ class Captured:
     incarnations: Mapping[str, str]
 
     def seen(self, deployments: Deployments) -> Deployments:
-        """The captured ones of some caches, with their incarnations.
+        """Return the captured caches among those in `deployments`, with deployment ids and incarnations.
 
-        A cache that was emptied keeps its deployment id.
+        A cache that was emptied keeps its deployment id, so the incarnation is needed.
         """
         return {
             name: f"{deployments[name]}/{number}" for name, number in self.incarnations.items() if name in deployments
@@ -57,7 +57,7 @@ class Captured:
 
     @staticmethod
     def of(answer: Mapping[str, Any]) -> Captured:
-        """Read an answer of the service."""
+        """Parse the service's description of a capture."""
         prefix = "incarnation."
         incarnations = {
             name.removeprefix(prefix): str(value) for name, value in answer.items() if name.startswith(prefix)
@@ -65,9 +65,9 @@ class Captured:
         return Captured(int(answer["captureId"]), incarnations)
 
     def named(self, cache: CachePlan, deployment: str = "") -> CachePlan:
-        """A planned cache with the incarnation under which its units are sent.
+        """Return a planned cache with its captured incarnation, under which its units are sent.
 
-        :param deployment: id that was seen before the capture began.
+        :param deployment: deployment id that was seen before the capture began.
         """
         return replace(cache, incarnation=self.incarnations[cache.name], deployment=deployment)
 
@@ -76,23 +76,23 @@ NO_CAPTURE = Captured(NO_CAPTURE_ID, {})
 
 
 def deployment_of(seen: str) -> str:
-    """The deployment id in a value of :meth:`Captured.seen`."""
+    """Return the deployment id in a value of :meth:`Captured.seen`."""
     return seen.partition("/")[0]
 
 
 def owner_of(topics: Topics, prefix: str) -> str:
-    """The owner of a capture, which differs between connectors of one name.
+    """Return the owner of a capture, which differs between connectors of the same name.
 
-    Kafka cluster and prefix of the topics with the offsets.
+    It consists of the Kafka cluster and the prefix of the topics with the offsets.
     """
     return f"{topics.cluster_id()}/{prefix}"
 
 
 def check_owner(connector: str, status: Mapping[str, Any], owner: str) -> None:
-    """Make sure that a capture belongs to this connector.
+    """Check that a capture belongs to this connector.
 
-    :param status: of the capture, as the service answers it.
-    :raises BacklogRefused: it belongs to another connector of that name.
+    :param status: status of the capture, from the service.
+    :raises BacklogRefused: the capture belongs to another connector of that name.
     """
     if status["owner"] != owner:
         what = f"connector {connector!r} captures for {status['owner']!r}, not for {owner!r}"
@@ -100,18 +100,18 @@ def check_owner(connector: str, status: Mapping[str, Any], owner: str) -> None:
 
 
 class Capture:
-    """Starts, checks and ends the capture of one connector."""
+    """The capture of one connector by the backlog service."""
 
     longest_epoch_s: ClassVar[float] = LONGEST_S
     """Maximum duration of an epoch, in seconds."""
     follows_cores: ClassVar[bool] = True
-    """True if an epoch ends when the number of cores changes; tasks that wait for a core end it in any case."""
+    """Whether an epoch ends when the number of cores changes; tasks that wait for a core end it in any case."""
 
     def __init__(self, settings: SourceSettings, cluster: Cluster, owner: str) -> None:
-        """Prepare calls; none is made yet.
+        """Prepare calls of the service, without calling it yet.
 
         :param owner: see :func:`owner_of`: several connectors may have one name.
-        :ivar secret: of the capture, for calls that change it; at first that of the cluster's credentials.
+        :ivar secret: secret of the capture, for calls that change the capture; at first from the cluster's credentials.
         """
         self._settings = settings
         self._cluster = cluster
@@ -119,7 +119,7 @@ class Capture:
         self.secret = cluster.credentials.backlog_secret
 
     def run_slots(self) -> RunSlots:
-        """Return the work of a task, which an executor calls with the task's slots."""
+        """Return the function that an executor calls with a task's slots."""
         from .task import stream_slots  # here, because commands without a run load neither Spark nor converters
 
         return stream_slots
@@ -132,14 +132,14 @@ class Capture:
         return slots_of_tasks(plan.slots, most)
 
     def report_begun(self, caches: int, capture_id: int) -> None:
-        """Emit the event that changes are captured from now on (15140, or 15145 with continuous queries).
+        """Report that changes are captured from now on (event 15140, or 15145 with continuous queries).
 
         :param caches: number of captured caches.
         """
         events.emit(events.CAPTURE_BEGUN, connector=self._settings.name, caches=caches, capture_id=capture_id)
 
     def check(self) -> None:
-        """Make sure that the cluster can capture for this connector.
+        """Check that the cluster can capture for this connector.
 
         :raises BacklogMissing: no node has the service.
         :raises BacklogRefused: something else captures under the connector's name, or the nodes' jar is older than this
@@ -158,14 +158,14 @@ class Capture:
             check_owner(self._settings.name, status, self._owner)
 
     def present(self) -> Captured | None:
-        """The existing capture; None: there is none."""
+        """Return the existing capture; None if there is none."""
         status = self._retry(self._status)
         return None if status is None else Captured.of(status)
 
     def start(self, caches: Sequence[str]) -> Captured:
-        """Capture these caches and no others; later changes are captured.
+        """Capture these caches and no others; all changes after the call are captured.
 
-        Without caches, no capture is begun: the nodes refuse that.
+        Without caches, no capture is begun: the nodes would refuse it.
         """
         if not caches and self.present() is None:
             return NO_CAPTURE
@@ -185,7 +185,7 @@ class Capture:
         self._retry(lambda service: service.stop(self._settings.name, True))
 
     def deployments(self) -> dict[str, str]:
-        """The caches that the connector's lists choose now, with their deployment ids."""
+        """Return the deployment ids of the existing caches chosen by the connector's lists."""
         deployments = {name: deployment for name, _, deployment, *_ in self._ask(lambda service: service.caches())}
         return {name: deployments[name] for name in self._chosen(deployments)}
 
@@ -195,16 +195,16 @@ class Capture:
         return select(caches, settings.cache_whitelist, settings.cache_blacklist, settings.backlog_cache_name)
 
     def seen(self) -> Deployments:
-        """The caches that the connector's lists choose now; the captured ones with their incarnations."""
+        """Return the existing caches chosen by the connector's lists; captured caches with their incarnations."""
         deployments = self.deployments()
         status = self._ask(self._status)
         return deployments if status is None else {**deployments, **Captured.of(status).seen(deployments)}
 
     def made_again(self, error: BaseException) -> None:
-        """Note an error about a destroyed cache. Does nothing, because the service tracks its caches."""
+        """Note a cache that an error reports as destroyed; nothing to do here, because the service tracks caches."""
 
     def highest_numbers(self) -> dict[Unit, int]:
-        """Highest update number in the backlog by cache id and partition, once all that was captured is in it."""
+        """Return the highest update number of each unit in the backlog, once all captured changes are there."""
         name = self._settings.name
         self._retry(lambda service: service.barrier(name))
         units = self._retry(lambda service: service.units(name))
@@ -212,14 +212,14 @@ class Capture:
         return {place: high for place, high in zip(places, units.high.tolist(), strict=True) if high >= 0}
 
     def _status(self, service: BacklogService) -> Mapping[str, Any] | None:
-        """The service's status of the connector's capture; None: there is none."""
+        """Return the service's status of the connector's capture; None if there is no capture."""
         name = self._settings.name
         return service.status(name) if name in service.connectors() else None
 
     def _retry(self, question: Callable[[BacklogService], T]) -> T:
         """Repeat a call until the service answers.
 
-        It cannot while nodes come and go, and every call may be repeated.
+        The service cannot answer while nodes come and go; every call may be repeated.
         """
         return retry(
             lambda: self._ask(question),

@@ -1,6 +1,6 @@
-"""Reads the changes of loaded units.
+"""Reader of loaded units' changes.
 
-Only of units that the nodes report as changed (docs/decisions/0013-changed-units.md).
+Only units that the nodes report as changed are read (docs/decisions/0013-changed-units.md).
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from .state_lookup import StateLookup
 from .unit_reader import UnitReader
 from .unit_states import UnitStates
 
-_USUAL_BYTES = 1 << 10  # of a change: only so many bytes are read for a batch that may not hold many
+_USUAL_BYTES = 1 << 10  # of a usual change: a batch limited to few records reads few bytes
 _READ_ALL_S = 300.0  # interval at which every unit is read, whatever the nodes report
 
 
 class ChangeReader:
-    """Reads changes, batch after batch. For one thread.
+    """Reader of the changes of loaded units, batch after batch; for one thread.
 
-    :param most_records: that one batch should hold; None: any number.
+    :param most_records: target records of one batch; None: no limit.
     """
 
     def __init__(
@@ -55,13 +55,13 @@ class ChangeReader:
         self._limits: Int64Array | None = None
 
     def read(self) -> list[ChangeBatch]:
-        """The changes of loaded units that one read of the backlog gives."""
+        """Read the backlog once, and return the changes of loaded units."""
         units, changes = self._read_news()
         self._batches = self._lookup.settle(self._reader.batch(units, first_of_each(changes, self._most_records)))
         return self._batches
 
     def _read_news(self) -> tuple[Int64Array, Changes]:
-        """The units that may have changes, and their changes."""
+        """Return the units that may have changes, and the units' changes."""
         self._nodes.start()
         changed = self._client.changed(self._place)
         self._place = changed.place
@@ -79,11 +79,11 @@ class ChangeReader:
 
     @property
     def more(self) -> bool:
-        """Whether the last read left something that can be read at once."""
+        """Whether the last read left changes that can be read at once."""
         return any(bool(batch.changes.more.any()) for batch in self._batches)
 
     def caught_up(self, until: Mapping[Unit, int]) -> bool:
-        """Return True once all changes of the backlog at the start are committed, if the last batches are.
+        """Return whether all changes in the backlog at the start are committed, assuming that the last batches are.
 
         :param until: the highest update number of each unit at the start.
         """
@@ -96,5 +96,5 @@ class ChangeReader:
         )
 
     def remember(self, batch: ChangeBatch) -> None:
-        """Note what is left in the backlog after a batch is committed."""
+        """Note the units that still have changes in the backlog after a batch was committed."""
         self._news[batch.units] = ~batch.settled

@@ -1,4 +1,4 @@
-"""Deduplication of changes: whether a change that is read is new, a duplicate, or must be looked up.
+"""Deduplication of changes: each change read from the backlog is new, a duplicate, or to be looked up.
 
 An update number is a position, not an identity: it may return with another content, and low numbers may come after
 higher ones (docs/decisions/0007-backlog-ground.md). Numbers and hashes of the last seconds are remembered exactly;
@@ -45,7 +45,7 @@ _NONE = np.empty(0, SETTLED)
 
 
 def change_hash(key: bytes, value: bytes | None) -> int:
-    """The hash of a key and its value, both in Ignite's binary form and not wrapped.
+    """Return the hash of a key and its value, both in Ignite's binary form and not wrapped.
 
     :param value: None: the key was removed.
     """
@@ -57,16 +57,16 @@ def change_hash(key: bytes, value: bytes | None) -> int:
 
 
 def key_hash(hashed: int) -> int:
-    """The low half of a hash, which depends on the key alone."""
+    """Return the low half of a hash, which depends on the key alone."""
     return hashed & 0xFFFFFFFF
 
 
 def settled_rows(numbers: Int64Array, hashes: Int64Array, sent: Mask, now_s: float) -> npt.NDArray[np.void]:
-    """N rows of dtype SETTLED.
+    """Build N rows of dtype SETTLED.
 
     :param numbers: N update numbers, `hashes` their hashes.
     :param sent: N flags: whether the content was sent.
-    :param now_s: time of all of them.
+    :param now_s: time of all rows.
     """
     rows = np.empty(numbers.size, SETTLED)
     rows["number"], rows["hash"], rows["sent"], rows["time_s"] = numbers, hashes, sent, now_s
@@ -79,7 +79,7 @@ def concat_settled(*parts: npt.NDArray[np.void]) -> npt.NDArray[np.void]:
 
 
 def pack_settled(rows: npt.NDArray[np.void]) -> str:
-    """Rows of dtype SETTLED without their times, in base64.
+    """Encode rows of dtype SETTLED, without their times, in base64.
 
     Layout: count, length of the compressed part; number differences and flags, compressed; hashes, which do not
     compress.
@@ -91,7 +91,7 @@ def pack_settled(rows: npt.NDArray[np.void]) -> str:
 
 
 def unpack_settled(text: str, now_s: float) -> npt.NDArray[np.void]:
-    """The rows that :func:`pack_settled` was given, with the time `now_s`.
+    """Decode the rows encoded by :func:`pack_settled`, with the time `now_s`.
 
     :raises OffsetsLost: the text has another form.
     """
@@ -116,7 +116,7 @@ def unpack_settled(text: str, now_s: float) -> npt.NDArray[np.void]:
 
 @dataclass(frozen=True)
 class Classification:
-    """The class of each of N changes; a change without a class waits for the next read.
+    """Classes of N changes; a change without a class waits for the next read.
 
     :param unit: N positions of units.
     :param new: N flags: the change is sent, in order.
@@ -130,7 +130,7 @@ class Classification:
     lookup: Mask
 
     def only(self, rows: Mask) -> Classification:
-        """The classes of the flagged rows; the others get none."""
+        """Return the classes of the flagged rows; other rows get no class."""
         return Classification(self.unit, self.new & rows, self.duplicate & rows, self.lookup & rows)
 
 
@@ -159,9 +159,9 @@ class _UnitWindow:
 
 
 class ChangeDeduplicator:
-    """Classifies the changes of U units, by their positions in the task's unit table. For one thread.
+    """Classifier of the changes of U units, given as positions in the task's unit table; for one thread.
 
-    :param most_remembered: changes that are remembered exactly, in all units.
+    :param most_remembered: maximum changes remembered exactly, of all units.
     """
 
     def __init__(self, units: int, most_remembered: int = MOST_REMEMBERED) -> None:
@@ -182,13 +182,13 @@ class ChangeDeduplicator:
             self._add(_Seen(now_s, np.full(rows.size, unit), rows["number"], rows["hash"], keys, rows["sent"]))
 
     def high(self, unit: int) -> int:
-        """The highest update number sent of a unit; -1: none."""
+        """Return the highest update number sent of a unit; -1 if none."""
         return int(self._high[unit])
 
     def classify(self, units: Int64Array, changes: Changes) -> Classification:
-        """Classify the changes that were read of these units; remembers nothing.
+        """Classify changes that were just read, without remembering them.
 
-        :param units: positions of the units that were read, in the order of the answer.
+        :param units: positions of the units that were read, in the order of the reply.
         """
         unit = np.repeat(units, changes.count)
         expired = changes.kind == EXPIRED
@@ -226,7 +226,7 @@ class ChangeDeduplicator:
     def remember(self, classified: Classification, rows: Mask, changes: Changes, now_s: float) -> None:
         """Remember committed changes.
 
-        :param rows: a flag a change: whether it is committed.
+        :param rows: a flag for each change: whether it is committed.
         """
         kept = np.flatnonzero(rows & (changes.number >= 0))
         if not kept.size:
@@ -239,7 +239,7 @@ class ChangeDeduplicator:
         self._add(_Seen(now_s, unit, number, changes.hash[kept], changes.keys().take(index), classified.new[kept]))
 
     def remember_state(self, unit: int, key: bytes, value: bytes | None, now_s: float) -> None:
-        """Remember a looked-up state that is committed."""
+        """Remember a committed looked-up state."""
         state = np.array([change_hash(key, value)])
         self._add(_Seen(now_s, np.array([unit]), np.array([-1]), state, pa.array([key], pa.binary()), np.ones(1, bool)))
 
@@ -250,17 +250,17 @@ class ChangeDeduplicator:
             self._recent[unit]["sent"] = False
 
     def recent(self, unit: int, now_s: float) -> npt.NDArray[np.void]:
-        """Changes of a unit that were settled in the last seconds, oldest first: rows of dtype SETTLED. Read only."""
+        """Return a unit's changes settled in the last seconds, oldest first, as rows of dtype SETTLED; read only."""
         rows = self._recent.get(unit)
         return _NONE if rows is None else rows[np.searchsorted(rows["time_s"], now_s - RECENT_S) :]
 
     def loaded_since(self, time_s: float) -> Mask:
-        """A flag a unit: whether it was sent from the cache since then."""
+        """Return a flag for each unit: whether it was sent from the cache since `time_s`."""
         is_loaded: Mask = self._loaded_s >= time_s
         return is_loaded
 
     def last_sent(self, units: Iterable[int]) -> dict[tuple[int, int], int]:
-        """Return unit and key hash to the hash of the last sent state, for the remembered keys of these units."""
+        """Return the hash of the last sent state by unit and key hash, for the units' remembered keys."""
         return {
             (unit, key): hashed
             for unit, window in self._windows(set(units)).items()
@@ -268,7 +268,7 @@ class ChangeDeduplicator:
         }
 
     def sent_since(self, time_s: float) -> set[tuple[int, bytes]]:
-        """Unit and key of each change that was sent since then."""
+        """Return the unit and key of each change sent since `time_s`."""
         return {
             (unit, key)
             for seen in self._seen
@@ -289,7 +289,7 @@ class ChangeDeduplicator:
     def _add(self, seen: _Seen) -> None:
         """Remember changes.
 
-        :param seen: of ascending units.
+        :param seen: changes in ascending order of units.
         """
         self._seen.append(seen)
         self._count += seen.number.size

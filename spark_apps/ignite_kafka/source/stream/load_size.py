@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class LoadSize:
-    """The size of the next load.
+    """Estimator of the number of partitions for the next load.
 
     :param batch_bytes: bytes of entries that one load should have, at least one partition.
     :param most_records: records that one load should have, at least one partition; None: any number.
@@ -28,9 +28,9 @@ class LoadSize:
         )
 
     def loaded(self, partitions: int, size: int, rows: int) -> None:
-        """Note partitions that were loaded.
+        """Update the estimate by partitions that were loaded.
 
-        :param size: bytes of their entries. :param rows: number of their entries.
+        :param size: bytes of the partitions' entries. :param rows: number of the partitions' entries.
         """
         mean_bytes = max(1.0, size / partitions)
         mean_rows = rows / partitions

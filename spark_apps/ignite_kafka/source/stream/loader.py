@@ -1,4 +1,4 @@
-"""Loads units from the cache: scan, barrier, read the changes; a key that has a change by then is not sent as scanned.
+"""Loading of units from the cache: scan, barrier, reading of changes; a changed key is not sent as scanned.
 
 Before a loaded unit is loaded again, its offset record is written as not loaded. Its mark and its backlog are cleared
 next, and a task that died before the commit would else forget that the unit must be loaded.
@@ -30,9 +30,9 @@ Scan = Callable[..., Generator[Page, None, None]]
 
 
 class Loader:
-    """Loads units, about ``batch_bytes`` of them at a time. For one thread.
+    """Loader of units, about ``batch_bytes`` at a time; for one thread.
 
-    :param most_records: that one batch should hold, at least one unit; None: any number.
+    :param most_records: target records of one batch, which has at least one unit; None: no limit.
     :param scan: reads the entries of partitions.
     """
 
@@ -79,7 +79,7 @@ class Loader:
         return [batch]
 
     def _unload(self, units: Int64Array) -> ChangeBatch:
-        """A batch that records units as not loaded and settles none of their changes."""
+        """Build a batch that records units as not loaded, and leaves the units' changes in the backlog."""
         batch = self._reader.batch(units, self._reader.read(units, 1))
         batch.move_out(units)
         batch.unloaded = frozenset(units.tolist())
@@ -91,7 +91,7 @@ class Loader:
             self._client.clear(self._table.units[marked], numbers)
 
     def _next_units(self) -> Int64Array:
-        """Units of one cache, the marked ones first."""
+        """Return the next units to load, all of one cache; marked units come first."""
         waiting = self._states.to_load
         if not waiting.size:
             return waiting
@@ -99,7 +99,7 @@ class Loader:
         return of_cache[: self._size.partitions]
 
     def _pages(self, cache: CachePlan, units: Int64Array) -> dict[int, list[Page]]:
-        """Unit to its entries."""
+        """Scan units, and return the pages of each unit."""
         unit_of = {self._table.partition(unit): unit for unit in units.tolist()}
         pages: dict[int, list[Page]] = {unit: [] for unit in unit_of.values()}
         info = self._infos.of(cache)

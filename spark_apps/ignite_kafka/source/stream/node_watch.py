@@ -1,8 +1,8 @@
-"""Notices the death of server nodes, and returns the keys to look up because of it.
+"""Detection of dead server nodes, and of the keys to look up after a node's death.
 
-A node that died may have captured an update that no other node has; the update is undone with it, and what was sent of
-it is wrong. So the keys that were sent in the seconds before are looked up, at once and a little later, when everything
-the node had on its way is applied.
+A node that died may have captured an update that no other node has; the update is lost with the node, and a record
+sent of it is wrong. So the keys that were sent in the seconds before are looked up, at once and a little later, when
+everything the node had on its way is applied.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _DEAD_NODE_S = 5.0  # a node that died may have written changes of the last seco
 
 
 class NodeWatch:
-    """Compares the servers of the cluster between two reads. For one thread."""
+    """Detector of server nodes that have gone between two reads; for one thread."""
 
     def __init__(self, client: BacklogClient, states: UnitStates) -> None:
         self._client = client
@@ -33,21 +33,21 @@ class NodeWatch:
         return bool(self._look_up_at_s)
 
     def start(self) -> None:
-        """Note the servers, before anything is read or scanned for the first time: no later death is overlooked."""
+        """Note the servers before the first read or scan, so that no later death is overlooked."""
         if self._servers is None:
             self._servers = self._client.servers()
 
     def _node_gone(self) -> bool:
-        """Whether a server has gone since the last call."""
+        """Return whether a server has gone since the last call."""
         before = self._servers or frozenset()
         self._servers = self._client.servers()
         return not before <= self._servers
 
     def keys_to_look_up(self, batch: ChangeBatch) -> set[LocatedKey]:
-        """Keys sent in the last seconds, when a node has gone: at once and a little later.
+        """Return the keys to look up: after a node has gone, the keys sent in the last seconds.
 
-        Units that were loaded in these seconds are marked, to be loaded again: a scan, too, may have read what only a
-        dead node had.
+        They are returned at once and again a little later. Units that were loaded in these seconds are marked, to be
+        loaded again: a scan, too, may have read what only a dead node had.
         """
         now = self._states.clock()
         topology = batch.changes.topology
@@ -65,7 +65,7 @@ class NodeWatch:
         return {key for key in self._states.deduplicator.sent_since(since_s) if ready[key[0]]} if due else set()
 
     def other_topology(self, batch: ChangeBatch) -> Mask:
-        """A flag a change: everything of its unit was sent at another topology, or nothing yet.
+        """Return a flag for each change: the unit's backlog was last sent completely at another topology, or never.
 
         A node that died since may have written what no other node has.
         """

@@ -1,4 +1,4 @@
-"""Replacement for a capture if the nodes have no backlog service: the tasks get changes from continuous queries."""
+"""Capture by continuous queries, if the nodes have no backlog service."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _NEEDS_SERVICE = ("partition", "update_counter")
 
 
 def capture_of(settings: SourceSettings, cluster: Cluster, owner: str) -> Capture:
-    """The capture of a connector.
+    """Return the capture of a connector, by the backlog service or by continuous queries.
 
-    A :class:`QueryCapture` without the backlog service, if the failover policy allows lost changes.
+    A :class:`QueryCapture` if the nodes have no backlog service and the failover policy allows lost changes.
 
     :param owner: see :func:`.capture.owner_of`.
     """
@@ -34,7 +34,7 @@ def capture_of(settings: SourceSettings, cluster: Cluster, owner: str) -> Captur
 
 
 class QueryCapture(Capture):
-    """A capture that does nothing on the nodes, so there is nothing to start, to stop or to resume."""
+    """Capture by the continuous queries of tasks; nothing runs on the nodes to be started, stopped or resumed."""
 
     longest_epoch_s: ClassVar[float] = 10 * 365 * 86_400.0  # no end: each end of a query is a gap
     follows_cores: ClassVar[bool] = False  # for the same reason
@@ -45,7 +45,7 @@ class QueryCapture(Capture):
         self._times: Counter[str] = Counter()  # how often a new cache of a name was seen
 
     def run_slots(self) -> RunSlots:
-        """Return the work of a task, which follows whole caches."""
+        """Return the function for a task's slots, which follows whole caches."""
         from .query_task import query_slots  # here, as in the base class
 
         return query_slots
@@ -57,7 +57,7 @@ class QueryCapture(Capture):
         return tasks_of_caches(plan, most)
 
     def report_begun(self, caches: int, capture_id: int) -> None:
-        """Emit event 15145."""
+        """Report that continuous queries replace the missing backlog service (event 15145)."""
         settings = self._settings
         events.emit(events.QUERIES_BEGUN, connector=settings.name, caches=caches, policy=settings.failover_policy)
 
@@ -81,15 +81,15 @@ class QueryCapture(Capture):
             raise self._settings.wrong("provenance_headers", reason, remedy)
 
     def present(self) -> Captured | None:
-        """Always None, because no capture outlives a run."""
+        """Return None, because no capture outlives a run."""
         return None
 
     def start(self, caches: Sequence[str]) -> Captured:
-        """Return the caches with their incarnations: the number of caches of a name seen by the run."""
+        """Return the caches with their incarnations, which count the caches of each name seen by the run."""
         return Captured(0, {name: str(self._times[name]) for name in caches})
 
     def stop(self) -> None:
-        """Do nothing."""
+        """Do nothing: no capture runs on the nodes."""
 
     def deployments(self) -> dict[str, str]:
         """Return the caches matching the connector's lists, each with a number instead of a deployment id."""
@@ -104,6 +104,6 @@ class QueryCapture(Capture):
             self._present.discard(str(error.where.get("cache")))
 
     def seen(self) -> Deployments:
-        """The caches of :meth:`deployments` in the form of :meth:`.Captured.seen`."""
+        """Return the caches of :meth:`deployments` in the form of :meth:`.Captured.seen`."""
         deployments = self.deployments()
         return self.start(list(deployments)).seen(deployments)

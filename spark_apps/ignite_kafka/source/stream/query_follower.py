@@ -1,6 +1,4 @@
-"""Follows the caches of a task with continuous queries.
-
-Begins them, scans, keeps entries and changes in order, and handles gaps.
+"""Continuous queries of a task: begin and end, scans, order of changes, and gaps.
 
 The queries begin before the first scan, so every change that a scan may miss arrives. While partitions are read,
 changes wait and are sent after these partitions' entries, so an entry is never sent after a newer change of its key.
@@ -30,7 +28,7 @@ from .query_sender import QuerySender
 from .rate_limit import RateLimiter
 
 BeginQueries = Callable[[Cluster, Sequence[str], int, bool], ContinuousQueries]
-"""Begins the queries of caches.
+"""Function that begins the queries of caches.
 
 The last arguments are the interval in milliseconds and whether expired entries are notified.
 """
@@ -49,7 +47,7 @@ def begin_queries(cluster: Cluster, caches: Sequence[str], interval_ms: int, exp
 
 
 class QueryFollower:
-    """The queries of one task and their uncommitted changes; both outlast a sender. Use it in one thread.
+    """Continuous queries of one task, and their uncommitted changes; both outlast a sender. For one thread.
 
     :param caches: caches of the task.
     :param gap: why changes may have been missed before the first query; empty at the start of the stream.
@@ -86,7 +84,7 @@ class QueryFollower:
 
     @property
     def all_loaded(self) -> bool:
-        """True once all entries to load are committed."""
+        """Whether all entries to load are committed."""
         return self._queries is not None and not self._to_load
 
     # queries and gaps
@@ -125,7 +123,7 @@ class QueryFollower:
             self._to_load |= {name: list(range(self._caches[name].partitions)) for name in names}
 
     def _check(self, cluster: Cluster, sender: QuerySender) -> None:
-        """Detect ended queries, and left nodes, whose last changes may be in no backup."""
+        """Restart queries that may have ended, and treat a node's leaving as a gap: its last changes may be lost."""
         assert self._queries is not None
         for name in self._queries.check(self._settings.ignite_request_timeout_ms / 1000):
             self._begin_again(sender, name)
@@ -218,7 +216,7 @@ class QueryFollower:
             del self._to_load[cache.name]
 
     def drain(self, cluster: Cluster, sender: QuerySender) -> None:
-        """Send the changes that the nodes have collected, and end the queries. It takes as long as changes arrive."""
+        """Send the changes collected by the nodes, and end the queries; takes as long as changes arrive."""
         assert self._queries is not None
         collected = self._after(2 * self._wait_s)  # other nodes send at intervals
         while not collected.expired:
@@ -237,7 +235,7 @@ class QueryFollower:
         self._drained = self._queries.ended
 
     def report_unsent(self) -> None:
-        """At the epoch's end, report caches with unsent collected changes, or with a gap not reported yet.
+        """Report, at the epoch's end, caches with unsent collected changes or with an unreported gap.
 
         With policy FULL_SNAPSHOT the next start sends the caches again.
         """

@@ -1,6 +1,6 @@
-"""Sends the changes of continuous queries and scanned entries.
+"""Sender of the changes of continuous queries and of scanned entries.
 
-A cache has one slot, so that they are sent in one order.
+A cache has one slot, so that its changes and entries are sent in one order.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ from ..entry_sender import EntryBatch, Sent, rows_by_partition
 from .cache_infos import CacheInfos
 
 NO_PARTITION = -1
-"""Replaces the partition of a change, which continuous queries do not report."""
+"""Replacement for the partition of a change, which continuous queries do not report."""
 
 
 def slot_of_cache(cache: CachePlan, slots: int) -> int:
-    """The slot that sends a whole cache, the same in every run."""
+    """Return the slot that sends a whole cache, the same in every run."""
     return slot_of(cache.name, 0, slots)
 
 
 def tasks_of_caches(plan: TransferPlan, most: int) -> tuple[tuple[int, ...], ...]:
-    """The slots with caches, distributed over at most `most` tasks."""
+    """Return the slots with caches, distributed over at most `most` tasks."""
     slots = sorted({slot_of_cache(cache, plan.slots) for cache in plan.caches})
     return tuple(tuple(slots[at] for at in group) for group in slots_of_tasks(len(slots), most))
 
 
 class QuerySender(CountedSlots):
-    """The open slots of one task.
+    """Sender of whole caches, with the open slots of one task.
 
     :param caches: caches of the task.
-    :ivar infos: describe the caches.
+    :ivar infos: descriptions of the caches.
     :raises TopicError: a cache's offsets belong to another topic than the plan's.
     """
 
@@ -70,7 +70,7 @@ class QuerySender(CountedSlots):
             self._key_kinds[cache.name] = kinds_of_keys(offsets.values())
 
     def loaded(self, cache: CachePlan) -> set[int]:
-        """Partitions whose entries are committed under the plan's snapshot id."""
+        """Return the partitions whose entries are committed under the plan's snapshot id."""
         state = self._writers[self._slots[cache.name]].state
         return set(state.done(self._plan.snapshot_id, cache.name, cache.incarnation))
 
@@ -91,7 +91,7 @@ class QuerySender(CountedSlots):
         self._records[cache.name].update(rows_by_partition(np.delete(partitions, left_out)))
 
     def past_limits(self, cache: CachePlan) -> bool:
-        """Whether the open transaction of a cache's slot should be committed now."""
+        """Return whether the open transaction of a cache's slot should be committed now."""
         return self._writers[self._slots[cache.name]].past_limits
 
     def end_partitions(self, cache: CachePlan, partitions: Iterable[int]) -> None:

@@ -1,6 +1,6 @@
 """The Spark task of a stream without the backlog service.
 
-Follows whole caches with continuous queries until its epoch ends.
+It follows whole caches with continuous queries until its epoch ends.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def query_slots(
 
     :param slots: numbers of the slots of this task.
     :param attempt: number of the task's attempt; a later attempt takes over the slots.
-    :returns: one result a slot, with what was sent in this epoch.
+    :returns: a result for each slot, with the counts of this epoch.
     """
     tune_allocation()
     yield from QueryTask(plan, secrets, slots, attempt, epoch).run()
@@ -49,7 +49,7 @@ class QueryTask(SendingTask):
         self._follower = QueryFollower(plan, self._caches, self._limiter, gap)
 
     def run(self) -> list[SlotResult]:
-        """One result a slot."""
+        """Run the task, and return a result for each slot."""
         try:
             return super().run()
         finally:

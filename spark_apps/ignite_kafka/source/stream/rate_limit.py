@@ -1,4 +1,4 @@
-"""The rate limit of a stream: ``max_records_per_second``, shared by tasks in proportion to the slots that they own.
+"""The rate limit of a stream: ``max_records_per_second``, shared by tasks in proportion to their slots.
 
 A limiter without bursts: each record sent postpones the next batch. Batches are small
 (:attr:`RateLimiter.batch_records`), so records leave evenly; only a unit that is loaded from the cache is sent whole,
@@ -18,7 +18,7 @@ class RateLimiter:
     """The rate limit of one task.
 
     :param per_second: records per second; None: no limit.
-    :param ahead_s: seconds by which what was sent before is ahead of the limit.
+    :param ahead_s: seconds by which the records sent before are ahead of the limit.
     """
 
     def __init__(self, per_second: float | None, ahead_s: float = 0.0, clock: Clock = time.monotonic) -> None:
@@ -28,12 +28,12 @@ class RateLimiter:
 
     @staticmethod
     def of_task(per_second: int | None, slots: int, all_slots: int, ahead_s: float) -> RateLimiter:
-        """The limiter of a task that owns `slots` of the connector's `all_slots` slots."""
+        """Return the limiter of a task that owns `slots` of the connector's `all_slots` slots."""
         return RateLimiter(None if per_second is None else per_second * slots / all_slots, ahead_s)
 
     @property
     def batch_records(self) -> int | None:
-        """Limit of records in one batch; None: any number."""
+        """Maximum records in one batch; None: no limit."""
         return None if self._per_second is None else max(1, int(self._per_second * _BATCH_S))
 
     def sent(self, records: int) -> None:

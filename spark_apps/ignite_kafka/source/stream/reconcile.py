@@ -1,4 +1,4 @@
-"""Tombstone reconciliation: tombstones for keys that a topic still has alive and the cache no longer has.
+"""Reconciliation: tombstones for keys that are alive in a topic and gone from the cache.
 
 A unit is sent again after changes were given up or missed, after `clear()`, or for a new capture; removals may be lost
 then. So a unit that is loaded though it was sent before must be reconciled, and its offset record says so until that is
@@ -35,16 +35,16 @@ from .topic_scan import MOST_HELD, TopicKeys, TopicScan
 from .unit_states import UnitStates
 
 ReadKinds = Callable[[str], set[KeyKind]]
-"""Reads the kinds of the keys that a connector has sent of a cache, by whichever task."""
+"""Function that reads the kinds of a cache's keys sent by any task of the connector."""
 
 _UNITS_AT_ONCE = 64  # whose backlog is read together
 
 
 class Reconciler:
-    """Reconciles the topics of a task's caches, one after the other. For one thread.
+    """Reconciler of the topics of a task's caches, one after the other; for one thread.
 
-    :param read_kinds: reads the kinds of the keys that the connector has sent of a cache.
-    :param most_held: limit of keys that are held before their tombstones are sent.
+    :param read_kinds: reads the kinds of keys that the connector has sent for a cache.
+    :param most_held: maximum keys held before their tombstones are sent.
     """
 
     def __init__(
@@ -72,17 +72,16 @@ class Reconciler:
 
     @property
     def more(self) -> bool:
-        """Whether a topic is being read that has more to read at once."""
+        """Whether the topic being read has more records to read at once."""
         return self._scan is not None and not self._scan.idle
 
     def step(self, *, ends: bool = False) -> Iterator[ChangeBatch]:
-        """Read the next records of a cache's topic.
+        """Read the next records of a cache's topic; at its end, yield batches of tombstones for missing keys.
 
-        At its end, give batches of tombstones for keys that the cache no longer has.
+        Batches are also yielded if too many keys are held. Each batch must be committed before the next is requested.
 
-        Each batch is committed before the next one is made.
-
-        :param ends: whether this task ends: what was found so far is sent, and the next task continues from there.
+        :param ends: whether this task ends: the tombstones found so far are sent, and the next task continues from
+            there.
         """
         if self._scan is None and not ends:
             self._scan = self._next_scan()
@@ -105,7 +104,7 @@ class Reconciler:
     def _tombstones(
         self, scan: TopicScan, units: Int64Array, gone: Mapping[int, list[bytes]], position: ReconcilePosition | None
     ) -> ChangeBatch:
-        """A batch of tombstones for keys that the cache no longer has; a key with a newer change gets none."""
+        """Build a batch of tombstones for keys that the cache no longer has; a key with a newer change gets none."""
         states = self._lookup.look_up([(unit, key) for unit in units.tolist() for key in gone.get(unit, ())])
         cache = self._states.table.cache_of(int(units[0]))
         kept = self._sent_keys(cache).kept(list(states.values()), [key for _, key in states])
@@ -124,7 +123,7 @@ class Reconciler:
             self._scan.drop_units(batch.unloaded | batch.scanned.keys())
 
     def _next_scan(self) -> TopicScan | None:
-        """The scan of the next cache to reconcile: one whose units are all loaded."""
+        """Return a scan for the next cache to reconcile, a cache with all units loaded; None if there is none."""
         states = self._states
         table = self._states.table
         if not states.pending_reconcile:
@@ -157,9 +156,9 @@ class Reconciler:
         return SentKeys(self._client, cache, self._infos.of(cache), self._filters.of(cache.name))
 
     def _kinds(self, cache: CachePlan, info: CacheInfo) -> set[KeyKind]:
-        """Return the kinds of the keys sent of a cache by any task.
+        """Return the kinds of a cache's keys sent by any task.
 
-        If none is known, the kinds declared by the cache.
+        If no kind is known, also the kinds declared by the cache.
         """
         if self._converters.of(cache.name).key_name == IGNITE_BINARY:
             return set()

@@ -1,7 +1,7 @@
-"""The run of a stream: sends the entries of the chosen caches, then every change, once and in order.
+"""Run of a stream: sends the entries of the chosen caches, then every change, once and in order.
 
 The driver captures the caches, plans and claims the connector. Then it runs epoch after epoch
-(:mod:`~ignite_kafka.runtime.epoch`), each with the present caches and cores, and follows the target state. With
+(:mod:`~ignite_kafka.runtime.epoch`), each with the current caches and cores, and follows the target state. With
 ``run_mode`` once it ends when all changes from before the run are sent.
 """
 
@@ -48,7 +48,7 @@ def run_stream(spark: SparkSession, request: RunRequest[SourceSettings]) -> RunS
     """Stream until stopped, or with ``run_mode`` once until caught up.
 
     :returns: the run's record: COMPLETED when caught up, STOPPED when stopped.
-    :raises IgniteKafkaError: what ended the run; the next run continues from what was committed.
+    :raises IgniteKafkaError: the error that ended the run; the next run continues from the committed offsets.
     """
     with ExitStack() as stack:
         return StreamRun(spark, request, stack).run()
@@ -136,7 +136,7 @@ class StreamRun(EpochRun[SourceSettings]):
         self._adopt_target()
 
     def _with_topics(self, plan: TransferPlan, added: Set[str], generation: int) -> TransferPlan:
-        """Create the plan's topics and return the plan with them. Describe added caches for sinks."""
+        """Create the plan's topics, describe added caches for sinks, and return the plan with the topics' ids."""
         chosen = [cache for cache in plan.caches if cache.name in added]
         self._retry(lambda: register_schemas(plan.settings, chosen, self._cluster))
         self._retry(lambda: ensure_types_topic(self._settings, self._topics))
@@ -148,9 +148,9 @@ class StreamRun(EpochRun[SourceSettings]):
     # capture
 
     def _start_capture(self, plan: TransferPlan, before: SnapshotRecord | None) -> tuple[TransferPlan, Deployments]:
-        """Capture the caches.
+        """Start or continue the capture of the planned caches.
 
-        :returns: the plan as :func:`.start_policy` decides, and the captured caches.
+        :returns: the plan as decided by :func:`.start_policy`, and the captured caches.
         """
         settings = self._settings
         present = self._capture.present()
@@ -250,8 +250,8 @@ class StreamRun(EpochRun[SourceSettings]):
     def _refresh_plan(self, epoch: int) -> None:
         """Add new caches to the plan and drop destroyed ones.
 
-        A cache that was made again is both, as is one that a deactivation of the cluster emptied, or whose captured
-        changes are lost.
+        A cache that was created again is both dropped and new, as is a cache that was emptied by a deactivation of the
+        cluster, or that lost its captured changes.
         """
         before = self._deployments
         now = self._seen()
@@ -291,7 +291,7 @@ class StreamRun(EpochRun[SourceSettings]):
         events.emit(events.CACHES_CHANGED, connector=self._plan.connector, **names)
 
     def _stopped(self) -> None:
-        """End the run; a policy other than BACKLOG will not read the capture again, so it ends too."""
+        """End the run; end the capture too, unless policy BACKLOG lets the next run continue it."""
         if self._settings.failover_policy != "BACKLOG":
             self._capture.stop()
         else:
@@ -300,6 +300,6 @@ class StreamRun(EpochRun[SourceSettings]):
 
 
 def _is_gone(error: BaseException) -> bool:
-    """Whether an error means that a cache does not exist any more; a stream continues without it."""
+    """Return whether an error means that a cache no longer exists; a stream continues without the cache."""
     refused = isinstance(error, BacklogRefused) and error.where.get("code") == "UNKNOWN_CACHE"
     return refused or isinstance(error, (CacheDestroyed, CacheNotFound))

@@ -1,4 +1,4 @@
-"""The sender of a stream: batches → records → one transaction a slot, with the offset records of their units."""
+"""Sender of a stream: batches become records, in one transaction per slot with the units' offset records."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ State = tuple[bytes, bytes | None]
 
 
 class SlotsSender(CountedSlots):
-    """The open slots of one task.
+    """Sender of batches, with the open slots of one task.
 
-    :param infos: describe the caches.
+    :param infos: descriptions of the caches.
     """
 
     def __init__(
@@ -47,15 +47,15 @@ class SlotsSender(CountedSlots):
         self._records = np.zeros(len(table), np.int64)
 
     def offsets(self) -> Iterator[tuple[int, UnitOffset | None, bool]]:
-        """The offset records of the slots, read once before anything is sent.
+        """Yield the offset record of each unit of the slots; to be read once, before anything is sent.
 
         :returns: unit, its record, and whether the topic may hold keys of the unit that are older than this capture.
-        :raises TopicError: they belong to another topic than the plan's.
+        :raises TopicError: the offset records belong to another topic than the plan's.
         """
         for units in self._table.by_slot_and_cache(np.arange(len(self._table))):
             cache = self._table.cache_of(int(units[0]))
             offsets = self._writers[int(self._table.slot[units[0]])].state.by_cache.get(cache.name, {})
-            # of a cache that was made again with more partitions, any unit may hold keys that were another's
+            # after a cache was created again with more partitions, any unit may hold keys that were in another unit
             check_units(self._plan, cache, offsets)
             now = cache.incarnation, self._plan.snapshot_id
             sent_before = any((offset.incarnation, offset.snapshot_id) != now for offset in offsets.values())

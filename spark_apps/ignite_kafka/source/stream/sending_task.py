@@ -1,4 +1,4 @@
-"""Base class of a stream's Spark task: what does not depend on where its changes come from."""
+"""Base class of the Spark tasks of a stream, whatever the source of its changes."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from .rate_limit import RateLimiter
 
 
 class SendingTask(TaskLoop):
-    """The slots of one task during an epoch, over as many attempts as the retry budget allows.
+    """Task that sends its slots' changes during an epoch, in as many attempts as the retry budget allows.
 
     :param all_slots: number of slots that share the rate limit.
     """
 
     RETRIED = QUERY_FAILED
     IN_DOUBT_REMEDY: ClassVar[str]
-    """Remedy where a commit got no answer."""
+    """Remedy for a commit that got no reply."""
 
     def __init__(
         self, plan: TransferPlan, secrets: Secrets, slots: Sequence[int], attempt: int, epoch: Epoch, all_slots: int
@@ -56,7 +56,7 @@ class SendingTask(TaskLoop):
 
     @contextmanager
     def _closed(self, sender: CountedSlots) -> Iterator[None]:
-        """Close a sender at the end, and note whether it leaves a commit without an answer."""
+        """Close a sender at the end of the context, and note whether a commit of it got no reply."""
         try:
             yield
         finally:

@@ -1,4 +1,4 @@
-"""Looks up keys in a cache; an entry left out by the cache's filter counts as absent."""
+"""Look-up of keys in a cache; an entry left out by the cache's filter counts as absent."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .batch import page_of_states
 
 
 class SentKeys:
-    """Looks up keys of one cache.
+    """Look-up of keys in one cache, with the cache's filter.
 
     :param entry_filter: None: every entry is sent.
     """
@@ -31,7 +31,10 @@ class SentKeys:
         self._filter = entry_filter
 
     def locate(self, keys: Sequence[bytes]) -> tuple[npt.NDArray[np.int32], Mask]:
-        """Partition of each of N keys, not wrapped, and whether the cache has it and its filter keeps its entry."""
+        """Return the partition of each key, and whether the cache has an entry of the key that passes the filter.
+
+        :param keys: not wrapped.
+        """
         partitions, is_present = self._client.locate(self._cache.name, keys)
         if self._filter is None or not is_present.any():
             return partitions, is_present
@@ -42,9 +45,9 @@ class SentKeys:
         return partitions, is_present
 
     def kept(self, values: Sequence[bytes | None], keys: Sequence[bytes]) -> Mask:
-        """Whether each of N looked-up entries is sent.
+        """Return a flag for each looked-up entry: whether it exists and passes the filter.
 
-        An entry for which the filter fails counts as sent: the topic keeps what it has of it.
+        An entry for which the filter fails counts as passing: the topic keeps the records it has of the key.
 
         :param values: not wrapped; None: the cache does not have the key.
         """

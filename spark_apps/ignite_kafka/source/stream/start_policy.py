@@ -18,12 +18,12 @@ NO_CAPTURE_ID = 0
 
 @dataclass(frozen=True)
 class StartState:
-    """The state before a start.
+    """State of a connector and its capture before a stream starts.
 
     :param before: the snapshot that the connector began last; None: it never ran.
-    :param requested_id: snapshot id in the request; None: it has none.
+    :param requested_id: snapshot id in the request; None: the request has none.
     :param present_capture: id of the capture that existed before the start; None: there was none.
-    :param capture: id of the present capture.
+    :param capture: id of the current capture.
     """
 
     before: SnapshotRecord | None
@@ -40,7 +40,7 @@ class _StoredCache:
 
 @dataclass(frozen=True)
 class _StoredPlan:
-    """What of a plan in the configs topic decides about a start; whoever may write to the topic chooses it."""
+    """Fields of a plan in the configs topic that decide about a start; any writer of the topic can set them."""
 
     capture_id: int | None = None
     caches: tuple[_StoredCache, ...] = ()
@@ -48,11 +48,11 @@ class _StoredPlan:
 
 @dataclass(frozen=True)
 class StartDecision:
-    """The decision about a start.
+    """Decision about the start of a stream.
 
     :param snapshot_id: the stream's snapshot id.
     :param load: whether caches that are not in `loads` are loaded.
-    :param loads: cache to whether it is loaded, from the continued snapshot.
+    :param loads: for each cache of a continued snapshot, whether it is loaded.
     :param lost_capture: id of the capture whose changes are lost although the policy relies on them; None: nothing is
         lost.
     """
@@ -74,8 +74,8 @@ def start_policy(
 
     :param policy: the setting `failover_policy`.
     :param planned_id: snapshot id of a new snapshot.
-    :param spare_id: snapshot id of a new snapshot where the planned one belongs to the snapshot before, whose offsets
-        count for another capture.
+    :param spare_id: snapshot id of a new snapshot if the planned id is that of the last snapshot, whose offsets belong
+        to another capture.
     :raises OffsetsLost: the plan of the last snapshot cannot be read.
     """
     before = state.before
@@ -105,10 +105,10 @@ def _load(policy: str, load_initial_data: bool, before: SnapshotRecord | None) -
 def loads_after_change(
     policy: str, load_initial_data: bool, loads: Mapping[str, bool], fresh: Collection[str], lost: Collection[str]
 ) -> dict[str, bool]:
-    """Cache to whether it is loaded, after caches came, went, or lost their captured changes.
+    """Return for each cache whether to load it, after caches came, went, or lost their captured changes.
 
-    :param loads: the same before.
-    :param fresh: caches that are new, were made again, or lost their capture.
-    :param lost: those of `fresh` that are the same caches as before.
+    :param loads: for each cache whether it was to be loaded before.
+    :param fresh: caches that are new, were created again, or lost their capture.
+    :param lost: caches in `fresh` that are the same caches as before.
     """
     return {**loads, **dict.fromkeys(fresh, load_initial_data), **dict.fromkeys(lost, policy != "NONE")}

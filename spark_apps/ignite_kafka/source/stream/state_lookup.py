@@ -1,6 +1,6 @@
-"""Looks keys up in the cache where their changes alone do not determine the state.
+"""Look-up of keys in the cache, if the keys' changes alone do not determine the state to send.
 
-Look up, barrier, read the backlog once more: a key that has a newer change by then needs no looked-up state.
+The steps: look up, barrier, read the backlog once more. A key with a newer change by then needs no looked-up state.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ LocatedChange = tuple[int, bytes, int, int]
 
 
 class StateLookup:
-    """Looks up states, and makes batches of them. For one thread."""
+    """Look-up of keys' states, returned as batches; for one thread."""
 
     def __init__(self, client: BacklogClient, states: UnitStates, reader: UnitReader, nodes: NodeWatch) -> None:
         self._client = client
@@ -35,9 +35,9 @@ class StateLookup:
         self._nodes = nodes
 
     def look_up(self, keys: Iterable[LocatedKey]) -> dict[LocatedKey, bytes | None]:
-        """The value of each key as its primary node has it; None: the cache does not have the key.
+        """Read the value of each key from its primary node; None if the cache does not have the key.
 
-        :raises CacheDestroyed: a cache is not the captured one any more.
+        :raises CacheDestroyed: a cache is no longer the captured one.
         """
         by_cache: dict[CachePlan, list[LocatedKey]] = defaultdict(list)
         for located in sorted(keys):
@@ -49,7 +49,7 @@ class StateLookup:
         return states
 
     def settle(self, batch: ChangeBatch) -> list[ChangeBatch]:
-        """The batch, and behind it one of the keys that must be looked up; their units move to the second batch."""
+        """Split a batch: units with keys that need a look-up go to a second batch, with the looked-up states."""
         open_rows = batch.classified.lookup | (batch.done & self._nodes.other_topology(batch))
         keys = set(batch.located_keys(np.flatnonzero(open_rows))) | self._nodes.keys_to_look_up(batch)
         if not keys:
@@ -72,7 +72,7 @@ class StateLookup:
         return [batch, again]
 
     def settle_loaded(self, batch: ChangeBatch) -> ChangeBatch:
-        """Return a batch read after its units were scanned, with the states made doubtful by a node's death."""
+        """Return the batch of scanned units, with looked-up states for changes made doubtful by a node's death."""
         doubtful = batch.located_keys(np.flatnonzero(batch.classified.new & self._nodes.other_topology(batch)))
         if not doubtful:
             return batch
@@ -85,7 +85,7 @@ class StateLookup:
     def with_states(
         self, units: Int64Array, states: Mapping[LocatedKey, bytes | None], before: set[LocatedChange]
     ) -> tuple[ChangeBatch, set[LocatedKey]]:
-        """Read the backlog of units once more; keep a looked-up state only if nothing in it may be newer.
+        """Read the backlog of units once more; keep the looked-up states of keys without a newer change.
 
         :param before: changes that were read before the look-up.
         :returns: the batch, and the keys that have a newer change.
@@ -113,7 +113,7 @@ class StateLookup:
 
 
 def _leave_unread_changes(batch: ChangeBatch, before: set[LocatedChange]) -> None:
-    """Where the topology is another one, changes that were not looked up wait for the next read."""
+    """Leave changes that were not looked up to the next read, if the topology has changed meanwhile."""
     left: Mask = np.repeat(batch.topology != batch.changes.topology, batch.changes.count) & batch.classified.new
     changes = _located_changes(batch, batch.classified.new)
     left[np.flatnonzero(batch.classified.new)] &= np.array([change not in before for change in changes], bool)
@@ -122,10 +122,10 @@ def _leave_unread_changes(batch: ChangeBatch, before: set[LocatedChange]) -> Non
 
 
 def _settle_looked_up(batch: ChangeBatch, questions: set[LocatedChange], newer: set[LocatedKey]) -> None:
-    """Settle the changes that were looked up.
+    """Mark the changes of looked-up keys as done.
 
-    Expired keys of a unit are settled all together, and none that a change came for since: without a number, either may
-    be newer.
+    The expired keys of a unit are done only all together, and not if one has a newer change: without a number, either
+    may be the newer.
     """
     rows = np.flatnonzero(batch.classified.lookup)
     answered = np.zeros(batch.done.size, bool)

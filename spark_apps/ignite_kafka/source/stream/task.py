@@ -1,8 +1,8 @@
 """The Spark task of a stream.
 
-Sends batch after batch of its slots until its epoch ends, and reports its progress to the driver.
+It sends batch after batch of its slots until its epoch ends, and reports its progress to the driver.
 
-A cycle: read changes, send them in one transaction a slot, acknowledge them; then load a few units from the cache in
+A cycle: read changes, send them in one transaction per slot, acknowledge them; then load a few units from the cache in
 the same way. So the initial load delays a change, or a stop, by at most ``batch_bytes`` of entries.
 """
 
@@ -34,18 +34,18 @@ _RECONCILE_COMMIT_S = 20.0
 def stream_slots(
     plan: TransferPlan, secrets: Secrets, slots: Sequence[int], attempt: int, epoch: Epoch
 ) -> Iterator[SlotResult]:
-    """Stream slots until the epoch ends.
+    """Send the entries and changes of slots until the epoch ends.
 
     :param slots: numbers of the slots of this task.
-    :param attempt: number of the task's attempt: a later one takes the slots over.
-    :returns: one result a slot, with what was sent in this epoch.
+    :param attempt: number of the task's attempt; a later attempt takes over the slots.
+    :returns: a result for each slot, with the counts of this epoch.
     """
     tune_allocation()
     yield from TaskStream(plan, secrets, slots, attempt, epoch).run()
 
 
 class BatchRunner:
-    """Moves batches one way: the reader makes one, the sender commits it, the reader acknowledges it."""
+    """Pipeline of batches: the reader builds a batch, the sender commits it, the reader acknowledges it."""
 
     def __init__(self, reader: BacklogReader, sender: SlotsSender, limiter: RateLimiter) -> None:
         self._reader = reader
@@ -53,7 +53,7 @@ class BatchRunner:
         self._limiter = limiter
 
     def changes(self) -> None:
-        """Send the changes that one read of the backlog gives."""
+        """Read the backlog once, and send the changes."""
         self._commit(self._reader.changes())
 
     def load(self) -> None:
@@ -61,7 +61,7 @@ class BatchRunner:
         self._commit(self._reader.load())
 
     def reconcile(self, *, ends: bool = False) -> None:
-        """Do the next step of tombstone reconciliation.
+        """Do the next step of reconciliation, and send its tombstones.
 
         :param ends: whether the task ends: the tombstones found so far are sent.
         """
@@ -106,7 +106,7 @@ class TaskStream(SendingTask):
                 self._batches(BatchRunner(reader, sender, self._limiter), reader, end)
 
     def _batches(self, runner: BatchRunner, reader: BacklogReader, end: EpochEnd) -> None:
-        """Move batches until the epoch ends, or a run that ends has caught up.
+        """Send batches until the epoch ends, or until a run with an end has caught up.
 
         1. Send the changes that are in the backlog; end if the run has caught up.
         2. Send the entries of the next partitions that are to be loaded.

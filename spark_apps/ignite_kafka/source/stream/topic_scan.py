@@ -1,4 +1,4 @@
-"""Reads a topic in small steps, for keys that are alive in it and gone from the cache."""
+"""Scan of a topic, in small steps, for keys that are alive there and gone from the cache."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ from .batch import LocatedKey, ReconcilePosition
 
 _STEP = 10_000
 _STEP_S = 0.2
-_LOCATED = 10_000  # keys in one question
+_LOCATED = 10_000  # keys in one request
 MOST_HELD = 100_000
-"""Limit of keys that a scan holds before their tombstones are sent."""
+"""Maximum keys that a scan holds before their tombstones are sent."""
 
 Locate = Callable[[Sequence[bytes]], tuple[npt.NDArray[np.int32], npt.NDArray[np.bool_]]]
-"""Keys to their partitions, and whether the cache has them, and sends them by its filter."""
+"""Function from keys to their partitions, and to whether the cache has entries that pass its filter."""
 
 
 class TopicKeys:
-    """Turns the keys of one cache's records back into Ignite keys.
+    """Converter of the keys of a cache's records back to Ignite keys.
 
-    :param kinds: gives the kinds of the cache's keys; called with the first keys, so that it knows those of all records
-        of the scan.
+    :param kinds: returns the kinds of the cache's keys; called when the first keys are read, so that it knows the kinds
+        of all records of the scan.
     """
 
     def __init__(
@@ -66,11 +66,11 @@ class TopicKeys:
         return KeyReader(self._converter, self._kinds, self._info, self._cluster, self._topic)
 
     def read_back(self, keys: Sequence[bytes]) -> list[bytes | None]:
-        """Keys in Ignite's binary form, not wrapped; None for one that cannot be turned back."""
+        """Convert keys back to Ignite's binary form, not wrapped; None for a key that cannot be converted."""
         return self._reader.read_back(keys)
 
     def located(self, keys: Sequence[bytes]) -> tuple[Int64Array, npt.NDArray[np.bool_]]:
-        """Partition of each key, and whether the cache has it."""
+        """Return the partition of each key, and whether the cache has the key."""
         parts = [self._locate(keys[at : at + _LOCATED]) for at in range(0, len(keys), _LOCATED)]
         if not parts:
             return np.zeros(0, np.int64), np.zeros(0, bool)
@@ -79,7 +79,7 @@ class TopicKeys:
         )
 
     def gone(self, absent: Sequence[bytes]) -> set[bytes]:
-        """Return the absent keys of records for which the cache has no key of another type either."""
+        """Return the absent keys that the cache does not have as a key of another type either."""
         forms = self._reader.forms(absent, SIMPLE_KINDS | self._kinds)
         tried = [(key, form) for key, is_found in zip(absent, forms, strict=True) for form in is_found]
         presence = self.located([form for _, form in tried])[1]
@@ -87,11 +87,11 @@ class TopicKeys:
 
 
 class TopicScan:
-    """Reads the topic of a cache, for keys that are alive there and gone from the cache.
+    """Scan of a cache's topic for keys that are alive there and gone from the cache.
 
     :param units: partition to unit, of the units to reconcile.
     :param position: first record to read.
-    :param most_held: limit of held keys.
+    :param most_held: maximum held keys.
     """
 
     def __init__(
@@ -124,7 +124,7 @@ class TopicScan:
         return np.array(sorted(self._unit_of.values()), np.int64)
 
     def drop_units(self, units: Iterable[int]) -> None:
-        """Reconcile these units no longer: they are sent again once more."""
+        """Exclude units from the reconciliation, because they are sent again."""
         left = set(units)
         self._unit_of = {partition: unit for partition, unit in self._unit_of.items() if unit not in left}
         self._held = {text: located for text, located in self._held.items() if located[0] not in left}
@@ -140,7 +140,7 @@ class TopicScan:
         return len(self._held) >= self._most_held
 
     def pop_gone(self) -> dict[int, list[bytes]]:
-        """Remove the held keys: unit to Ignite keys that seem to be gone from the cache."""
+        """Remove and return the held keys by unit, which seem to be gone from the cache."""
         gone: dict[int, list[bytes]] = defaultdict(list)
         for unit, key in self._held.values():
             gone[unit].append(key)
@@ -168,7 +168,7 @@ class TopicScan:
         self._skip_ends()
 
     def _is_record(self, message: Message) -> bool:
-        """Whether a message is a record of the scan; the position moves behind it."""
+        """Return whether a message is a record of the scan, and move the position behind the message."""
         error = message.error()
         partition = message.partition()
         offset = message.offset()

@@ -1,4 +1,4 @@
-"""Reads the backlog of units and classifies each change: new, duplicate, or to be looked up in the cache."""
+"""Reading of units' backlogs, and classification of each change: new, duplicate, or to be looked up."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ WHOLE_BACKLOG = 64 << 20
 """Byte limit for reading one unit's entire backlog."""
 
 TOO_MUCH = 1 << 16
-"""A mark beside the service's: the unit has too many changes to be read at once where one of them is in doubt."""
+"""A mark besides the service's: one of the unit's changes is in doubt, and the unit has too many to read at once."""
 
 OnRead = Callable[[Int64Array, int, Changes], Changes]
-"""Positions of units, the byte limit, and the answer, to the part of the answer that is kept."""
+"""Function from units' positions, the byte limit and the reply to the part of the reply that is kept."""
 
 
 class UnitReader:
-    """Makes batches of the backlog of units. For one thread.
+    """Reader of units' backlogs as batches; for one thread.
 
     :param states: receive the marks of units.
-    :param on_read: called with each answer.
+    :param on_read: called with each reply.
     """
 
     def __init__(
@@ -40,20 +40,20 @@ class UnitReader:
         self._on_read = on_read
 
     def read(self, units: Int64Array, most_bytes: int) -> Changes:
-        """The changes of units, by their positions, lowest update numbers first; at most so many bytes."""
+        """Read changes of units, lowest update numbers first, in at most `most_bytes` bytes."""
         self._nodes.start()
         changes = self._client.read(self._states.table.units[units], most_bytes)
         return changes if self._on_read is None else self._on_read(units, most_bytes, changes)
 
     def whole(self, units: Int64Array) -> ChangeBatch:
-        """The entire backlog of units. A unit whose backlog is too large is marked, and sent again from the cache."""
+        """Read the entire backlog of units; a unit whose backlog is too large is marked, to be sent again."""
         return self.batch(units, self.read(units, WHOLE_BACKLOG), whole=True)
 
     def batch(self, units: Int64Array, changes: Changes, *, whole: bool = False) -> ChangeBatch:
-        """Return a batch of an answer's changes, without changes of marked units (sent again later) and gone units.
+        """Build a batch from the changes in a reply, without those of marked units (sent again later) and gone units.
 
-        :param units: positions of the units of the answer, ascending.
-        :param whole: whether the answer must be the entire backlog.
+        :param units: positions of the units of the reply, ascending.
+        :param whole: whether the reply must be the entire backlog.
         """
         marks = changes.marks.astype(np.int64)
         self._states.gone[units[(marks & GONE) != 0]] = True

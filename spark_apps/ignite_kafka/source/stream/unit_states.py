@@ -1,6 +1,6 @@
-"""The states of a task's units: loaded, marked, gone, to be reconciled.
+"""States of a task's units: loaded, marked, gone, to be reconciled.
 
-And the content of their next offset records.
+Also the content of the units' next offset records.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ _MOST_STATES = MOST_OF_UNIT // 2  # looked-up states of a unit that its offset r
 
 @dataclass(frozen=True)
 class UnitMark:
-    """Why a unit must be loaded again.
+    """Reason why a unit must be loaded again.
 
-    :param number: of the mark that was read; clearing it leaves later ones.
-    :param bits: marks of the backlog service, and those of the reader.
+    :param number: number of the mark that was read; clearing it leaves later marks.
+    :param bits: marks of the backlog service and of the reader.
     """
 
     number: int
@@ -37,16 +37,16 @@ class UnitMark:
 
 
 class UnitStates:
-    """The states of U units, by their position in the task's unit table. For one thread.
+    """States of U units, by position in the task's unit table; for one thread.
 
-    Restored from offset records, changed only by batches that are committed, and by marks.
+    They are restored from offset records, and changed only by committed batches and by marks.
 
     :ivar deduplicator: the changes that were sent.
-    :ivar loaded: U flags: all that the cache held of the unit before is committed.
-    :ivar gone: U flags: the unit is captured no more.
+    :ivar loaded: U flags: all entries that the cache held of the unit are committed.
+    :ivar gone: U flags: the unit is no longer captured.
     :ivar topology: U topology versions at which everything that the backlog held is sent; -1: unknown.
     :ivar marked: units that must be loaded again.
-    :ivar pending_reconcile: unit to how far its topic is reconciled.
+    :ivar pending_reconcile: unit to the progress of its reconciliation.
     """
 
     def __init__(self, plan: TransferPlan, table: UnitTable, clock: Clock = time.monotonic) -> None:
@@ -97,11 +97,11 @@ class UnitStates:
 
     @property
     def all_loaded(self) -> bool:
-        """True once loading and reconciliation are done."""
+        """Whether loading and reconciliation are complete."""
         return not self.to_load.size and all(self.gone[unit] for unit in self.pending_reconcile)
 
     def mark(self, units: Int64Array, numbers: Int64Array, bits: Int64Array) -> None:
-        """Have units loaded again; the three arrays have a row a unit."""
+        """Mark units to be loaded again; the three arrays have a row for each unit."""
         for unit, number, bit in zip(units.tolist(), numbers.tolist(), bits.tolist(), strict=True):
             self.marked[unit] = UnitMark(number, bit)
 
@@ -118,7 +118,7 @@ class UnitStates:
     # offset records
 
     def progress(self, batch: ChangeBatch) -> dict[int, UnitProgress]:
-        """The content of the offset records once a batch is committed, of the units that the batch has anything of."""
+        """Return, by unit, the content of the offset records to be committed with a batch."""
         states = batch.states_by_unit
         now = self.clock()
         progress = {}
@@ -155,7 +155,7 @@ class UnitStates:
         )
 
     def _reconcile_position(self, unit: int, loading: bool) -> ReconcilePosition | None:
-        """How far the topic is reconciled for a unit once a batch is committed; None: no reconciliation is pending.
+        """Return the progress of a unit's reconciliation after a batch; None: no reconciliation is pending.
 
         :param loading: whether the batch loads the unit.
         """
@@ -166,7 +166,7 @@ class UnitStates:
     # batches that are committed
 
     def remember(self, batch: ChangeBatch) -> None:
-        """Change the states by a committed batch."""
+        """Update the states by a committed batch."""
         now = self.clock()
         self.deduplicator.remember(batch.classified, batch.done, batch.changes, now)
         self.topology[batch.units] = batch.topology
@@ -188,5 +188,5 @@ class UnitStates:
             self.pending_reconcile[unit] = position
 
     def forget(self) -> None:
-        """Drop changes from the deduplicator that are older than some seconds."""
+        """Forget the changes in the deduplicator that are older than some seconds."""
         self.deduplicator.forget(self.clock())

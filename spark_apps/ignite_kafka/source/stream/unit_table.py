@@ -32,7 +32,7 @@ class UnitTable:
 
     @staticmethod
     def of(plan: TransferPlan, slots: Sequence[int]) -> UnitTable:
-        """The unit table of a task that owns these slots."""
+        """Return the unit table of a task that owns `slots`."""
         rows = [
             (cache.cache_id, partition, int(cache.incarnation), slot, at)
             for slot in sorted(slots)
@@ -48,13 +48,13 @@ class UnitTable:
         return len(self.units)
 
     def cache_of(self, unit: int) -> CachePlan:
-        """The cache of the unit at a position."""
+        """Return the cache of the unit at a position."""
         return self.caches[int(self.cache[unit])]
 
     def positions(self, units: npt.NDArray[np.void]) -> Int64Array:
-        """Positions of units, in their order.
+        """Return the positions of units, in the order of the units.
 
-        :param units: rows of dtype UNIT; those that are not in the table are left out.
+        :param units: rows of dtype UNIT; units that are not in the table are left out.
         """
         if not len(self):
             return np.zeros(0, np.int64)
@@ -69,11 +69,11 @@ class UnitTable:
         return order, numbers[order]
 
     def partition(self, unit: int) -> int:
-        """The Ignite partition of the unit at a position."""
+        """Return the Ignite partition of the unit at a position."""
         return int(self.units["partition"][unit])
 
     def by_slot_and_cache(self, units: Int64Array) -> Iterator[Int64Array]:
-        """Groups of positions, each of one slot and one cache.
+        """Yield groups of positions, each group of one slot and one cache.
 
         :param units: positions, ascending.
         """
@@ -83,6 +83,6 @@ class UnitTable:
 
 
 def _numbers(units: npt.NDArray[np.void]) -> Int64Array:
-    """Cache and partition of each unit as one number."""
+    """Return the cache and partition of each unit as one number."""
     numbers: Int64Array = units["cache_id"].astype(np.int64) << 32 | units["partition"]
     return numbers
