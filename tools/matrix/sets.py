@@ -65,6 +65,9 @@ _SPARK_3_5 = (
     *(*_SPARK, "-W", "ignore:.verify=<str>:DeprecationWarning"),
     *(f"--ignore=tests/unit/settings/test_{name}.py" for name in _WITH_DATA_SOURCES),
 )
+# tests that also ask the source ignite-backlog, which is left out before PySpark 4.2, or the classes of pushed conditions
+_WITHOUT_BACKLOG = ("ignite", "ignite_backlog", "option_tables")
+_SPARK_4_0 = (*_SPARK, *(f"--ignore=tests/unit/datasources/test_{name}.py" for name in _WITHOUT_BACKLOG))
 _FOLDERS = (
     "admin", "cli", "common", "convert", "ignite", "kafka", "migration", "plan", "registry", "runtime", "settings", "sink", "source", "sql",
     "state", "verification",
@@ -143,7 +146,8 @@ def _spark() -> Iterator[VersionSet]:
     yield VersionSet("spark-3.5", (LIBRARY_UNIT, CONNECTORS), lowest, options=_SPARK_3_5)
     for version, python in (("4.0.5", "3.11"), ("4.1.4", "3.12"), ("4.2.0", "3.13")):
         environment = Environment(python, _LIBRARY, (f"pyspark=={version}", *_CONNECT))
-        yield VersionSet(f"spark-{version[:3]}", (LIBRARY_UNIT, CONNECTORS, DATA_SOURCES), environment, options=_SPARK)
+        options = _SPARK if version.startswith("4.2") else _SPARK_4_0
+        yield VersionSet(f"spark-{version[:3]}", (LIBRARY_UNIT, CONNECTORS, DATA_SOURCES), environment, options=options)
 
 
 def _typical() -> VersionSet:
