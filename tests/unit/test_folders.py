@@ -127,7 +127,7 @@ COVERED_BY = {
         " ignite.types.type_table"
     ),
     "unit/ignite/binary/test_entry_table.py": "ignite.binary.unify_types",
-    "unit/ignite/binary/test_fuzz.py": "ignite.binary.row_values common.arrays",
+    "unit/ignite/binary/test_fuzz.py": "ignite.binary.row_values",
     "unit/ignite/test_cache_configuration.py": "state.cache_records",
     "unit/ignite/test_cluster.py": "ignite.cluster_errors ignite.metadata_replies ignite.types.model",
     "unit/ignite/test_connection.py": "ignite.framing ignite.handshake ignite.tls",

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 import numpy.typing as npt
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 Int64Array = npt.NDArray[np.int64]
 """Whole numbers, such as update counters, hashes or offsets."""
@@ -16,3 +21,22 @@ Mask = npt.NDArray[np.bool_]
 
 Int32Array = npt.NDArray[np.int32]
 """Counts, lengths, or partitions in a node's byte layout."""
+
+_NAMES = {
+    **{name: name for sign in ("", "u") for name in (f"{sign}int{bits}" for bits in (8, 16, 32, 64))},
+    "bool": "bool",
+    "halffloat": "float16",
+    "float": "float32",
+    "double": "float64",
+}
+"""numpy's names by Arrow's."""
+
+
+def numpy_type(kind: pa.DataType) -> np.dtype[Any]:
+    """Return the numpy type of a numeric or Boolean Arrow type.
+
+    ``to_pandas_dtype`` needs pandas before pyarrow 20.
+
+    :raises KeyError: the type is neither.
+    """
+    return np.dtype(_NAMES[str(kind)])

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...common.arrays import Int64Array, RowIndex
+from ...common.arrays import Int64Array, RowIndex, numpy_type
 from ..connect.schema import ConnectSchema, ConnectType, arrow_type, scale_of
 from ..rules.connect_decimals import decimals_from_bytes
 from .cursor import Bodies, Cursor
@@ -57,7 +57,7 @@ class NumberReader:
         """Return the column of the values."""
         values = _join(self._parts, np.int64)
         if pa.types.is_integer(self._kind):
-            return pa.array(values.astype(self._kind.to_pandas_dtype(), copy=False))
+            return pa.array(values.astype(numpy_type(self._kind), copy=False))
         return pa.array(values if self._kind.bit_width == 64 else values.astype(np.int32)).view(self._kind)
 
 

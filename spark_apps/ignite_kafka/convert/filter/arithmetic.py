@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ...common.arrays import Mask
+from ...common.arrays import Mask, numpy_type
 from ...errors import UnsupportedType
 from ...sql.syntax import Kind
 from .failures import Failure, either, failure, within
@@ -115,7 +115,7 @@ def _untyped(what: str) -> UnsupportedType:
 
 def null_number(kind: pa.DataType, count: int) -> Operand:
     """Return an operand of N nulls of a number type."""
-    return operand_of(np.zeros(count, kind.to_pandas_dtype()), np.zeros(count, bool), kind, "NULL")
+    return operand_of(np.zeros(count, numpy_type(kind)), np.zeros(count, bool), kind, "NULL")
 
 
 def numbers(operand: Operand, kind: pa.DataType, count: int) -> tuple[Numbers, Mask]:
@@ -124,7 +124,7 @@ def numbers(operand: Operand, kind: pa.DataType, count: int) -> tuple[Numbers, M
     is_valid: Mask = np.asarray(array.is_valid())
     filled = np.asarray(array.fill_null(0) if array.null_count else array)
     with np.errstate(all="ignore"):
-        return filled.astype(kind.to_pandas_dtype()), is_valid
+        return filled.astype(numpy_type(kind)), is_valid
 
 
 def operand_of(values: Numbers, is_valid: Mask, kind: pa.DataType, name: str, failed: Failure | None = None) -> Operand:

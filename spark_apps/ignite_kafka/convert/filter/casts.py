@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pyarrow as pa
 
-from ...common.arrays import Mask
+from ...common.arrays import Mask, numpy_type
 from ...errors import UnsupportedType
 from ...sql.syntax import Kind
 from .arithmetic import TYPES, Numbers, null_number, numbers, operand_of
@@ -54,7 +54,7 @@ def _cast(operand: Operand, target: str, count: int) -> Operand | None:
         return _boolean(operand, array, count) if target == "BOOLEAN" else _text(operand, array)
     if operand.kind is Kind.BOOLEAN:
         is_valid = np.asarray(array.is_valid())
-        return operand_of(np.asarray(array.fill_null(False)).astype(kind.to_pandas_dtype()), is_valid, kind, target)
+        return operand_of(np.asarray(array.fill_null(False)).astype(numpy_type(kind)), is_valid, kind, target)
     if operand.kind is Kind.STRING and pa.types.is_integer(kind):
         return _parse(array, kind, target)
     if operand.kind is Kind.TIMESTAMP and target == "BIGINT":
@@ -74,7 +74,7 @@ def _number(operand: Operand, kind: pa.DataType, target: str, count: int) -> Ope
 
 def _narrow(values: Numbers, kind: pa.DataType) -> tuple[Numbers, Mask]:
     """Convert numbers to another type as Java does; return the results and a mask of the numbers that fit the type."""
-    dtype = np.dtype(kind.to_pandas_dtype())
+    dtype = numpy_type(kind)
     if dtype.kind == "f":
         with np.errstate(all="ignore"):
             return values.astype(dtype), np.ones(len(values), bool)
@@ -92,7 +92,7 @@ def _narrow(values: Numbers, kind: pa.DataType) -> tuple[Numbers, Mask]:
 
 def _parse(array: pa.Array, kind: pa.DataType, target: str) -> Operand:
     """Parse texts as whole numbers."""
-    limits = np.iinfo(kind.to_pandas_dtype())
+    limits = np.iinfo(numpy_type(kind))
     texts = array.to_pylist()
     matches = [None if text is None else _INTEGER.fullmatch(text) for text in texts]
     read = [None if matched is None else _within(matched[1], limits.min, limits.max) for matched in matches]

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...common.arrays import Mask
+from ...common.arrays import Mask, numpy_type
 from ...common.exact_decimals import exact_cast
 from ..rules.exact_numbers import holds
 
@@ -38,7 +38,7 @@ def numbers(array: pa.Array, kind: pa.DataType) -> tuple[pa.Array, Mask]:
     if array.type == kind:
         return array, none_wrong(array)
     values: npt.NDArray[Any] = array.fill_null(0).to_numpy(zero_copy_only=False)
-    dtype = kind.to_pandas_dtype()
+    dtype = numpy_type(kind).type
     with np.errstate(invalid="ignore", over="ignore"):
         converted = _truncate(values, dtype) if pa.types.is_integer(kind) else values.astype(dtype)
         wrong = ~_are_equal(values, converted)

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ...common.arrays import numpy_type
 from ...java.date_format import formatted, parts_of
 from ...java.numbers import narrowed, parsed_float, parsed_integer, rounded, wrapped
 from ...java.text import java_text
@@ -89,10 +90,10 @@ def _of_numbers(data: pa.Array, target: ConnectType) -> pa.Array:
     if target is ConnectType.BOOLEAN:
         values = narrowed(numbers, np.dtype(np.int64)) != 0
     elif target in _BITS:
-        values = narrowed(numbers, np.dtype(kind.to_pandas_dtype()))
+        values = narrowed(numbers, numpy_type(kind))
     else:
         with np.errstate(over="ignore"):
-            values = numbers.astype(kind.to_pandas_dtype())
+            values = numbers.astype(numpy_type(kind))
     return pa.array(values, kind, mask=nulls)
 
 
@@ -136,6 +137,6 @@ def _plain_numbers(texts: pa.StringArray, target: ConnectType) -> tuple[pa.Array
     if target in _FLOAT_BITS:
         return texts.cast(kind), np.zeros(len(texts), bool)
     wide = texts.cast(pa.int64())
-    limits = np.iinfo(kind.to_pandas_dtype())
+    limits = np.iinfo(numpy_type(kind))
     inside = pc.and_(pc.greater_equal(wide, limits.min), pc.less_equal(wide, limits.max))
     return pc.if_else(inside, wide, None).cast(kind), np.asarray(pc.fill_null(pc.invert(inside), False))
