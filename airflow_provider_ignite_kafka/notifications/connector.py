@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, Any
@@ -14,14 +15,17 @@ from airflow_provider_ignite_kafka.connector_status import newest_status
 from airflow_provider_ignite_kafka.runs.kafka_access import connection_clients
 from airflow_provider_ignite_kafka.threads import once
 from ignite_kafka.errors import IgniteKafkaError
+from ignite_kafka.events import EVENTS
 from ignite_kafka.kafka.single_record import write_record
 from ignite_kafka.kafka.topics import Topics
 from ignite_kafka.settings.connector import ConnectorSettings
+from ignite_kafka.state.event_records import read_run_events
 from ignite_kafka.state.status import now_ms
 
 if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import Context
 
+    from ignite_kafka.common.event_log import EventCounts
     from ignite_kafka.kafka.clients import KafkaClients
     from ignite_kafka.state.status import RunStatus
 
@@ -35,8 +39,10 @@ class ConnectorNotifier(BaseNotifier):
 
     Key: the connector's name. Value: JSON with ``connector``, ``at_ms``, ``message``, the task (``dag_id``,
     ``task_id``, ``run_id``, ``map_index``, ``try_number``, ``state``), ``exception``, and ``status`` of the connector's
-    newest run (``state``, ``run_id``, ``records``, ``skipped`` and ``error`` with its remedy; null if there is no
-    status or it cannot be read). Secrets that Airflow masks in logs are masked.
+    newest run (``state``, ``run_id``, ``records``, ``skipped``, ``error`` with its remedy, and ``events``: the run's
+    warnings and errors, the last one first, with ``id``, ``severity``, ``count``, ``last_ms``, the newest ``text`` and
+    what to do, ``action``; null if there is no status or it cannot be read). Secrets that Airflow masks in logs are
+    masked.
 
     :param connector: name of the connector. Templated.
     :param topic: existing topic for the records. Templated.
@@ -92,10 +98,13 @@ class ConnectorNotifier(BaseNotifier):
     def _status(self, clients: KafkaClients) -> dict[str, Any] | None:
         try:
             run = newest_status(clients, self.connector, self.internal_topic_prefix)
+            if run is None:
+                return None
+            counts = read_run_events(clients, self.internal_topic_prefix, self.connector, run.run_id)
         except IgniteKafkaError as error:
             self.log.warning("The status of connector %s could not be read: %s", self.connector, error)
             return None
-        return None if run is None else _summary(run)
+        return {**_summary(run), "events": _warnings(counts)}
 
     def _write(self, clients: KafkaClients, value: bytes) -> None:
         Topics(clients).partitions(self.topic)  # a producer would wait for a topic that does not exist
@@ -115,6 +124,23 @@ def _task_of(context: Context) -> dict[str, Any]:
 
 def _text(value: object) -> str | None:
     return None if value is None else str(value.value if isinstance(value, Enum) else value)
+
+
+def _warnings(counts: EventCounts) -> list[dict[str, Any]]:
+    """Return the warnings and errors among a run's events, the last one first."""
+    listed = [
+        {
+            "id": id,
+            "severity": logging.getLevelName(EVENTS[id].severity),
+            "count": count.count,
+            "last_ms": count.last_ms,
+            "text": count.newest[-1].text if count.newest else None,
+            "action": EVENTS[id].action,
+        }
+        for id, count in counts.items()
+        if id in EVENTS and EVENTS[id].severity > logging.INFO
+    ]
+    return sorted(listed, key=lambda event: -event["last_ms"])
 
 
 def _summary(run: RunStatus) -> dict[str, Any]:

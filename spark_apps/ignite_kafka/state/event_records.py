@@ -17,7 +17,7 @@ from ..kafka.clients import KafkaClients
 from ..kafka.topics import Topics, read_to_end
 from .internal_names import status_topic
 from .internal_records import InternalRecord
-from .status import StatusWriter, parsed_record
+from .status import StatusWriter, newest_record, parsed_record
 
 KIND = "events"
 MOST_BYTES = 800_000
@@ -42,7 +42,7 @@ class RunEvents:
         return parse_counts(self.events)
 
     def to_json(self) -> bytes:
-        """Value of the record."""
+        """Return the value of the record."""
         return dumps(asdict(self))
 
     @staticmethod
@@ -106,8 +106,14 @@ def read_events(clients: KafkaClients, prefix: str, connector: str) -> dict[str,
     return runs
 
 
+def read_run_events(clients: KafkaClients, prefix: str, connector: str, run_id: str) -> EventCounts:
+    """Read the events of one run; empty if the run has kept none."""
+    record, _ = newest_record(clients, prefix, (KIND, connector, run_id), events_of)
+    return {} if record is None else record.counts
+
+
 def run_of_events(record: InternalRecord) -> str | None:
-    """The run whose events a record has; None for any other record."""
+    """Return the run whose events a record has; None for any other record."""
     match record.kind, record.rest:
         case "events", (str(run_id),):
             return run_id
@@ -115,5 +121,5 @@ def run_of_events(record: InternalRecord) -> str | None:
 
 
 def events_of(record: InternalRecord) -> RunEvents | None:
-    """The events in a record; None for a tombstone and, with an event, for an unreadable record."""
+    """Return the events in a record; None for a tombstone and, with an event, for an unreadable record."""
     return parsed_record(record, RunEvents.from_dict, "it has no events of a run")

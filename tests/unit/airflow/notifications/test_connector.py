@@ -14,7 +14,9 @@ from confluent_kafka import KafkaError
 
 from airflow_provider_ignite_kafka.notifications import connector as notifications
 from airflow_provider_ignite_kafka.notifications.connector import ConnectorNotifier
+from ignite_kafka.common.event_log import EventCounts, count_of
 from ignite_kafka.errors import IgniteKafkaError, KafkaUnavailable, TopicError
+from ignite_kafka.events import EVENTS
 from ignite_kafka.state.status import FAILED
 from tests.support.airflow_versions import DEADLINES, TaskInstanceState
 from tests.unit.airflow.bench import run_status
@@ -32,6 +34,7 @@ class Broker:
         self.records: list[tuple[str, bytes, dict[str, Any]]] = []
         self.asked: list[tuple[str, str | None]] = []
         self.status: Any = lambda: run_status(FAILED, TopicError("the topic was deleted", "Start a new snapshot.", topic="t"))
+        self.events: EventCounts = {}
         self.refuses: KafkaError | None = None
         self.silent = False
 
@@ -63,6 +66,7 @@ def broker(monkeypatch: pytest.MonkeyPatch) -> Broker:
     monkeypatch.setattr(notifications, "connection_clients", made.clients_of)
     monkeypatch.setattr(notifications, "Topics", lambda clients: clients)
     monkeypatch.setattr(notifications, "newest_status", lambda *_, **__: made.status())
+    monkeypatch.setattr(notifications, "read_run_events", lambda *_: made.events)
     return made
 
 
@@ -91,9 +95,21 @@ def test_a_failure_has_its_task_and_the_connector_s_error_with_its_remedy(broker
         "try_number": 2,
         "state": "failed",
         "exception": "it broke",
-        "status": {"state": FAILED, "run_id": "r", "records": 10, "skipped": 0},
+        "status": {"state": FAILED, "run_id": "r", "records": 10, "skipped": 0, "events": []},
     }
     assert broker.asked == [("kafka_default", None)]
+
+
+def test_warnings_and_errors_of_the_run_are_there_the_last_one_first(broker: Broker) -> None:
+    redone = count_of(5, "slot 1 restarts", {}) + count_of(9, "slot 2 restarts", {})
+    broker.events = {15060: count_of(20, "connected", {}), 15120: redone, 15010: count_of(30, "no object", {}), 99999: redone}
+    notifier().notify(context())
+    [(_, _, value)] = broker.records
+    assert [(event["id"], event["severity"], event["count"], event["last_ms"], event["text"]) for event in value["status"]["events"]] == [
+        (15010, "ERROR", 1, 30, "no object"),
+        (15120, "WARNING", 2, 9, "slot 2 restarts"),
+    ]
+    assert value["status"]["events"][0]["action"] == EVENTS[15010].action
 
 
 def test_templates_are_rendered_by_airflow(broker: Broker) -> None:
