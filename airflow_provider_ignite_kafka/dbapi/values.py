@@ -82,7 +82,7 @@ def sql_type(code: int, value: object) -> SqlType | None:
 
 
 def to_python(value: Any, zone: ZoneInfo) -> Any:
-    """Return a value of the row path as Python's own type; only parts below a microsecond are rounded.
+    """Convert a value of the row decoder to a standard Python type; only parts below a microsecond are rounded.
 
     :param zone: time zone of the nodes, in which a DATE begins at midnight and a TIME counts.
     :raises DataError: Python has no such date or time, or a DATE is no midnight in that zone.

@@ -96,7 +96,7 @@ def exit_code_of(work: Callable[[], None]) -> int:
 
 @contextmanager
 def app_session(connector: str) -> Iterator[SparkSession]:
-    """The Spark session of an app, which is stopped at the end.
+    """Return the Spark session of an app, which is stopped at the end.
 
     :raises UnsupportedVersion: the session is one of Spark Connect.
     """
@@ -114,7 +114,7 @@ def app_session(connector: str) -> Iterator[SparkSession]:
 
 
 def session_builder(connector: str) -> SparkSession.Builder:
-    """Builder of a Spark session, in which a crashing Python worker dumps its stack."""
+    """Return a builder of a Spark session, in which a crashing Python worker dumps its stack."""
     from pyspark.sql import SparkSession
 
     return SparkSession.builder.appName(f"ignite-kafka {connector}").config(
@@ -211,7 +211,7 @@ def local_file(path: str) -> str:
 
 
 def find_secrets(spark: SparkSession, arguments: Arguments, permissions: Permissions = NONE) -> SecretsSource | None:
-    """Source of the secrets for driver and executors; None without secrets.
+    """Return the source of the secrets for driver and executors; None without secrets.
 
     :param permissions: see :class:`AppRequest`.
     :raises SettingsError: the file cannot be used, or Spark would send it to anyone who reaches the driver's port.

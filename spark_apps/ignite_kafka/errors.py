@@ -59,7 +59,7 @@ class IgniteKafkaError(Exception):
         return _rebuild, (self.to_dict(),)
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready form: type, what, remedy, where."""
+        """Return a form for JSON: type, what, remedy, where."""
         where = {
             name: value if isinstance(value, (int, float, str, bool)) else str(value)
             for name, value in self.where.items()
@@ -68,7 +68,7 @@ class IgniteKafkaError(Exception):
 
     @staticmethod
     def from_dict(data: dict[str, Any]) -> IgniteKafkaError:
-        """The error that ``to_dict`` described; an unknown type becomes the base class.
+        """Return the error that ``to_dict`` described; an unknown type becomes the base class.
 
         :raises ValueError: type, what and remedy are no texts, or where is no object of texts, numbers and booleans.
         """

@@ -47,7 +47,7 @@ class Event:
         return tuple(name for _, name, _, _ in string.Formatter().parse(self.message) if name)
 
     def text(self, **fields: Any) -> str:
-        """The message with its fields filled in; a missing field shows as ``?``."""
+        """Return the message with its fields filled in; a missing field shows as ``?``."""
         return f"{self.id} # " + self.message.format_map(defaultdict(lambda: "?", fields))
 
 

@@ -63,7 +63,7 @@ def preflight(settings: ConnectorSettings, secrets: Secrets, run_id: str, snapsh
 
 
 def _refused_by_kafka(error: IgniteKafkaError) -> bool:
-    """Whether Kafka refused the login, so that no record can be written.
+    """Return whether Kafka refused the login, so that no record can be written.
 
     An attempt would report the same error again.
     """

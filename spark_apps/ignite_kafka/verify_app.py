@@ -72,7 +72,7 @@ def _end(*_: object) -> NoReturn:
 
 
 def _ended_before(request: AppRequest[ConnectorSettings], hidden: Secrets) -> bool:
-    """Whether an earlier attempt of this YARN application has ended the comparison: nothing is left to do.
+    """Return whether an earlier attempt of this YARN application has ended the comparison: nothing is left to do.
 
     :raises IgniteKafkaError: the comparison has ended with this error.
     """

@@ -55,7 +55,7 @@ def begin(control: ConfigsWriter, state: ConnectorState, write_id: str, *, named
 
 
 def end(control: ConfigsWriter, state: ConnectorState, write_id: str, generation: int) -> None:
-    """Record that a write is complete, unless a newer write has begun; then the write's id will be refused."""
+    """Record that a write is complete; record nothing if a newer write has begun, and refuse this write's id later."""
     try:
         if state.connector is not None and state.connector.generation == generation:
             control.end_snapshot(SnapshotRecord(write_id, {}), {})

@@ -15,7 +15,7 @@ _IP_MISMATCH = 64
 
 
 def tls_context(tls: TlsSettings, credentials: IgniteCredentials) -> ssl.SSLContext:
-    """Return Python's default TLS client context, with the system's CAs if none are set, changed by the settings.
+    """Return a TLS client context: Python's defaults, changed by the settings; without CAs in them, the system's CAs.
 
     :raises SettingsError: a file cannot be used.
     """

@@ -22,7 +22,7 @@ from ..state.open_transaction import TransactionLimits
 
 
 def ignite_cluster(settings: ConnectorSettings, secrets: Secrets, backlog_secret: str | None = None) -> Cluster:
-    """A connected cluster: a context manager.
+    """Connect to the cluster until the context ends.
 
     :param backlog_secret: of the connector's capture, for calls that change it; None: that of the secrets file, if it
         has one.
@@ -45,14 +45,17 @@ def connected(settings: ConnectorSettings) -> Iterator[None]:
 
 
 def kafka_clients(settings: ConnectorSettings, secrets: Secrets) -> KafkaClients:
-    """Clients of every kind, for converters the schema registries, too; the same error as :func:`ignite_cluster`."""
+    """Make the Kafka clients, and make the converters' schema registries known to this process.
+
+    :raises SettingsError: as :func:`ignite_cluster`.
+    """
     check_kafka(settings, secrets)
     provide(settings, secrets)
     return KafkaClients.of(settings, secrets)
 
 
 def slot_clients(settings: ConnectorSettings, secrets: Secrets) -> KafkaClients:
-    """Clients of a slot, whose calls wait no longer than a slot is tried again."""
+    """Return clients of a slot, whose calls wait no longer than a slot is tried again."""
     clients = kafka_clients(settings, secrets)
     return replace(clients, patience_s=min(clients.patience_s, max(BRIEF_S, settings.retry_timeout_ms / 1000)))
 
@@ -73,7 +76,7 @@ def slot_opener(plan: TransferPlan, clients: KafkaClients, topics: Topics, owner
 
 
 def producer_settings(plan: TransferPlan) -> dict[str, int]:
-    """What the producers of a source have besides their defaults.
+    """Return what the producers of a source have besides their defaults.
 
     The size of the dead letters that their topic accepts.
     """

@@ -231,7 +231,7 @@ class ConnectorRun(ABC, Generic[S]):
         self._request.report(self._status)
 
     def _reported_events(self) -> TaskEvents:
-        """Events that running tasks have reported, by first slot."""
+        """Return events that running tasks have reported, by first slot."""
         return {}
 
     def _publish_progress(self) -> None:
@@ -265,7 +265,7 @@ class ConnectorRun(ABC, Generic[S]):
         return True
 
     def _continued_by_a_later_attempt(self) -> bool:
-        """Whether a newer generation of this same run owns the connector; its record must not be overwritten."""
+        """Return whether a newer generation of this run owns the connector, so that its record must be left alone."""
         own = self._status.generation
         if not own:
             return False
@@ -294,7 +294,7 @@ def _state_of(error: IgniteKafkaError) -> str:
 
 
 def _interrupted(error: BaseException) -> Interrupted | None:
-    """The error of a Ctrl-C or SIGTERM, for the run's record."""
+    """Return the error of a Ctrl-C or SIGTERM, for the run's record."""
     if not isinstance(error, (KeyboardInterrupt, SystemExit)):
         return None
     by = "Ctrl-C (SIGINT)" if isinstance(error, KeyboardInterrupt) else "SIGTERM"

@@ -78,7 +78,7 @@ class EpochEnd:
         self._consumer.assign([TopicPartition(topic, 0, epoch.configs_offset)])
 
     def capture_secret(self, wait_s: float) -> str:
-        """The secret of the capture, from the epoch's record; waits at most ``wait_s`` seconds for it.
+        """Wait at most ``wait_s`` seconds for the epoch's record, and return its secret of the capture.
 
         :raises KafkaUnavailable: the record did not arrive in that time.
         :raises Fenced: a newer run has taken the connector.
@@ -95,7 +95,7 @@ class EpochEnd:
         return self._secret
 
     def reached(self, wait_s: float = 0.0) -> bool:
-        """Whether the epoch is over; waits at most ``wait_s`` seconds for its end.
+        """Wait at most ``wait_s`` seconds for the end of the epoch, and return whether it is over.
 
         :raises Fenced: a newer run has taken the connector.
         """
@@ -103,7 +103,7 @@ class EpochEnd:
         return self.ended(min(wait_s, left_s)) or left_s <= wait_s
 
     def ended(self, wait_s: float = 0.0) -> bool:
-        """Whether the driver has ended the epoch; waits at most ``wait_s`` seconds for that.
+        """Wait at most ``wait_s`` seconds for the driver to end the epoch, and return whether it has.
 
         :raises Fenced: a newer run has taken the connector.
         """

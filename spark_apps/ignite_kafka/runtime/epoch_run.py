@@ -59,7 +59,7 @@ class EpochRun(ConnectorRun[S]):
 
     @abstractmethod
     def _work(self, epoch: Epoch, tasks: Sequence[Sequence[int]]) -> Work | None:
-        """The work of an epoch; None if there is nothing to copy."""
+        """Return the work of an epoch; None if there is nothing to copy."""
 
     @abstractmethod
     def _on_epoch_end(self, epoch: Epoch, results: Sequence[SlotResult]) -> None:
@@ -67,14 +67,14 @@ class EpochRun(ConnectorRun[S]):
 
     @abstractmethod
     def _changed(self) -> bool:
-        """Whether caches or topics differ from the plan."""
+        """Return whether caches or topics differ from the plan."""
 
     @abstractmethod
     def _refresh_plan(self, epoch: int) -> None:
         """Adopt changes of caches or topics, between two epochs."""
 
     def _tolerates(self, error: BaseException) -> bool:
-        """Whether the run continues after this error ended an epoch."""
+        """Return whether the run continues after this error ended an epoch."""
         return False
 
     @property
@@ -189,18 +189,18 @@ class EpochRun(ConnectorRun[S]):
                 self._begin_epoch(running.epoch.number + 1)
 
     def _silence_watch(self) -> SilenceWatch:
-        """A watch over the tasks of an epoch.
+        """Return a watch over the tasks of an epoch.
 
         They report while they wait, and end themselves after this time without a sign of life.
         """
         return SilenceWatch(self._settings.progress_interval_ms, longest_silence_s(self._settings))
 
     def _tasks(self, cores: int) -> tuple[tuple[int, ...], ...]:
-        """The slots of each task of an epoch."""
+        """Return the slots of each task of an epoch."""
         return slots_of_tasks(self._run_plan.slots, parallelism.tasks(self._settings, cores))
 
     def _other_cores(self, job: Job, running: Running) -> bool:
-        """True if tasks wait for a core, or the number of cores has changed."""
+        """Return true if tasks wait for a core, or the number of cores has changed."""
         return not (job.all_run() and running.cores == parallelism.cores(self._spark))
 
     def _wait(self) -> None:

@@ -47,7 +47,7 @@ def require_java(environment: Mapping[str, str] = os.environ) -> None:
 
 
 def _version(java: Path) -> int | None:
-    """Major version in the file `release` of the installation; None without the file."""
+    """Return the major version in the file `release` of the installation; None without the file."""
     release = Path(os.path.realpath(java)).parent.parent / "release"
     try:
         match = _VERSION.search(release.read_text())

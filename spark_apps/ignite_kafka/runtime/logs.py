@@ -18,7 +18,7 @@ _SUBMIT_OPTIONS = "SPARK_SUBMIT_OPTS"  # precedes the driver's other Java option
 
 
 def spark_environment(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """Environment that limits Spark's log in client mode to warnings and errors.
+    """Return an environment that limits Spark's log in client mode to warnings and errors.
 
     Empty if the user configured Spark's log.
     """

@@ -14,7 +14,7 @@ _ALL_EXECUTORS = 2_147_483_647  # Spark's default of the most executors
 
 
 def cores(spark: SparkSession) -> int:
-    """Cores of the app, including executors that dynamic allocation may add."""
+    """Return cores of the app, including executors that dynamic allocation may add."""
     context = spark.sparkContext
     conf = context.getConf()
     now = context.defaultParallelism
@@ -39,5 +39,5 @@ def slots(settings: ConnectorSettings, state: ConnectorState, spark_cores: int) 
 
 
 def tasks(settings: ConnectorSettings, spark_cores: int) -> int:
-    """Maximum number of concurrent tasks."""
+    """Return the maximum number of concurrent tasks."""
     return settings.tasks_max or spark_cores

@@ -42,7 +42,7 @@ class RunFollower:
         self._consumer.assign([*self._more_partitions(topics), *ends])
 
     def _more_partitions(self, topics: Topics) -> list[TopicPartition]:
-        """Other partitions to follow; :meth:`_record` handles their records."""
+        """Return other partitions to follow; :meth:`_record` handles their records."""
         return []
 
     def _record(self, message: Message) -> None:

@@ -37,7 +37,7 @@ def watched_task(
 
 
 def longest_silence_s(settings: ConnectorSettings) -> float:
-    """Seconds without a sign of life after which a task has failed; see :func:`.limit_s`."""
+    """Return seconds without a sign of life after which a task has failed; see :func:`.limit_s`."""
     return limit_s(settings.retry_timeout_ms, settings.transaction_timeout_ms, settings.ignite_request_timeout_ms)
 
 

@@ -23,7 +23,7 @@ def require_pyspark() -> None:
 
 
 def configured(environment: Mapping[str, str], name: str) -> bool:
-    """Whether Spark's configuration has the file ``name``.
+    """Return whether Spark's configuration has the file ``name``.
 
     In SPARK_CONF_DIR, else in SPARK_HOME, else in pip's PySpark.
     """

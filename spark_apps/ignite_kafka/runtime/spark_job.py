@@ -220,7 +220,7 @@ class Job:
         return self._slots.collect()
 
     def ended(self, wait_s: float) -> bool:
-        """Whether the job has ended; waits at most ``wait_s`` seconds for it."""
+        """Wait at most ``wait_s`` seconds for the end of the job, and return whether it has ended."""
         return bool(wait([self._results], wait_s).done)
 
     def check(self) -> None:
@@ -228,19 +228,19 @@ class Job:
         _raise_first(self._failed.value)
 
     def failed(self) -> dict[int, SlotResult]:
-        """Results of the slots that have ended with an error so far, by slot."""
+        """Return results of the slots that have ended with an error so far, by slot."""
         return {result.slot: result for result in self._failed.value}
 
     def all_run(self) -> bool:
-        """Whether no task waits for a core."""
+        """Return whether no task waits for a core."""
         return any(stage.numActiveTasks + stage.numCompletedTasks >= stage.numTasks for stage in self._stages())
 
     def running(self) -> int:
-        """Number of tasks that run."""
+        """Return the number of tasks that run."""
         return sum(stage.numActiveTasks for stage in self._stages())
 
     def _stages(self, *, active: bool = True) -> list[SparkStageInfo]:
-        """The stage of the group's newest job, which has one.
+        """Return the stage of the group's newest job, which has one.
 
         :param active: only if the job has not ended.
         """
@@ -252,7 +252,7 @@ class Job:
         return [stage_info for stage in job.stageIds if (stage_info := tracker.getStageInfo(stage))] if job else []
 
     def result(self) -> list[SlotResult]:
-        """Results of all slots.
+        """Return results of all slots.
 
         :raises IgniteKafkaError: the error of a slot, a final one first.
         :raises TaskFailed, LocalDiskFull: a task ended without results, and no slot has an error.

@@ -26,7 +26,7 @@ _CONTINUES = "The next run continues after what was committed."
 
 
 def task_failed(text: str, folder: str, again: str = _CONTINUES) -> TaskFailed | LocalDiskFull:
-    """The error for the text of a failed Spark job.
+    """Return the error for the text of a failed Spark job.
 
     :param text: of PySpark's exception: Spark's message with the dump of a crashed worker (``faulthandler``), or the
         worker's traceback.
@@ -53,7 +53,7 @@ def task_failed(text: str, folder: str, again: str = _CONTINUES) -> TaskFailed |
 
 
 def local_folder(context: SparkContext) -> str:
-    """The first folder for Spark's local files on the host of the driver."""
+    """Return the first folder for Spark's local files on the host of the driver."""
     folders = os.environ.get("SPARK_LOCAL_DIRS") or context.getConf().get("spark.local.dir", "/tmp")  # Spark's default
     return str(folders).partition(",")[0]
 
@@ -81,5 +81,5 @@ def _crashed(text: str, again: str) -> TaskFailed:
 
 
 def _place(frames: Sequence[re.Match[str]]) -> str | None:
-    """The innermost call of the last thread found."""
+    """Return the innermost call of the last thread found."""
     return f"{frames[-1]['file']} line {frames[-1]['line']} in {frames[-1]['function']}" if frames else None

@@ -42,7 +42,7 @@ class TaskServices:
 
     @staticmethod
     def of(plan: RunPlan, clients: KafkaClients, epoch: Epoch) -> TaskServices:
-        """The services of a task of an epoch."""
+        """Return the services of a task of an epoch."""
         return TaskServices(
             StatusWriter(clients, plan.settings.internal_topic_prefix), partial(EpochEnd, clients, plan, epoch)
         )
@@ -70,10 +70,10 @@ class TaskLoop(ABC):
 
     @abstractmethod
     def _results(self) -> list[SlotResult]:
-        """Results of the slots, without an error."""
+        """Return results of the slots, without an error."""
 
     def _final_error(self, error: IgniteKafkaError) -> IgniteKafkaError:
-        """The error with which the last failure ends the task."""
+        """Return the error with which the last failure ends the task."""
         return error
 
     def progressed(self) -> None:
@@ -101,7 +101,7 @@ class TaskLoop(ABC):
         self._services.status.progress(self._run_plan.connector, min(self._slots), progress)
 
     def run(self) -> list[SlotResult]:
-        """One result a slot."""
+        """Run the task, and return one result a slot."""
         with events.collect() as self._events, watched_task(self._run_plan.settings, self._still_alive):
             error = self._attempts()
         results = self._results()

@@ -60,7 +60,7 @@ class CountedSlots:
             self._counts[slot][name].add(count)
 
     def _queue(self, slot: int, cache: CachePlan, info: CacheInfo, batch: EntryBatch) -> Sent:
-        """Queue the entries of a batch in a slot, and count them; raises as :meth:`.EntrySender.send`."""
+        """Queue the entries of a batch in a slot, and count them; raise the errors of :meth:`.EntrySender.send`."""
         self._entries.note_key_types(cache.name, remembered(self._key_kinds[cache.name]))
         sent = self._entries.send(self._writers[slot], slot, cache, info, batch)
         self._key_kinds[cache.name] |= sent.records.key_kinds

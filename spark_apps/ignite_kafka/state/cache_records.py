@@ -23,22 +23,22 @@ from ..ignite.types.model import TypeUse
 
 
 def cache_key(topic: str) -> bytes:
-    """Key of the record of a topic's cache."""
+    """Return the key of the record of a topic's cache."""
     return dumps(["cache", topic])
 
 
 def use_key(topic: str, use: TypeUse) -> bytes:
-    """Key of the record of a class or type that a topic's records have."""
+    """Return the key of the record of a class or type that a topic's records have."""
     return dumps(["use", topic, use.side, use.path, use.name])
 
 
 def use_to_json(use: TypeUse) -> bytes:
-    """Value of such a record."""
+    """Return the value of the record of a class or type."""
     return dumps({"type_id": use.type_id})
 
 
 def use_from_record(side: str, path: str, name: str, data: bytes) -> TypeUse:
-    """The class or type of a record.
+    """Return the class or type of a record.
 
     :raises ValueError: the record describes none.
     """
@@ -46,12 +46,12 @@ def use_from_record(side: str, path: str, name: str, data: bytes) -> TypeUse:
 
 
 def cache_to_json(configuration: CacheConfiguration) -> bytes:
-    """Value of the record of a cache."""
+    """Return the value of the record of a cache."""
     return dumps(asdict(configuration))
 
 
 def cache_from_json(data: bytes) -> CacheConfiguration:
-    """The configuration in a record; properties of newer versions are ignored.
+    """Return the configuration in a record; properties of newer versions are ignored.
 
     :raises ValueError: the record describes no cache.
     """

@@ -50,7 +50,7 @@ class ComparisonStatus:
     error: Mapping[str, Any] | None = None
 
     def to_json(self) -> bytes:
-        """Value of the record."""
+        """Return the value of the record."""
         return dumps(asdict(self))
 
     @staticmethod
@@ -92,7 +92,7 @@ def _shortened(differences: Sequence[Mapping[str, str]], excess: int) -> list[Ma
 
 
 def _size(value: object) -> int:
-    """Size of a value as JSON in bytes, without the limit of :func:`dumps`."""
+    """Return the size of a value as JSON in bytes, without the limit of :func:`dumps`."""
     return len(json.dumps(value, separators=(",", ":")))
 
 

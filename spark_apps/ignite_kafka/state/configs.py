@@ -130,7 +130,7 @@ def read_connector(clients: KafkaClients, topics: Topics, prefix: str, connector
 
 
 def connector_generation(connector: str, record: InternalRecord) -> int:
-    """The generation in a connector's record; 0 for any other record.
+    """Return the generation in a connector's record; 0 for any other record.
 
     :raises NewerFormat, OffsetsLost: the connector's record cannot be read.
     """
@@ -141,7 +141,7 @@ def connector_generation(connector: str, record: InternalRecord) -> int:
 
 
 def epoch_of(connector: str, record: InternalRecord) -> tuple[int, int]:
-    """Generation and epoch in a connector's epoch record; (0, 0) for any other record."""
+    """Return generation and epoch in a connector's epoch record; (0, 0) for any other record."""
     value = record.optional_value() if (record.kind, record.name) == ("epoch", connector) else None
     try:
         return (0, 0) if value is None else (integer(value.get("generation")), integer(value.get("epoch")))
@@ -151,7 +151,7 @@ def epoch_of(connector: str, record: InternalRecord) -> tuple[int, int]:
 
 
 def capture_secret_of(connector: str, record: InternalRecord) -> str | None:
-    """The secret of the connector's capture in a record; None without one."""
+    """Return the secret of the connector's capture in a record; None without one."""
     about = record.kind in ("epoch", "secret") and record.name == connector
     secret = ((record.optional_value() if about else None) or {}).get("capture_secret")
     return secret if isinstance(secret, str) else None
@@ -191,7 +191,7 @@ class ConnectorFold:
                 report_skipped("its key is that of no snapshot", record.where)
 
     def state(self, end: int) -> ConnectorState:
-        """The state after the records added so far.
+        """Return the state after the records added so far.
 
         :param end: end offset of the configs topic.
         """
@@ -199,7 +199,7 @@ class ConnectorFold:
 
 
 def _built(kind: type[R], record: InternalRecord) -> R | None:
-    """The content of a record that delivery depends on.
+    """Return the content of a record that delivery depends on.
 
     None for a tombstone; raises as :meth:`.InternalRecord.required_value`.
     """

@@ -244,7 +244,7 @@ class ConfigsWriter:
             producer.close()
 
     def ensure_capture_secret(self, state: ConnectorState) -> str:
-        """The lifelong secret of the connector's capture on the nodes.
+        """Return the lifelong secret of the connector's capture on the nodes.
 
         A new one is committed before any node receives it.
 
@@ -281,7 +281,7 @@ class ConfigsWriter:
         self._write([self._config(asdict(done), "snapshot"), *self._ended_records(snapshot.id, ended)])
 
     def _config(self, value: Any, kind: str, *rest: str) -> _Record:
-        """A record of the configs topic; None writes a tombstone."""
+        """Return a record of the configs topic; None writes a tombstone."""
         return (
             configs_topic(self._prefix),
             dumps([kind, self._connector, *rest]),

@@ -19,15 +19,15 @@ def status_topic(prefix: str) -> str:
 
 
 def slot_transactional_id(connector: str, slot: int) -> str:
-    """Transactional id of a slot."""
+    """Return the transactional id of a slot."""
     return f"{connector}-{slot}"
 
 
 def control_transactional_id(connector: str) -> str:
-    """Transactional id of the driver, which writes the configs topic."""
+    """Return the transactional id of the driver, which writes the configs topic."""
     return f"{connector}-control"
 
 
 def repair_transactional_id(connector: str, number: int) -> str:
-    """Transactional id of a producer of a repair."""
+    """Return the transactional id of a producer of a repair."""
     return f"{connector}-repair-{number}"

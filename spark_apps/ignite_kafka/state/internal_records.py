@@ -60,7 +60,7 @@ class InternalRecord:
         return None
 
     def required_value(self) -> dict[str, Any] | None:
-        """The value of a record that delivery depends on; None for a tombstone.
+        """Return the value of a record that delivery depends on; None for a tombstone.
 
         :raises NewerFormat: a newer version wrote the record.
         :raises OffsetsLost: the value is no JSON object.
@@ -74,7 +74,7 @@ class InternalRecord:
         return value
 
     def optional_value(self) -> dict[str, Any] | None:
-        """The value of a record that delivery does not depend on.
+        """Return the value of a record that delivery does not depend on.
 
         None for a tombstone and, with an event, for an unreadable value.
         """
@@ -97,7 +97,7 @@ def format_of(message: Message) -> int:
 
 
 def written_ms(message: Message) -> int:
-    """Time of a record in milliseconds since 1970; 0 without one.
+    """Return the time of a record in milliseconds since 1970; 0 without one.
 
     Whoever writes a record chooses its time, so it may be out of range.
     """
@@ -108,7 +108,7 @@ def written_ms(message: Message) -> int:
 
 
 def location_of(message: Message) -> dict[str, object]:
-    """Topic, partition and offset of a message."""
+    """Return topic, partition and offset of a message."""
     return {"topic": message.topic(), "partition": message.partition(), "offset": message.offset()}
 
 
@@ -128,7 +128,7 @@ def refuse_newer(record_format: int, where: Mapping[str, object]) -> None:
 
 
 def unreadable(what: str, where: Mapping[str, object]) -> OffsetsLost:
-    """The error of an unreadable record that delivery depends on."""
+    """Return the error of an unreadable record that delivery depends on."""
     remedy = (
         "Another program wrote to the topic: revoke its permission to write (docs/operations.md#rights), "
         "and give the connector a new name."
@@ -150,7 +150,7 @@ def reset_reported() -> None:
 
 
 def known_fields(kind: type, value: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a JSON object that a dataclass has."""
+    """Return the fields of a JSON object that a dataclass has."""
     names = {item.name for item in fields(kind)}
     return {name: item for name, item in value.items() if name in names}
 

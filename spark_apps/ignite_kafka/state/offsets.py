@@ -51,7 +51,7 @@ def apply(state: SlotState, message: Message) -> None:
 
 
 def key_of(message: Message) -> UnitKey | SlotKey | PartitionKey | None:
-    """Key of a record of the offsets topic; None for a record of another program."""
+    """Return the key of a record of the offsets topic; None for a record of another program."""
     try:
         return parse_key(message.key() or b"")
     except OffsetsLost:
@@ -59,7 +59,7 @@ def key_of(message: Message) -> UnitKey | SlotKey | PartitionKey | None:
 
 
 def unit_of(message: Message) -> tuple[UnitKey, UnitOffset] | None:
-    """Unit and offset of a record of the offsets topic; None if it holds anything else or cannot be read."""
+    """Return unit and offset of a record of the offsets topic; None if it holds anything else or cannot be read."""
     key = key_of(message)
     value = message.value()
     try:
@@ -89,7 +89,7 @@ def read_slots(clients: KafkaClients, topics: Topics, prefix: str, connector: st
 def read_key_kinds(
     clients: KafkaClients, topics: Topics, prefix: str, connector: str, slots: int, cache: str
 ) -> set[KeyKind]:
-    """Kinds of all keys that a connector has sent of a cache, whichever task sent them.
+    """Return kinds of all keys that a connector has sent of a cache, whichever task sent them.
 
     Raises as :func:`read_slots`.
     """

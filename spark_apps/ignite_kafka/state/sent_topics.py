@@ -46,7 +46,7 @@ def check_units(
 
 
 def _is_sent(unit: UnitOffset, plan: TransferPlan, cache: CachePlan) -> bool:
-    """Whether the unit was sent under the plan, and is not sent again."""
+    """Return whether the unit was sent under the plan, and is not sent again."""
     return unit.done and (unit.snapshot_id, unit.incarnation) == (plan.snapshot_id, cache.incarnation)
 
 
@@ -162,7 +162,7 @@ def replaced_topics(
 
 
 def send_again(settings: SourceSettings, cache: CachePlan) -> str:
-    """Remedy text: commands that send a cache's entries to its present topic."""
+    """Return a remedy text: commands that send a cache's entries to its present topic."""
     clusters = f"--kafka {settings.bootstrap_servers} --internal-topic-prefix {settings.internal_topic_prefix}"
     reset = f"`ignite-kafka offsets reset {settings.name} --cache {cache.name} {clusters}`"
     text = f"To send all its entries again: {reset}, then start the connector"
@@ -182,7 +182,7 @@ def _incomplete(cache: CachePlan, sent_to: str, before: CachePlan | None, remedy
 
 
 def _caches_of(plan: Mapping[str, Any]) -> list[CachePlan]:
-    """The caches of a plan in the configs topic.
+    """Return the caches of a plan in the configs topic.
 
     :raises OffsetsLost: the plan cannot be read.
     """
@@ -193,6 +193,6 @@ def _caches_of(plan: Mapping[str, Any]) -> list[CachePlan]:
 
 
 def unreadable_plan(error: ValueError) -> OffsetsLost:
-    """The error of a plan in the configs topic that has another form."""
+    """Return the error of a plan in the configs topic that has another form."""
     remedy = "Another program wrote to the configs topic (docs/operations.md#rights): give the connector a new name."
     return OffsetsLost(f"the plan of the last snapshot cannot be read: {error}", remedy)

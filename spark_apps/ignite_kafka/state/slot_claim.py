@@ -24,5 +24,5 @@ class SlotClaim:
 
     @staticmethod
     def of(connector: str, slot: int, owner: Owner, prefix: str, end: int | None = None) -> SlotClaim:
-        """The claim of a slot of a connector whose internal topics have this prefix."""
+        """Return the claim of a slot of a connector whose internal topics have this prefix."""
         return SlotClaim(connector, slot, owner, offsets_topic(prefix, connector), end)

@@ -123,7 +123,7 @@ class SlotWriter:
             )
 
     def _who_fenced(self) -> IgniteKafkaError:
-        """The cause of this producer's fencing.
+        """Return the cause of this producer's fencing.
 
         A newer owner is final, a timeout names its setting, anything else can be retried.
         """
@@ -192,7 +192,7 @@ class SlotWriter:
         self._producer.produce_records(topic, records)
 
     def too_large(self, topic: str, topic_bytes: int | None, records: Records) -> dict[int, RecordTooLarge]:
-        """Errors, by row, of records that the producer or the topic would refuse for their size.
+        """Return errors, by row, of records that the producer or the topic would refuse for their size.
 
         :param topic_bytes: ``max.message.bytes`` of the topic; None: unknown.
         """

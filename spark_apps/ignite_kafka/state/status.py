@@ -138,7 +138,7 @@ class RunStatus:
     versions: Mapping[str, str] = field(default_factory=dict)
 
     def to_json(self) -> bytes:
-        """Value of the record."""
+        """Return the value of the record."""
         return dumps(asdict(self))
 
     @staticmethod
@@ -169,7 +169,7 @@ class TaskProgress:
     events: Mapping[str, EventCount] = field(default_factory=dict)
 
     def to_json(self) -> bytes:
-        """Value of the record."""
+        """Return the value of the record."""
         return dumps(asdict(self))
 
     @staticmethod
@@ -315,7 +315,7 @@ def newest_record(
 
 
 def run_id_of(record: InternalRecord) -> str | None:
-    """The run whose status a record has; None for any other record."""
+    """Return the run whose status a record has; None for any other record."""
     match record.kind, record.rest:
         case "run", (str(run_id),):
             return run_id
@@ -323,7 +323,7 @@ def run_id_of(record: InternalRecord) -> str | None:
 
 
 def slot_of_progress(record: InternalRecord) -> int | None:
-    """The first slot of the task whose progress a record has; None for any other record."""
+    """Return the first slot of the task whose progress a record has; None for any other record."""
     match record.kind, record.rest:
         case "progress", (int(slot),):
             return slot
@@ -331,12 +331,12 @@ def slot_of_progress(record: InternalRecord) -> int | None:
 
 
 def run_of(record: InternalRecord) -> RunStatus | None:
-    """The status in a record; None for a tombstone and, with an event, for an unreadable record."""
+    """Return the status in a record; None for a tombstone and, with an event, for an unreadable record."""
     return parsed_record(record, RunStatus.from_dict, "it is no status of a run")
 
 
 def progress_of(record: InternalRecord) -> TaskProgress | None:
-    """The progress in a record; None for a tombstone and, with an event, for an unreadable record."""
+    """Return the progress in a record; None for a tombstone and, with an event, for an unreadable record."""
     return parsed_record(record, TaskProgress.from_dict, "it is no progress of a task")
 
 
@@ -353,5 +353,5 @@ def parsed_record(record: InternalRecord, from_dict: Callable[[Mapping[str, Any]
 
 
 def now_ms() -> int:
-    """Current time in milliseconds since 1970."""
+    """Return the current time in milliseconds since 1970."""
     return int(time.time() * 1000)

@@ -80,7 +80,7 @@ def read_stopped_generation(clients: KafkaClients, topics: Topics, prefix: str, 
 
 
 def target_of(connector: str, record: InternalRecord, generation: int = 0) -> str | None:
-    """The target state in a connector's target record.
+    """Return the target state in a connector's target record.
 
     None for any other record, a tombstone, and, with an event, an unknown state.
 

@@ -64,7 +64,7 @@ def write_uses(writer: ControlWriter, types_topic: str, topic: str, records: Rec
 
 
 def _is_held(types: TypeSource, type_id: int) -> bool:
-    """False where the cluster numbers its types in a way of its own."""
+    """Return false where the cluster numbers its types in a way of its own."""
     try:
         types.binary_type(type_id)
     except UnknownBinaryType:
@@ -73,7 +73,7 @@ def _is_held(types: TypeSource, type_id: int) -> bool:
 
 
 def type_key(kind: BinaryType) -> bytes:
-    """Key of a form's record: ``["type",<type id>,"<digest of the form>"]``.
+    """Return the key of a form's record: ``["type",<type id>,"<digest of the form>"]``.
 
     The digest ignores the order of fields, which nodes choose.
     """
@@ -84,12 +84,12 @@ def type_key(kind: BinaryType) -> bytes:
 
 
 def type_to_json(kind: BinaryType) -> bytes:
-    """Value of a form's record."""
+    """Return the value of a form's record."""
     return dumps(asdict(kind))
 
 
 def type_from_json(data: bytes) -> BinaryType:
-    """The type in a record; fields of newer versions are ignored.
+    """Return the type in a record; fields of newer versions are ignored.
 
     :raises ValueError: the record describes no type.
     """
@@ -120,15 +120,15 @@ class TypesTopic:
         self._uses: dict[str, set[TypeUse]] = {}
 
     def forms(self, type_id: int) -> tuple[BinaryType, ...]:
-        """Every form read of a type."""
+        """Return every form read of a type."""
         return tuple(self._forms.get(type_id, ()))
 
     def cache(self, topic: str) -> CacheConfiguration | None:
-        """Configuration of the source's cache of a data topic; None: the types topic has none."""
+        """Return the configuration of the source's cache of a data topic; None: the types topic has none."""
         return self._caches.get(topic)
 
     def uses(self, topic: str) -> frozenset[TypeUse]:
-        """Classes and types that the records of a data topic have."""
+        """Return classes and types that the records of a data topic have."""
         return frozenset(self._uses.get(topic, ()))
 
     def read(self) -> None:
@@ -171,7 +171,7 @@ class TypesTopic:
 
 
 def _kind_of(key: bytes | None) -> Sequence[Any]:
-    """The parts of a record's key; those of early builds are numbers."""
+    """Return the parts of a record's key; those of early builds are numbers."""
     try:
         parts = loads(key or b"")
     except ValueError:

@@ -107,7 +107,7 @@ class ConnectSide:
                 action(schema, context.topic)
 
     def convert(self, values: pa.Array, kind: TypeRef, context: SideContext) -> pa.BinaryArray:
-        """Return the bytes of each value with its own schema; null for removals.
+        """Serialize each value under its own schema; removals become null.
 
         :raises UnsupportedType: Kafka Connect or the serializer has no form for a value; the message names cache and
             field.

@@ -45,7 +45,7 @@ def all_turn_back(kinds: Collection[KeyKind]) -> bool:
 
 
 class KeyForms:
-    """Conversion of the values of record keys back into Ignite keys of some kinds.
+    """Converter from decoded record keys to all Ignite keys that they may stand for.
 
     :param enums: policy by which enum constants are written.
     :param unscaled: whether decimals are written as unscaled bytes, at the scale declared by the cache.

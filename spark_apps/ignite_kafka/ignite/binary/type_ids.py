@@ -161,7 +161,7 @@ class _Walker:
                 raise self.decoder.wire.error(int(headers.start[rows[0]]), what, type_id)
 
     def _holds_no_type(self, type_id: int, headers: Headers) -> bool:
-        """Return whether no field of the objects can hold a binary type, and the metadata has all their schemas."""
+        """Return true if all schemas of the objects are known and none of their fields can hold a binary object."""
         binary = metadata(self.decoder.wire.types, type_id)
         simple = not any(field.type_code in _HOLDERS for field in binary.fields)
         return simple and all(schema in binary.schemas for schema in np.unique(headers.schema_id).tolist())
