@@ -170,7 +170,7 @@ class SourceDirection(DirectionClients):
         return np.arange(0, len(rows), _CHECKED)
 
     def _fingerprint_unlike(self, pair: ComparedPair, info: CacheInfo, entries: Sequence[bytes]) -> Batch:
-        """Return a second fingerprint for each entry read differently by the two decoders, to make its key a suspect."""
+        """Return a second fingerprint of each entry that the two decoders read differently: its key is a suspect."""
         page = _join_page(entries)
         records = self.converters.of(pair.cache).convert([page], info, self.cluster, topic=pair.topic, in_order=True)
         keys = records.keys.to_pylist()

@@ -184,9 +184,9 @@ def test_failure_has_its_lineage_and_notifies(secured: Secured, copied: tuple[Ai
     assert (told["dag_id"], told["task_id"], told["state"], told["message"]) == ("refused_record", "store", "failed", "store failed")
     assert (told["status"]["state"], told["status"]["error"]["type"]) == ("FAILED", "RecordRefused")
     assert told["status"]["records"] >= 10, "those that were read"
-    events = {event["id"]: event for event in told["status"]["events"]}
-    assert events[OBJECT_NOT_BUILT.id]["count"] == 1, "of the task"
-    assert "RecordRefused" in events[RUN_FAILED.id]["text"] or "JSON" in events[RUN_FAILED.id]["text"], "of the driver"
+    kept = {event["id"]: event for event in told["status"]["events"]}
+    assert kept[OBJECT_NOT_BUILT.id]["count"] == 1, "of the task"
+    assert "RecordRefused" in kept[RUN_FAILED.id]["text"] or "JSON" in kept[RUN_FAILED.id]["text"], "of the driver"
     assert "RecordRefused" in told["exception"]
     destroy(secured.ignite, "cities")
 

@@ -17,7 +17,7 @@ _ENTRY = "a map's entry"  # the name distinguishes an array of entries from one 
 
 
 def is_listed(schema: ConnectSchema) -> bool:
-    """Return whether a schema is a MAP written as an array of entries in JSON, as its keys are no STRING or may be null."""
+    """Return whether JSON writes a MAP as an array of entries: its keys are no STRING, or may be null."""
     keys = schema.key_schema
     return schema.type is ConnectType.MAP and (keys is None or keys.type is not ConnectType.STRING or keys.optional)
 
