@@ -53,7 +53,13 @@ _LIBRARY = ("registry",)
 # packages of that time warn of Pythons and of each other; its AnyIO brings a plugin for an older pytest
 _DATED = ("-W", "default", "-p", "no:anyio")
 # what Spark Connect needs, whose sessions a test asks for
-_CONNECT = ("googleapis-common-protos>=1.65", "grpcio>=1.67", "grpcio-status>=1.67", "pandas>=2.2,<3")
+_CONNECT = (
+    "googleapis-common-protos>=1.65",
+    "grpcio>=1.67",
+    "grpcio-status>=1.67",
+    "pandas>=2.2,<3",
+    "zstandard>=0.25",
+)
 # PySpark 3.5 leaves the sockets of its results to the garbage collector
 _SPARK = ("-W", "ignore::ResourceWarning")
 # tests of settings that ask data sources, too, which PySpark 3.5 lacks
