@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from .tables import table
+from .tables import printable, table
 
 if TYPE_CHECKING:
     from ..admin.backlog import BacklogView, CleanupResult, Resend
@@ -67,7 +67,7 @@ def event_line(id: int, occurrence: Occurrence, *, as_json: bool) -> str:
 
     at = format_time(occurrence.at_ms)
     if not as_json:
-        return f"{at} {severity_of(id)} {id} # {occurrence.text}"
+        return f"{at} {severity_of(id)} {id} # {printable(occurrence.text)}"
     values = {"id": id, "severity": severity_of(id), "at": at, "text": occurrence.text, "fields": occurrence.fields}
     return json.dumps(values)
 

@@ -24,6 +24,8 @@ from .epoch import Epoch, EpochEnd
 from .failure_events import report_retry
 from .silence import watched_task
 
+_MOST_EVENT_BYTES = 20_000  # of a report, which each task repeats at every interval
+
 
 class _EpochOver(Exception):
     """The driver ended the epoch while a task waited for a retry."""
@@ -96,7 +98,7 @@ class TaskLoop(ABC):
             self._send_report()
 
     def _send_report(self) -> None:
-        emitted = {} if self._events is None else format_counts(self._events.counts())
+        emitted = {} if self._events is None else format_counts(self._events.counts(), _MOST_EVENT_BYTES)
         progress = replace(self._reported, events=emitted)
         self._services.status.progress(self._run_plan.connector, min(self._slots), progress)
 

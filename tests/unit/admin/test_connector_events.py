@@ -52,6 +52,15 @@ def test_followers_get_each_occurrence_once_in_order() -> None:
     assert new_occurrences(ALL, ALL) == []
 
 
+def test_a_text_of_a_record_is_one_line_that_no_terminal_obeys() -> None:
+    """Whoever may write to the status topic chooses the text."""
+    hostile = ConnectorEvents("c", {15120: count_of(NOON, "one\ntwo\x1b]0;title\x07\u202ethree\x9b2J", {})})
+    ((id, count),) = hostile.in_order()
+    for shown in (render.events(hostile).splitlines()[2], render.event_line(id, count.newest[0], as_json=False)):
+        assert shown.endswith("one two ]0;title  three 2J")
+    assert len(render.events(hostile).splitlines()) == 5
+
+
 def test_an_event_of_another_version_is_shown_without_a_severity() -> None:
     shown = ConnectorEvents("c", {99999: count_of(NOON, "new", {})})
     assert "99999" in render.events(shown)
