@@ -42,7 +42,7 @@ class EpochRun(ConnectorRun[S]):
     _job: Job | None = None
     """Job of the current epoch."""
     _epoch_number = 0
-    """Number of the current epoch, or of the last one."""
+    """Number of the current epoch, or of the last one; 0 before the first."""
 
     @property
     @abstractmethod
@@ -218,6 +218,8 @@ class EpochRun(ConnectorRun[S]):
                 self._publish_progress()
 
     def _reported_events(self) -> TaskEvents:
+        if not self._epoch_number:
+            return {}  # a run that ends before its first epoch follows no task
         tasks = self._follower.tasks.items()
         return {slot: parse_counts(task.events) for slot, task in tasks if task.epoch == self._epoch_number}
 

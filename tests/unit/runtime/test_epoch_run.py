@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import pytest
 
+from ignite_kafka.common.event_log import count_of
 from ignite_kafka.errors import IgniteKafkaError, KafkaUnavailable, OutcomeUnknown
 from ignite_kafka.plan.source_plan import RunPlan
 from ignite_kafka.runtime.counts import SlotResult
@@ -125,6 +126,17 @@ def test_a_run_that_fails_has_the_counts_of_what_its_tasks_committed() -> None:
     run._follower = cast(RunFollower, SimpleNamespace(tasks=reports))
     run._count_failed(cast(Job, FakeJob()), Epoch(2, 0))
     assert run._status.caches["trades"].records == 100 + 7 + 20, "all of the failed task, and what the other task reported in this epoch"
+
+
+def test_a_run_has_the_events_that_tasks_of_its_epoch_have_reported_and_none_before_it() -> None:
+    run = Run()
+    del run._follower
+    assert run._reported_events() == {}, "it failed before it followed anything"
+    run._epoch_number = 2
+    count = count_of(5, "slot 1 restarts", {})
+    reports = {slot: TaskProgress(1, epoch, True, {}, {"15120": count}) for slot, epoch, _ in REPORTS}
+    run._follower = cast(RunFollower, SimpleNamespace(tasks=reports))
+    assert run._reported_events() == {0: {15120: count}, 1: {15120: count}}
 
 
 REPORTS = ((0, 2, 5), (1, 2, 20), (2, 1, 1_000))  # first slot, epoch and records
