@@ -12,7 +12,7 @@ import logging
 import string
 import threading
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -48,7 +48,11 @@ class Event:
 
     def text(self, **fields: Any) -> str:
         """Return the message with its fields filled in; a missing field shows as ``?``."""
-        return f"{self.id} # " + self.message.format_map(defaultdict(lambda: "?", fields))
+        return f"{self.id} # {self.fill(fields)}"
+
+    def fill(self, fields: Mapping[str, Any]) -> str:
+        """Return :meth:`text` without the id."""
+        return self.message.format_map(defaultdict(lambda: "?", fields))
 
 
 MISCONFIGURED = Event(
@@ -369,12 +373,13 @@ def emit(event: Event, **fields: Any) -> None:
     """
     if _muted.get():
         return
-    text = event.text(**fields)
-    shown = fields
-    if "reason" in fields:  # which may quote keys and values, as texts of Spark, Ignite and Kafka do
-        shown = {**fields, "reason": in_message(fields["reason"])}
-    _collectors.add(event.id, event.text(**shown).partition(" # ")[2], shown)
+    if _collectors.are_open:
+        shown: Mapping[str, Any] = fields
+        if "reason" in fields:  # which may quote keys and values, as texts of Spark, Ignite and Kafka do
+            shown = {**fields, "reason": in_message(fields["reason"])}
+        _collectors.add(event.id, event.fill(shown), shown)
     if _logger.isEnabledFor(event.severity):
+        text = event.text(**fields)
         details = json.dumps(fields, default=str, ensure_ascii=False, separators=(",", ":"))
         _logger.log(event.severity, "%s %s", text, details, extra={"event_id": event.id, "event_fields": fields})
 

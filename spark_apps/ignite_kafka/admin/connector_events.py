@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 
 from ..common.event_log import EventCount, EventCounts, Occurrence, add_events
-from ..common.python_compat import UTC, parse_time
+from ..common.python_compat import UTC, parse_time_ms
 from ..errors import SettingsError
 from ..events import EVENTS
+from ..kafka.clients import KafkaClients
 from ..kafka.topics import Topics
 from ..runtime.clients import kafka_clients
 from ..settings.connector import ConnectorSettings
@@ -82,11 +83,10 @@ def parse_since(text: str | None) -> int:
     if text is None:
         return 0
     try:
-        moment = parse_time(text)
+        return parse_time_ms(text)
     except ValueError as error:
         remedy = "Give a time such as 2025-01-31T12:00:00Z."
         raise SettingsError(f"{text!r} is no time", remedy, setting="--since") from error
-    return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
 
 
 def read_connector_events(settings: ConnectorSettings, secrets: Secrets, since_ms: int = 0) -> ConnectorEvents:
@@ -96,6 +96,10 @@ def read_connector_events(settings: ConnectorSettings, secrets: Secrets, since_m
     """
     clients = kafka_clients(settings, secrets)
     clients.check()
+    return _read(clients, settings, since_ms)
+
+
+def _read(clients: KafkaClients, settings: ConnectorSettings, since_ms: int) -> ConnectorEvents:
     prefix = settings.internal_topic_prefix
     runs = read_events(clients, prefix, settings.name)
     if not runs and not read_runs(clients, prefix, settings.name):
@@ -110,9 +114,11 @@ def follow_events(
 
     Of occurrences that follow each other faster than they are read, only the newest have a text.
     """
-    seen: Mapping[int, EventCount] = {}
+    clients = kafka_clients(settings, secrets)
+    clients.check()
+    seen: EventCounts = {}
     while True:
-        events = read_connector_events(settings, secrets, since_ms)
+        events = _read(clients, settings, since_ms)
         yield from new_occurrences(seen, dict(events.in_order()))
         seen = events.counts
         time.sleep(poll_s)

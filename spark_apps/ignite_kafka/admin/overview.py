@@ -13,10 +13,11 @@ from ..errors import IgniteKafkaError
 from ..kafka.clients import KafkaClients
 from ..kafka.topics import Topics, read_to_end
 from ..state.configs import ConnectorFold, ConnectorState
-from ..state.event_records import events_of, run_of_events
+from ..state.event_records import KIND as EVENTS
+from ..state.event_records import events_of
 from ..state.internal_names import configs_topic, status_topic
 from ..state.internal_records import InternalRecord, written_ms
-from ..state.status import RunStatus, run_id_of, run_of
+from ..state.status import RunStatus, keep_newest, run_id_of, run_of
 from ..state.target_state import target_of
 from .target_state import NewestRun
 
@@ -180,22 +181,19 @@ class _Statuses:
         self.events: dict[str, dict[str, EventCounts]] = {}
 
     def add(self, record: InternalRecord, message: Message) -> None:
-        events_of_run = run_of_events(record)
-        if events_of_run is not None:
-            read = events_of(record)
-            of_runs = self.events.setdefault(record.name, {})
-            of_runs.pop(events_of_run, None) if read is None else of_runs.update({events_of_run: read.counts})
+        if (run_id := run_id_of(record, EVENTS)) is not None:
+            events = events_of(record)
+            counts = None if events is None else events.counts
+            keep_newest(self.events.setdefault(record.name, {}), run_id, record, counts)
             return
         run_id = run_id_of(record)
         if run_id is None:
             return
         run = run_of(record)
-        runs = self.runs.setdefault(record.name, {})
-        if run is not None or record.value is None:
-            runs.pop(run_id, None)  # the newest record comes last
-            self.reports.pop((record.name, run_id), None) if run is None else None
+        keep_newest(self.runs.setdefault(record.name, {}), run_id, record, run)
+        if record.value is None:
+            self.reports.pop((record.name, run_id), None)
         if run is not None:
-            runs[run_id] = run
             self.reports.setdefault((record.name, run_id), deque(maxlen=_REPORTS)).append(
                 Report(written_ms(message), run)
             )

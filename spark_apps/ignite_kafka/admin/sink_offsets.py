@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from confluent_kafka import TopicPartition as TopicPartitionOffset
 from confluent_kafka.admin import OffsetSpec
 
-from ..common.python_compat import UTC, parse_time
+from ..common.python_compat import parse_time_ms
 from ..errors import IgniteKafkaError, SettingsError, TopicError
 from ..kafka.bounded_calls import close_consumer
 from ..kafka.topics import TopicPartition, Topics
@@ -104,13 +104,11 @@ def parse_position(text: str) -> int | OffsetSpec:
     if text.isascii() and text.isdecimal():
         return int(text)
     try:
-        time = parse_time(text)
+        at_ms = parse_time_ms(text)
     except ValueError as error:
         remedy = "Give earliest, latest, a time such as 2025-01-31T12:00:00Z, or the offset of the next record."
         raise SettingsError(f"{text!r} is no place in a topic", remedy) from error
-    since: OffsetSpec = OffsetSpec.for_timestamp(
-        int((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp() * 1000)
-    )
+    since: OffsetSpec = OffsetSpec.for_timestamp(at_ms)
     return since
 
 

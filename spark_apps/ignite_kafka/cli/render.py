@@ -56,9 +56,8 @@ def events(shown: ConnectorEvents) -> str:
             remedies.append(f"{id}: {EVENTS[id].action}")
     if not rows:
         return f"connector {shown.connector} has no events"
-    return "\n".join(
-        [table(("last", "severity", "id", "count", "newest text"), rows), *["", *remedies][: 1 + len(remedies)]]
-    )
+    shown_table = table(("last", "severity", "id", "count", "newest text"), rows)
+    return "\n".join([shown_table, "", *remedies] if remedies else [shown_table])
 
 
 def event_line(id: int, occurrence: Occurrence, *, as_json: bool) -> str:

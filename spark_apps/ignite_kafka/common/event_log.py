@@ -98,10 +98,13 @@ class EventCollectors:
         self._lock = threading.Lock()
         self._logs: list[EventLog] = []
 
+    @property
+    def are_open(self) -> bool:
+        """Whether any log is open."""
+        return bool(self._logs)
+
     def add(self, id: int, text: str, fields: Mapping[str, object]) -> None:
         """Add an occurrence, at the present time, to every open log."""
-        if not self._logs:
-            return
         count = count_of(int(time.time() * 1000), text, fields)
         with self._lock:
             for log in self._logs:

@@ -13,7 +13,7 @@ from datetime import datetime
 from enum import Enum
 from typing import Any
 
-__all__ = ["UTC", "Self", "StrEnum", "parse_time", "regex_compiler", "regex_constants", "regex_parser"]
+__all__ = ["UTC", "Self", "StrEnum", "parse_time", "parse_time_ms", "regex_compiler", "regex_constants", "regex_parser"]
 
 if sys.version_info >= (3, 11):
     from datetime import UTC
@@ -36,6 +36,15 @@ else:
 
         __str__ = str.__str__
         __format__ = str.__format__
+
+
+def parse_time_ms(text: str) -> int:
+    """Parse a time as :func:`parse_time` does, to milliseconds since 1970; it is in UTC unless it has an offset.
+
+    :raises ValueError: it is no time.
+    """
+    moment = parse_time(text)
+    return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
 
 
 def parse_time(text: str) -> datetime:

@@ -14,10 +14,8 @@ from typing import Any
 from ..common.event_log import EventCount, EventCounts
 from ..common.typed_json import dumps, read_as
 from ..kafka.clients import KafkaClients
-from ..kafka.topics import Topics, read_to_end
-from .internal_names import status_topic
 from .internal_records import InternalRecord
-from .status import StatusWriter, newest_record, parsed_record
+from .status import StatusWriter, keep_newest, newest_record, parsed_record, read_records, run_id_of
 
 KIND = "events"
 MOST_BYTES = 800_000
@@ -91,18 +89,11 @@ def parse_counts(counts: Mapping[str, EventCount]) -> dict[int, EventCount]:
 
 def read_events(clients: KafkaClients, prefix: str, connector: str) -> dict[str, EventCounts]:
     """Read the events of every run kept of a connector, by run id, oldest record first."""
-    topics = Topics(clients)
     runs: dict[str, EventCounts] = {}
-    if not topics.exists(status_topic(prefix)):
-        return runs
-    for record in filter(None, map(InternalRecord.of, read_to_end(clients, topics, status_topic(prefix), [0]))):
-        run_id = run_of_events(record)
-        if run_id is not None and record.name == connector:
+    for record in read_records(clients, prefix, connector):
+        if (run_id := run_id_of(record, KIND)) is not None:
             events = events_of(record)
-            if events is not None or record.value is None:
-                runs.pop(run_id, None)
-            if events is not None:
-                runs[run_id] = events.counts
+            keep_newest(runs, run_id, record, None if events is None else events.counts)
     return runs
 
 
@@ -110,14 +101,6 @@ def read_run_events(clients: KafkaClients, prefix: str, connector: str, run_id: 
     """Read the events of one run; empty if the run has kept none."""
     record, _ = newest_record(clients, prefix, (KIND, connector, run_id), events_of)
     return {} if record is None else record.counts
-
-
-def run_of_events(record: InternalRecord) -> str | None:
-    """Return the run whose events a record has; None for any other record."""
-    match record.kind, record.rest:
-        case "events", (str(run_id),):
-            return run_id
-    return None
 
 
 def events_of(record: InternalRecord) -> RunEvents | None:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import socket
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Annotated, Any, TypeVar
 
@@ -237,20 +237,33 @@ class StatusWriter:
             raise KafkaUnavailable(f"the broker refused a status record: {self._refused.str()}", topic=self._topic)
 
 
+def read_records(clients: KafkaClients, prefix: str, connector: str) -> Iterator[InternalRecord]:
+    """Yield the records of a connector in the status topic, oldest first; none without the topic."""
+    topics = Topics(clients)
+    if not topics.exists(status_topic(prefix)):
+        return
+    for record in filter(None, map(InternalRecord.of, read_to_end(clients, topics, status_topic(prefix), [0]))):
+        if record.name == connector:
+            yield record
+
+
+def keep_newest(values: dict[str, T], run_id: str, record: InternalRecord, value: T | None) -> None:
+    """Replace a run's value by that of a newer record, as the last of the values; a tombstone removes the value.
+
+    :param value: value of the record; None for a tombstone, and for an unreadable record, which changes nothing.
+    """
+    if value is not None or record.value is None:
+        values.pop(run_id, None)
+    if value is not None:
+        values[run_id] = value
+
+
 def read_runs(clients: KafkaClients, prefix: str, connector: str) -> dict[str, RunStatus]:
     """Read the status of every run kept of a connector, by run id, oldest first."""
-    topics = Topics(clients)
     runs: dict[str, RunStatus] = {}
-    if not topics.exists(status_topic(prefix)):
-        return runs
-    for record in filter(None, map(InternalRecord.of, read_to_end(clients, topics, status_topic(prefix), [0]))):
-        run_id = run_id_of(record)
-        if run_id is not None and record.name == connector:
-            run = run_of(record)
-            if run is not None or record.value is None:
-                runs.pop(run_id, None)
-            if run is not None:
-                runs[run_id] = run
+    for record in read_records(clients, prefix, connector):
+        if (run_id := run_id_of(record)) is not None:
+            keep_newest(runs, run_id, record, run_of(record))
     return runs
 
 
@@ -259,13 +272,10 @@ def read_progress(clients: KafkaClients, prefix: str, connector: str) -> dict[in
 
     Those of earlier runs, too.
     """
-    topics = Topics(clients)
     tasks: dict[int, TaskProgress] = {}
-    if not topics.exists(status_topic(prefix)):
-        return tasks
-    for record in filter(None, map(InternalRecord.of, read_to_end(clients, topics, status_topic(prefix), [0]))):
+    for record in read_records(clients, prefix, connector):
         slot = slot_of_progress(record)
-        if slot is not None and record.name == connector and (progress := progress_of(record)) is not None:
+        if slot is not None and (progress := progress_of(record)) is not None:
             tasks[slot] = progress
     return tasks
 
@@ -314,10 +324,10 @@ def newest_record(
     return None, 0
 
 
-def run_id_of(record: InternalRecord) -> str | None:
-    """Return the run whose status a record has; None for any other record."""
-    match record.kind, record.rest:
-        case "run", (str(run_id),):
+def run_id_of(record: InternalRecord, kind: str = "run") -> str | None:
+    """Return the run that a record of a kind is about; None for any other record."""
+    match record.rest:
+        case (str(run_id),) if record.kind == kind:
             return run_id
     return None
 
