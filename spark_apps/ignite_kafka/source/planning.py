@@ -29,7 +29,7 @@ _SHOWN_NAMES = 20
 
 
 def make_plan(settings: SourceSettings, cluster: Cluster, topics: Topics, snapshot_id: str, slots: int) -> TransferPlan:
-    """Plan a new snapshot or a stream, before a generation is claimed.
+    """Plan a new snapshot or stream: check caches, topics and types before the run claims a generation.
 
     :raises CacheNotFound: the lists match no cache of the cluster.
     :raises UnsupportedType: the converter does not support a type in a cache's metadata, the filter names a column that
@@ -68,7 +68,7 @@ def make_plan(settings: SourceSettings, cluster: Cluster, topics: Topics, snapsh
 
 
 def topic_of(settings: SourceSettings) -> Callable[[str], NamedBy]:
-    """Return the function that names the topic of a cache, by settings and transforms.
+    """Return a function from cache name to topic name, by the settings and the topic-changing transforms.
 
     :raises SettingsError: a transform is unknown, its properties are wrong, or it would give a cache's records several
         topics.
@@ -96,7 +96,7 @@ def routed_by_record(settings: SourceSettings, caches: Iterable[str]) -> set[str
 
 
 def chosen_caches(settings: SourceSettings, names: Sequence[str]) -> list[str]:
-    """Choose caches by whitelist and blacklist.
+    """Return the caches to copy, by `cache_whitelist` and `cache_blacklist`.
 
     :param names: of all caches of the cluster.
     :raises CacheNotFound: no cache is chosen, and the run is not continuous: it would copy nothing.
@@ -114,7 +114,7 @@ def chosen_caches(settings: SourceSettings, names: Sequence[str]) -> list[str]:
 
 
 def unmatched(settings: SourceSettings, names: Iterable[str]) -> list[str]:
-    """Return the expressions of the whitelist that match no cache.
+    """Return the regular expressions of `cache_whitelist` that match no cache, for a hint in the error.
 
     :param names: of all caches of the cluster.
     """
@@ -169,9 +169,11 @@ def _spec(cache: CachePlan, settings: SourceSettings) -> TopicSpec:
 
 
 def register_schemas(settings: SourceSettings, caches: Iterable[CachePlan], cluster: Cluster) -> None:
-    """Register the schemas declared by the caches' metadata, so that tasks find them; skip destroyed caches.
+    """Register the schemas of the caches' declared types in the schema registry, so that tasks find them there.
 
-    :raises UnsupportedType: a converter has no form for a declared type.
+    Caches that were destroyed meanwhile are skipped.
+
+    :raises UnsupportedType: a converter does not support a declared type.
     :raises RegistryError: a schema registry refuses a schema.
     :raises RegistryUnavailable: a schema registry did not answer.
     """
@@ -182,7 +184,7 @@ def register_schemas(settings: SourceSettings, caches: Iterable[CachePlan], clus
 
 
 def cache_configurations(caches: Iterable[CachePlan], cluster: Cluster) -> dict[str, CacheConfiguration]:
-    """Return the current configuration of each cache by its topic, for a sink that creates the same caches.
+    """Read the caches' configurations from the cluster, by topic, so that a sink can create the same caches.
 
     Caches that were destroyed meanwhile, or whose records have several topics, are left out.
     """
@@ -196,7 +198,7 @@ def cache_configurations(caches: Iterable[CachePlan], cluster: Cluster) -> dict[
 
 
 def ensure_types_topic(settings: SourceSettings, topics: Topics) -> None:
-    """Create the types topic if it is missing.
+    """Create the topic of learned types and cache configurations (the types topic) if it is missing.
 
     The types topic must describe a cache before the cache's own topic exists, because a running sink sees that topic.
     """
@@ -234,12 +236,12 @@ def ensure_topics(plan: TransferPlan, topics: Topics) -> TransferPlan:
 
 
 def with_size_limits(plan: TransferPlan, topics: Topics) -> TransferPlan:
-    """Return the plan with the size limits of its existing topics, as :func:`ensure_topics` does for a run."""
+    """Add the message size limits of the existing topics to a plan, without creating topics."""
     return _with_size_limits(plan, topics.describe(_fixed_topics(plan)))
 
 
 def _fixed_topics(plan: TransferPlan) -> list[str]:
-    """Return the topics of a plan, the dead-letter topic last."""
+    """Return the names of the topics known before the run, the dead-letter topic last."""
     dead_letters = plan.settings.dead_letter_topic
     return [cache.topic for cache in plan.caches if cache.one_topic] + ([dead_letters] if dead_letters else [])
 

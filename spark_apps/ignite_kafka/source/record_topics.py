@@ -1,4 +1,4 @@
-"""Topics of records routed one by one by transforms; each topic is created before its first record."""
+"""Topics that transforms choose for each record; a topic is created before its first record is sent."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from ..state.slot_writer import SlotWriter
 
 
 class RecordTopics:
-    """Divider of records by topic; for one thread."""
+    """Groups records by the topic that transforms chose, and creates missing topics; for one thread."""
 
     def __init__(self, settings: SourceSettings) -> None:
         self._settings = settings
         self._plans: dict[tuple[str, str], CachePlan] = {}
 
     def divided(self, writer: SlotWriter, cache: CachePlan, records: Records) -> list[tuple[CachePlan, Records]]:
-        """Divide records by topic, in their order; return for each topic the cache's plan and the records.
+        """Group records by topic and keep their order; each topic comes with a cache plan that names the topic.
 
         :raises SettingsError: a topic's name is not valid, or internal, or that of the dead-letter topic.
         :raises TopicError: a topic cannot be created.

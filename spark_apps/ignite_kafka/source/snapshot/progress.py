@@ -1,4 +1,4 @@
-"""Live progress of a snapshot, from the offset records that its tasks have committed."""
+"""Live progress of a snapshot, counted from the offset records that its tasks commit."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ...state.status import CacheCount
 
 
 class SnapshotProgress(RunFollower):
-    """Follower of a snapshot's run and of the connector's offsets topic.
+    """Consumer of the offsets topic, which counts the cache partitions that a running snapshot has committed.
 
     :param from_start: whether to count units committed by earlier runs of the same snapshot, too.
     """
