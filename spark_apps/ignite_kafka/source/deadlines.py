@@ -25,7 +25,7 @@ def report_policies(settings: SourceSettings, configurations: Iterable[CacheConf
 
 
 def note_expired(settings: SourceSettings, cache: str) -> None:
-    """Note that a cache has expiring entries, so that the driver reports the cache once; called by a stream's tasks."""
+    """Note a cache with expired entries in a stream's task; the driver then reports the cache once."""
     if not _sends_removals(settings):
         note(ENTRIES_EXPIRE, cache=cache, reason="the stream has seen one that expired")
 

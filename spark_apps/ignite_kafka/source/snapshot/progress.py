@@ -16,7 +16,7 @@ from ...state.status import CacheCount
 
 
 class SnapshotProgress(RunFollower):
-    """Consumer of the offsets topic, which counts the cache partitions that a running snapshot has committed.
+    """Consumer of the offsets topic, to count the cache partitions that a running snapshot has committed.
 
     :param from_start: whether to count units committed by earlier runs of the same snapshot, too.
     """

@@ -375,7 +375,7 @@ class SlotCopy:
 
 
 def same_cache(cluster: Cluster, planned: CachePlan) -> CacheInfo:
-    """Describe a cache again, to check that it is still the one that was planned.
+    """Read the cache's description again, to check that it was not destroyed or recreated since planning.
 
     :raises CacheDestroyed: the cache was destroyed, or created again, after it was planned.
     """

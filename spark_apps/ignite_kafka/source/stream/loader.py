@@ -79,7 +79,7 @@ class Loader:
         return [batch]
 
     def _unload(self, units: Int64Array) -> ChangeBatch:
-        """Build a batch that only records units as not loaded, so that a later task loads them if this one dies."""
+        """Build a batch that only records units as not loaded, so if this task dies, the next one loads them."""
         batch = self._reader.batch(units, self._reader.read(units, 1))
         batch.move_out(units)
         batch.unloaded = frozenset(units.tolist())

@@ -99,7 +99,7 @@ class QueryCapture(Capture):
         return {name: f"cache {self._times[name]}" for name in chosen}
 
     def made_again(self, error: BaseException) -> None:
-        """Note a cache that an error reports as destroyed, so that a present cache of the name counts as new."""
+        """Note a cache that was reported as destroyed, so an existing cache of its name counts as new."""
         if isinstance(error, IgniteKafkaError):
             self._present.discard(str(error.where.get("cache")))
 

@@ -136,7 +136,7 @@ class StreamRun(EpochRun[SourceSettings]):
         self._adopt_target()
 
     def _with_topics(self, plan: TransferPlan, added: Set[str], generation: int) -> TransferPlan:
-        """Create the plan's topics, publish added caches' configurations for sinks, and return the plan with topic ids."""
+        """Create the plan's topics, publish added caches' configurations for sinks, and add topic ids to the plan."""
         chosen = [cache for cache in plan.caches if cache.name in added]
         self._retry(lambda: register_schemas(plan.settings, chosen, self._cluster))
         self._retry(lambda: ensure_types_topic(self._settings, self._topics))
@@ -238,7 +238,7 @@ class StreamRun(EpochRun[SourceSettings]):
         return self._seen() != self._deployments
 
     def _seen(self) -> Deployments:
-        """Read the caches that exist now, to detect changes; while the nodes do not answer, return those read last."""
+        """Read the existing caches, to detect changes; while the nodes do not answer, return the last result."""
         try:
             return self._capture.seen()
         except IgniteKafkaError as error:
@@ -300,6 +300,6 @@ class StreamRun(EpochRun[SourceSettings]):
 
 
 def _is_gone(error: BaseException) -> bool:
-    """Return whether an error means that a cache was destroyed, so that the stream can continue without it."""
+    """Return whether an error only means a destroyed cache, so that the stream can continue without the cache."""
     refused = isinstance(error, BacklogRefused) and error.where.get("code") == "UNKNOWN_CACHE"
     return refused or isinstance(error, (CacheDestroyed, CacheNotFound))
