@@ -1,4 +1,4 @@
-"""Health events that name the failed part when an error delays or ends a run, in addition to the run's own events."""
+"""Events about the health of Ignite or the backlog, when an error of theirs delays or ends a run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _OF_BACKLOG = (BacklogMissing, BacklogRefused, BacklogUnavailable, ChangesLost)
 
 
 def report_retry(error: IgniteKafkaError, event: events.Event | None, slots: str | int) -> None:
-    """Report that slots are retried.
+    """Emit the events of a retry of slots, and of a failure of Ignite if that is the cause.
 
     :param event: event to emit if Ignite is the cause; None if there is no such event.
     """
@@ -30,6 +30,6 @@ def report_retry(error: IgniteKafkaError, event: events.Event | None, slots: str
 
 
 def report_end(error: IgniteKafkaError) -> None:
-    """Report that the backlog ends a run, if it is the cause."""
+    """Emit the event of a failed backlog, if the error that ends a run is one of the backlog."""
     if isinstance(error, _OF_BACKLOG):
         events.emit(events.BACKLOG_FAILED, reason=str(error))
