@@ -11,7 +11,7 @@ from ..errors import SettingsError
 
 
 def require_pyspark() -> None:
-    """Check that PySpark is installed, for commands that start a run.
+    """Check that PySpark is installed, before a command starts a run.
 
     :raises SettingsError: PySpark is not installed.
     """

@@ -31,13 +31,13 @@ _CONTAINER = re.compile(r"container_(?:e\d+_)?\d+_\d+_(\d+)_\d+")
 
 
 def attempt_of(environment: Mapping[str, str] = os.environ) -> int:
-    """The number of this attempt of the YARN application, from 1 on; 1 outside YARN, and in YARN's client mode."""
+    """Return the attempt number of this YARN application, from 1; always 1 outside YARN's cluster mode."""
     match = _CONTAINER.fullmatch(environment.get("CONTAINER_ID", ""))
     return int(match[1]) if match else 1
 
 
 def run_has_ended(settings: ConnectorSettings, secrets: Secrets, run_id: str) -> bool:
-    """Return whether this process is a later attempt of a run ended without an error: nothing is left to do.
+    """Return whether an earlier YARN attempt has already ended the run, so that nothing is left to do.
 
     :raises IgniteKafkaError: the run has ended with this error.
     """
@@ -45,7 +45,7 @@ def run_has_ended(settings: ConnectorSettings, secrets: Secrets, run_id: str) ->
 
 
 def comparison_has_ended(settings: ConnectorSettings, secrets: Secrets, run_id: str) -> bool:
-    """Return whether this process is a later attempt of a comparison ended without an error: nothing is left to do.
+    """Return whether an earlier YARN attempt has already ended the comparison.
 
     :raises IgniteKafkaError: the comparison has ended with this error.
     """
@@ -73,7 +73,7 @@ def _has_ended(settings: ConnectorSettings, secrets: Secrets, run_id: str, read:
 def _ended_before(
     settings: ConnectorSettings, clients: KafkaClients, run_id: str, read: ReadLast
 ) -> RunStatus | ComparisonStatus | None:
-    """Return the last record if an earlier attempt has written an end, else None. Wait for unreachable brokers.
+    """Return the run's last status record if an earlier attempt ended the run, else None.
 
     :raises IgniteKafkaError: Kafka refuses the login, or did not answer within ``retry_timeout_ms``.
     """
