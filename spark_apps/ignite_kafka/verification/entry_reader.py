@@ -1,4 +1,4 @@
-"""Expected records of a cache's entries: the converter's bytes or, for JSON, values read by a second decoder."""
+"""Computation of the records that a cache's entries should have, for comparison with the topic's."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from .value_reader import ValueReader, drop_missing_fields, drop_newer_fields
 
 
 class Form(Enum):
-    """Form of the expected keys or values."""
+    """How expected keys or values are given: as the converter's bytes, or as rows of the second decoder."""
 
     BYTES = "bytes of the converter"
     JSON = "rows as JSON"
@@ -38,7 +38,7 @@ class Form(Enum):
 
 
 class EntryReader:
-    """Reader of the record keys and expected values of one cache's entries.
+    """Computes the expected record key and value of each entry of one cache.
 
     :param settings: the connector's settings.
     :param decode: decodes keys and values of pages row by row.
@@ -75,7 +75,7 @@ class EntryReader:
 
     @property
     def by_rows(self) -> bool:
-        """Whether rows, which share no code with the converter, give the expected keys or values."""
+        """Whether expected keys or values come from the row decoder, which shares no code with the converter."""
         return self._key_form is not Form.BYTES or self._value_form is not Form.BYTES
 
     @property
@@ -84,7 +84,7 @@ class EntryReader:
         return self._key_form is Form.JSON
 
     def entries(self, page: Page) -> list[tuple[bytes, Any]]:
-        """Return the record key and the expected value of each entry of a page, for :meth:`compare_values`.
+        """Compute the record key and expected value of each entry of a page, for :meth:`compare_values`.
 
         Entries that transforms drop are left out.
 
@@ -113,7 +113,7 @@ class EntryReader:
         return list(zip(keys, values, strict=True))
 
     def can_convert(self, page: Page) -> bool:
-        """Return whether the converter can convert all entries of a page, even if the row decoder cannot read them."""
+        """Return whether the converter can convert all entries of a page, though the row decoder cannot."""
         try:
             return not self._converter.convert(
                 [page], self._info, self._cluster, topic=self._topic, in_order=True
@@ -122,7 +122,7 @@ class EntryReader:
             return False
 
     def compare_values(self, expected: Sequence[Any], records: Sequence[bytes | None]) -> list[bool]:
-        """Return whether each of N records has its expected value.
+        """Compare N records with their expected values, and return a flag for each: they are equal.
 
         Fields added to the class after the record was written may be null.
 
@@ -144,7 +144,7 @@ class EntryReader:
         return equal
 
     def describe_differences(self, expected: Any, written: bytes | None) -> list[str]:
-        """Return a text for each differing field; an empty list if the entry or the record is no object.
+        """Describe each differing field of an entry and its record; an empty list if either is no object.
 
         :param expected: a value of :meth:`entries`.
         """
@@ -188,7 +188,7 @@ class EntryReader:
 
 
 def _keep_fields(value: Document, selected: Sequence[SelectedField]) -> Document:
-    """Return an object with only the selected fields; upper and lower case of names are equal."""
+    """Keep only the fields of an object that the setting `select` names, ignoring case."""
     by_name = {name.lower(): (name, item) for name, item in value.fields.items()}
     present = [(field, *by_name[field.name.lower()]) for field in selected if field.name.lower() in by_name]
     fields = {field.renamed(name): item for field, name, item in present}
@@ -208,7 +208,7 @@ def _choose_form(settings: SourceSettings, side: str) -> Form:
 
 
 def _null_values(page: Page, cache: str) -> Page:
-    """Return a page with the same keys, and null as every value."""
+    """Replace all values of a page by null, so that only keys are converted."""
     cuts = entry_cuts(page, cache)
     null = bytes([codes.NULL])
     data = b"".join(bytes(page.data[start:end]) + null for start, end in zip(cuts[:-1:2], cuts[1::2], strict=True))
@@ -222,7 +222,7 @@ def _keep_value(expected: Any, _record: Any) -> Any:
 def _is_equal(
     expected: Any, record: bytes | None, form: Form, restrict: Callable[[Any, Any], Any] = _keep_value
 ) -> bool:
-    """Return whether a record's JSON text has the expected value.
+    """Return whether a record's JSON text equals the expected value.
 
     :param restrict: called with the expected value and the record's; returns the expected value without fields that
         the record need not have.

@@ -1,4 +1,4 @@
-"""Fingerprints of keys and values, and the join of a topic's fingerprints with its cache's.
+"""Hashes of keys and values (fingerprints), and the join of a topic's hashes with its cache's.
 
 A fingerprint takes 32 bytes for a record of any size, so that Spark moves and sorts little. A key has a hash of 128
 bits: among a thousand million keys, two have the same hash with a probability of 10⁻²¹. A value has 64 bits, because
@@ -37,7 +37,7 @@ _PROBE = (b"", b"ignite-kafka", bytes(range(256)))
 
 
 def fingerprint(keys: pa.BinaryArray, values: pa.BinaryArray, order: Int64Array | None = None) -> Rows:
-    """Return the fingerprints of N keys and values; a null key counts as empty.
+    """Hash N keys and values to rows of dtype ROW; a null key counts as empty.
 
     :param order: N numbers that rise with the records of a key; None: all 0.
     """
@@ -54,7 +54,7 @@ def fingerprint(keys: pa.BinaryArray, values: pa.BinaryArray, order: Int64Array 
 
 
 def record_order(partition: int, offsets: Int64Array) -> Int64Array:
-    """Return ``order`` of N records of a topic partition.
+    """Number N records by partition and offset, so that a key's last record has the highest number.
 
     If a key has records in several partitions, the record of the last partition counts.
     """
@@ -62,13 +62,13 @@ def record_order(partition: int, offsets: Int64Array) -> Int64Array:
 
 
 def probe() -> tuple[int, ...]:
-    """Return hashes of fixed values, to check that two machines have the same hash function."""
+    """Hash fixed values, to check that driver and executors have the same hash function."""
     series = pl.Series(values=list(_PROBE), dtype=pl.Binary)
     return tuple(number for seed in (_HIGH, _LOW, _VALUE) for number in series.hash(seed).to_list())
 
 
 def check_probe(expected: tuple[int, ...]) -> None:
-    """Compare this process's :func:`probe` with the driver's.
+    """Check that this executor hashes like the driver, by comparing :func:`probe`.
 
     :raises IgniteKafkaError: the hashes differ, so fingerprints cannot be compared.
     """
@@ -78,7 +78,7 @@ def check_probe(expected: tuple[int, ...]) -> None:
 
 
 def select_sample(rows: Rows, percent: float) -> Mask:
-    """Return a mask of the sampled rows: about ``percent`` of all keys, the same keys for a topic and its cache."""
+    """Flag the rows of a sample of keys, about ``percent``; topic and cache get the same keys."""
     if percent >= 100:
         return np.full(len(rows), True)
     sample: Mask = rows["high"] < np.uint64(percent / 100 * 2**64)
@@ -86,7 +86,7 @@ def select_sample(rows: Rows, percent: float) -> Mask:
 
 
 def find_keys(rows: Rows, keys: Rows) -> RowIndex:
-    """Return the positions of rows whose key is among ``keys`` (sorted by ``high``)."""
+    """Return the positions of the rows with a key among ``keys`` (sorted by ``high``)."""
     if not len(keys):
         return np.zeros(0, np.int64)
     at = np.minimum(np.searchsorted(keys["high"], rows["high"]), len(keys) - 1)
@@ -94,7 +94,7 @@ def find_keys(rows: Rows, keys: Rows) -> RowIndex:
 
 
 def find_last_of_keys(rows: Rows, *, first: bool = False) -> RowIndex:
-    """Return, in ascending order, the position of each key's last record in each partition.
+    """Return the position of each key's last record in each partition, in ascending order.
 
     :param first: take instead the first record with a value, or the first record if none has a value.
     """
@@ -127,7 +127,7 @@ class JoinResult:
 
 
 def join(topic: Rows, cache: Rows, *, first: bool = False) -> JoinResult:
-    """Join the fingerprints of a topic and its cache by key, and select the suspects.
+    """Join the fingerprints of a topic and its cache by key, to find keys that may differ (suspects).
 
     A key is no suspect if its last record has the hash of its only entry, or if its last record is a tombstone and it
     has no entry.
@@ -159,7 +159,7 @@ def join(topic: Rows, cache: Rows, *, first: bool = False) -> JoinResult:
 
 
 def _sum_groups(flags: Mask, starts: RowIndex) -> Int64Array:
-    """Count the true flags in each group.
+    """Count the true flags in each group of adjacent rows.
 
     :param starts: first position of each group.
     """
