@@ -1,4 +1,4 @@
-"""Values as the consumers of records read them, to compare records and entries with different bytes.
+"""Deserialization of record values, to compare values whose bytes differ only in their schema id.
 
 A class with a new field has another schema, with another id in a registry; older records keep the older id.
 """
@@ -18,7 +18,7 @@ from ..settings.source import SourceSettings
 
 
 class ValueReader:
-    """Reader of the values of one topic, for converters with schemas.
+    """Deserializes values of one topic, for converters with schemas.
 
     :param topic: topic of the records.
     """
@@ -30,7 +30,7 @@ class ValueReader:
         self._deserializer = deserializer("value", rules) if name in (AVRO, JSON_SCHEMA, JSON) else None
 
     def read(self, values: Sequence[bytes | None]) -> list[Any]:
-        """Return schema name and value of each of N records; None for a value that cannot be read."""
+        """Deserialize N values to pairs of schema name and value; None where that is impossible."""
         results: list[Any] = [None] * len(values)
         if self._deserializer is None:
             return results
@@ -45,7 +45,7 @@ class ValueReader:
 
 
 def drop_newer_fields(expected: Any, record: Any) -> Any:
-    """Return the expected value without null fields that the record lacks.
+    """Drop null fields of the expected value that the record lacks, as they may be newer than the record.
 
     The class may have got these fields after the record was written.
     """
@@ -53,7 +53,7 @@ def drop_newer_fields(expected: Any, record: Any) -> Any:
 
 
 def drop_missing_fields(expected: Any, record: Any) -> Any:
-    """Return the expected value without any fields that the record lacks.
+    """Drop all fields of the expected value that the record lacks.
 
     A schema made of the type's first value lacks fields that this value did not have.
     """
