@@ -55,7 +55,7 @@ _KEY = ("_key",)
 
 @dataclass(frozen=True)
 class ReadOptions(IgniteOptions):
-    """Checked options of a read."""
+    """Parsed and checked options of a read from a cache."""
 
     cache: str
     partitions: tuple[int, ...] | None
@@ -65,7 +65,7 @@ class ReadOptions(IgniteOptions):
 
     @staticmethod
     def of(options: Mapping[str, str]) -> ReadOptions:
-        """Return the checked options of a read.
+        """Parse and check the options of a read from a cache.
 
         :raises SettingsError: an option is unknown, missing, out of range, or a secret.
         """
@@ -75,14 +75,14 @@ class ReadOptions(IgniteOptions):
 
     @staticmethod
     def from_values(values: Mapping[str, Any], partitions: tuple[int, ...] | None = None) -> ReadOptions:
-        """Return the options of a read, made of the values of an option table."""
+        """Make the options of a read from values that an option table has parsed."""
         sizes = (values[name] for name in ("num_partitions", "page_bytes", "sample_rows"))
         return ReadOptions(*read_ignite_fields(values), values["cache"], partitions, *sizes)
 
 
 @dataclass(frozen=True)
 class Partitions(InputPartition):
-    """A Spark partition: Ignite partitions to scan, or keys to get."""
+    """Work of one Spark task: Ignite partitions to scan, or keys to get."""
 
     numbers: tuple[int, ...] = ()
     keys: tuple[object, ...] = field(default=())
@@ -93,7 +93,7 @@ class IgniteDataSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """Return the name of the format in Spark."""
+        """Return the name for ``spark.read.format``."""
         return "ignite"
 
     _own: pa.Schema | None = None
@@ -103,14 +103,14 @@ class IgniteDataSource(DataSource):
     other columns, and Spark's schema lacks the marks of Ignite types."""
 
     def schema(self) -> StructType:
-        """Return the columns of the cache."""
+        """Return the columns of the cache's DataFrame, from its query entities and a sample of entries."""
         options = ReadOptions.of(dict(self.options))
         with options.connect() as cluster:
             self._own = read_schema(options, cluster, cluster.cache(options.cache))
         return from_arrow_schema(self._own)
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """Return a reader of the cache."""
+        """Make the reader of the cache, on the driver."""
         options = ReadOptions.of(dict(self.options))
         with options.connect() as cluster:
             info = cluster.cache(options.cache)
@@ -119,7 +119,7 @@ class IgniteDataSource(DataSource):
             )
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
-        """Return a writer for DataFrames of the given schema."""
+        """Make the writer that puts a DataFrame of the given schema into the cache."""
         if overwrite:
             remedy = 'Write with mode("append"); the option overwrite decides whether existing entries are replaced.'
             raise SettingsError("a cache is not emptied before it is written to", remedy, option="mode")
@@ -127,7 +127,7 @@ class IgniteDataSource(DataSource):
 
 
 class IgniteReader(DataSourceReader):
-    """Reader that splits a cache over Spark partitions, and yields Arrow batches of exactly the given schema."""
+    """Reader of a cache in parallel Spark tasks, which yield Arrow batches of exactly the given schema."""
 
     def __init__(self, options: ReadOptions, info: CacheInfo, schema: pa.Schema) -> None:
         self._options = options
@@ -137,7 +137,7 @@ class IgniteReader(DataSourceReader):
 
     @optional_pushdown
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
-        """Turn the first condition on whole keys into gets by key, and leave the other conditions to Spark.
+        """Turn the first condition on whole keys into gets by key; leave other conditions to Spark.
 
         Spark evaluates the other conditions on the rows of these keys.
 
@@ -175,7 +175,7 @@ class IgniteReader(DataSourceReader):
         return [Partitions(numbers[first::parts]) for first in range(parts)]
 
     def read(self, partition: Partitions) -> Iterator[pa.RecordBatch]:  # type: ignore[override]
-        """Yield the entries of a partition as Arrow batches."""
+        """Yield the entries of one Spark task's Ignite partitions or keys as Arrow batches."""
         with self._options.connect() as cluster:
             if self._keys is not None:
                 pages: Iterator[Page] = iter(
@@ -189,7 +189,7 @@ class IgniteReader(DataSourceReader):
 
 
 def read_schema(options: ReadOptions, cluster: Cluster, info: CacheInfo) -> pa.Schema:
-    """Return the schema of a cache, from its query entities and a sample of its entries."""
+    """Determine the columns of a cache, from its query entities and a sample of its entries."""
     sample: list[Page] = []
     pages = scan_partitions(cluster, info, range(info.partitions), page_bytes=1 << 16)
     try:
@@ -203,9 +203,9 @@ def read_schema(options: ReadOptions, cluster: Cluster, info: CacheInfo) -> pa.S
 
 
 def choose_columns(own: Callable[[], pa.Schema], schema: StructType) -> pa.Schema:
-    """Return the columns of a schema given by the user.
+    """Return the columns of a user's schema, with the marks of Ignite types if they equal the cache's columns.
 
-    If they equal the cache's own columns, return the own columns, which have the marks of Ignite types.
+    Spark's schemas have no such marks.
     """
     try:
         own_schema = own()
@@ -232,7 +232,7 @@ def parse_partitions(text: str) -> tuple[int, ...]:
 
 
 def _keys_of(condition: Filter, column: pa.Field) -> tuple[object, ...] | None:
-    """Return the keys in a condition on the whole key; None for another condition, or if a key cannot be encoded."""
+    """Return the keys that a condition `_key = …` or `_key IN (…)` selects; None if gets cannot serve it."""
     if isinstance(condition, EqualTo) and condition.attribute == _KEY:
         keys: tuple[object, ...] = (condition.value,)
     elif isinstance(condition, In) and condition.attribute == _KEY:

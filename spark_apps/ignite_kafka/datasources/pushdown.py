@@ -1,4 +1,4 @@
-"""Optional filter pushdown, because PySpark refuses readers with ``pushFilters`` in sessions without pushdown."""
+"""Filter pushdown that also works in sessions without it, where PySpark refuses readers with ``pushFilters``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Push = Callable[[Any, list[Filter]], Iterable[Filter]]
 
 
 class optional_pushdown:  # noqa: N801  # a decorator, as property and cached_property are
-    """Decorator of a reader's ``pushFilters``, which is called only if the session pushes filters down.
+    """Decorator for a reader's ``pushFilters``, so that PySpark accepts the reader in sessions without pushdown.
 
     PySpark 4.2 raises DATA_SOURCE_PUSHDOWN_DISABLED if ``spark.sql.python.filterPushdown.enabled`` is false, its
     default, and the reader's ``pushFilters`` is not its base class's by ``__func__``
