@@ -89,7 +89,7 @@ class BacklogOptions:
         return StreamedCache(cache, self.settings, self.reload, self.read.num_partitions)
 
     def read_columns(self) -> pa.Schema:
-        """Determine the columns of the DataFrame: the cache's columns and `_change`, `_number`, …"""
+        """Determine the columns of the DataFrame: the cache's columns, then `_change`, `_number` and so on."""
         with self.read.connect() as cluster:
             info = cluster.cache(self.read.cache)
             return with_change_columns(read_schema(self.read, cluster, info), info.name)
@@ -140,7 +140,7 @@ class IgniteBacklogDataSource(DataSource):
     """Columns from :meth:`schema`, see :attr:`.ignite.IgniteDataSource._own`."""
 
     def schema(self) -> StructType:
-        """Return the columns of the DataFrame: the cache's columns and `_change`, `_number`, …"""
+        """Return the columns of the DataFrame: the cache's columns, then `_change`, `_number` and so on."""
         self._own = BacklogOptions.of(dict(self.options)).read_columns()
         return from_arrow_schema(self._own)
 
