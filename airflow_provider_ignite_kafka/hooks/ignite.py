@@ -30,9 +30,9 @@ class IgniteHook(DbApiHook):
     """Airflow hook for an Ignite cluster: SQL as a DB-API hook, pyignite, and the library's client.
 
     The Airflow connection is looked up once for each hook. Host (one, or several separated by commas), port, login,
-    password and SQL schema are fields of the connection; its
-    extra may hold `addresses`, `address_map`, `tls`, `ca_file`, `cert_file`, `key_file`, `key_password`, `ca_password`,
-    `cert_password`, `verify`, `check_hostname`, `connect_timeout_ms`, `request_timeout_ms`, `time_zone`.
+    password and SQL schema are fields of the connection; its extra may hold `addresses`, `address_map`, `tls`,
+    `ca_file`, `cert_file`, `key_file`, `key_password`, `ca_password`, `cert_password`, `verify`, `check_hostname`,
+    `connect_timeout_ms`, `request_timeout_ms`, `time_zone`.
 
     As a DB-API hook it serves the operators and sensors of the common SQL provider; ``get_records``, ``get_first``,
     ``get_df`` (pandas, polars), ``run`` and ``insert_rows`` are theirs. Each statement is committed by itself. A ``?``
