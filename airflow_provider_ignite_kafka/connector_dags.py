@@ -86,7 +86,7 @@ def connector_dags(
 def _checked_dag(
     connector: DeclaredConnector | BrokenConnector, prefix: str, dag_arguments: Mapping[str, Any]
 ) -> tuple[DeclaredConnector | BrokenConnector, DAG]:
-    """Make the Dag of a connector, still without task; if Airflow refuses the Dag, the connector becomes a broken one.
+    """Make the Dag of a connector, without tasks yet; if Airflow refuses it, return the connector as broken.
 
     Airflow refuses a Dag for a wrong schedule, for example.
     """

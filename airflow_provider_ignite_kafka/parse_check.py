@@ -49,7 +49,7 @@ def check_settings(
 
 
 def is_mapped(operator: object) -> bool:
-    """Return whether an operator is an instance of a mapped operator, checked at run time instead."""
+    """Return whether an operator comes from a mapped task, to be checked at run time instead."""
     return bool(getattr(operator, "_BaseOperator__from_mapped", False))
 
 

@@ -27,7 +27,7 @@ class AssetState:
         self._earlier_key = earlier_key
 
     async def load(self) -> tuple[State | None, str, bool]:
-        """Load the newest stored state, the id of the last change, and whether all stores have the same.
+        """Load the newest stored state, the id of the last change, and whether all stores agree.
 
         An unreadable state of another version is left out.
         """

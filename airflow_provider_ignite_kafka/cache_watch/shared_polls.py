@@ -28,7 +28,7 @@ from ignite_kafka.plan.cache_changes import CacheLists, CacheState, Polled
 
 
 class Poller(Protocol):
-    """What a shared poll needs of :class:`~.poll.CachePoller`."""
+    """Interface to :class:`~.poll.CachePoller`, as far as a shared poll uses it."""
 
     @property
     def lists(self) -> CacheLists:

@@ -25,7 +25,7 @@ _QUERY = re.compile(
 
 
 class Session(Protocol):
-    """What a cursor needs of its connection."""
+    """Interface to the connection, as far as a cursor uses it."""
 
     schema: str | None
     time_zone: ZoneInfo

@@ -39,7 +39,7 @@ class OperationalError(DatabaseError):
 
 
 class IntegrityError(DatabaseError):
-    """Error for a key that already exists, or a null in a column without nulls."""
+    """Error for a key that already exists, or a null in a NOT NULL column."""
 
 
 class InternalError(DatabaseError):

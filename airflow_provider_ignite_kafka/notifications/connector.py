@@ -1,4 +1,4 @@
-"""Notifier that writes a record about a connector's task and the connector's status to a Kafka topic."""
+"""Notifier that sends a record with a task's result and its connector's status to a Kafka topic."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ def create_page(read: Read = read_cluster) -> FastAPI:
 
 
 async def show_list(request: Request) -> Response:
-    """Show the page's start: a list of the connectors of all monitored clusters."""
+    """Show the start page: a list of the connectors of all monitored clusters."""
     readings = await asyncio.gather(*(_reading(request, cluster) for cluster in monitored_clusters()))
     clusters = [
         (reading, _rendered_rows(request, reading), reading.error and views.Problem.of(reading.error))

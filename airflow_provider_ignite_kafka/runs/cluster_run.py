@@ -67,7 +67,7 @@ class ClusterRun:
         return ENDED if status.ended_ms is not None else SILENT
 
     def follow(self, stopped: Callable[[], bool]) -> str | None:
-        """Poll until the run ends, is silent or does not start, and return which; None once `stopped` is true."""
+        """Poll until the run ends, falls silent or fails to start; return the reason, None once `stopped` is true."""
         while not stopped():
             if (reason := self.poll()) is not None:
                 return reason

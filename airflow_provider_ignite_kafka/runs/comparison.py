@@ -80,7 +80,7 @@ class ClusterComparison:
         return answers[-1]
 
     def _poll(self) -> tuple[ComparisonStatus | None, str | None]:
-        """Read the comparison's status record once, and say why to stop polling; None: poll again."""
+        """Read the comparison's status record once, and decide why to stop polling; None: poll again."""
         try:
             status, written_ms = self._read()
             reason = self._watch.observe(status, written_ms)

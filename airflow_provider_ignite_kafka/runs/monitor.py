@@ -79,7 +79,7 @@ class RunMonitor:
         return self._records.sink_lag({cache.topic for cache in status.caches.values()}) if self.run.sink else {}
 
     def stop_requested(self, generation: int) -> bool:
-        """Return whether an Airflow task, not a person, requested the stop of the run of a generation."""
+        """Return whether an Airflow task, not a person, has requested the stop of this generation's run."""
         return bool(generation) and self._records.stopped_generation() == generation
 
     def tries(self, own_runs: str) -> list[RunStatus]:
@@ -113,7 +113,7 @@ class RunMonitor:
         return owner.run_id if is_active else None
 
     def superseded_by(self, own_runs: str) -> RunStatus | None:
-        """Find another task's active run that took the connector since, because a retry must not end it.
+        """Find another task's active run, begun after this task's last try; a retry must not end it.
 
         :param own_runs: prefix of the run ids of all tries of this task.
         """

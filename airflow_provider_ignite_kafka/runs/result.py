@@ -112,7 +112,7 @@ def killed_exception() -> AirflowException:
 
 
 def superseded_exception(other: RunStatus) -> AirflowException:
-    """Make the exception for a retry that would end a newer, foreign run of its connector."""
+    """Make the exception for a retry that would end another task's newer run of the connector."""
     return AirflowException(
         f"The run {other.run_id} has taken the connector {other.connector} since this task's last try and has not "
         "ended. A retry starts once it has ended; if it is dead, clear its task, or run the connector once more."

@@ -22,7 +22,7 @@ class Followed(Protocol):
 
     @property
     def state(self) -> str:
-        """State of :mod:`ignite_kafka.state.status`."""
+        """State of the run or comparison, one of :mod:`ignite_kafka.state.status`."""
 
     @property
     def ended_ms(self) -> int | None:
@@ -30,7 +30,7 @@ class Followed(Protocol):
 
 
 class RunWatch:
-    """Decides after each poll of the status topic whether to poll again: start and silence have deadlines."""
+    """Decides after each poll whether to go on following a run; a late start or a long silence ends it."""
 
     def __init__(self, run: FollowedRun, now_ms: int, clock: Clock = time.monotonic) -> None:
         self._silence_s = run.silence_s
@@ -40,7 +40,7 @@ class RunWatch:
         self._last: tuple[Followed, int] | None = None
 
     def observe(self, status: Followed | None, written_ms: int) -> str | None:
-        """Decide by a newly read status record why to stop following the run; None: poll again.
+        """Return why to stop following the run, given its newly read status record; None: poll again.
 
         :param status: the run's record; None: no record yet.
         :param written_ms: time of the record, in milliseconds since 1970.
@@ -56,7 +56,7 @@ class RunWatch:
         return self.unanswered()
 
     def unanswered(self) -> str | None:
-        """Decide after a poll without an answer from Kafka: SILENT after too long a time; None: poll again."""
+        """Return SILENT if there was no news of the run for too long; None: poll again."""
         return SILENT if self._silence.expired else None
 
 

@@ -41,7 +41,7 @@ _TEXTS = ("uuid", "enum", "class", "decimal")
 
 @dataclass(frozen=True)
 class Part:
-    """How the key or the value of entries is made of a DataFrame's columns.
+    """Rule by which columns of a DataFrame form the key or the value of entries.
 
     :param field: the Arrow field with the marks of its Ignite type.
     :param columns: names of the DataFrame's columns.

@@ -156,7 +156,7 @@ class IgniteBacklogDataSource(DataSource):
 
 
 class _RowReader:
-    """Base class of both readers, with the part that runs in Spark tasks."""
+    """Base class of the streaming and the batch reader, with the method that runs in Spark tasks."""
 
     def __init__(self, options: BacklogOptions, schema: pa.Schema) -> None:
         self._options = options

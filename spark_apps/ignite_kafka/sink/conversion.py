@@ -1,4 +1,4 @@
-"""Translation of a topic's settings to conversion rules, transforms, and the handling of value heads."""
+"""Translation of a topic's settings to conversion rules, transforms, and the search for schema prefixes of values."""
 
 from __future__ import annotations
 

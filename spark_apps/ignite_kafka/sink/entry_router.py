@@ -1,4 +1,4 @@
-"""Way from records to entries of caches: transforms, conversion, filter, and choice of the cache."""
+"""Routing of records to caches: transforms, conversion to entries, filter, and choice of the cache."""
 
 from __future__ import annotations
 

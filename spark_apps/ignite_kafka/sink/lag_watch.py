@@ -36,7 +36,7 @@ class LagWatch:
         self._positions: dict[TopicPartition, _Position] = {}
 
     def standing(self, partitions: Iterable[PartitionLag]) -> list[PartitionLag]:
-        """Return partitions with lag and without progress for `stands_s`; each is returned once until it moves.
+        """Return partitions with lag and no progress for `stands_s`, each only once in a standstill.
 
         Records behind an open transaction do not wait for the sink.
         """

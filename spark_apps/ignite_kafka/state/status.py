@@ -138,7 +138,7 @@ class RunStatus:
     versions: Mapping[str, str] = field(default_factory=dict)
 
     def to_json(self) -> bytes:
-        """Return the value of the record."""
+        """Serialize the object as the value of its record."""
         return dumps(asdict(self))
 
     @staticmethod
@@ -169,7 +169,7 @@ class TaskProgress:
     events: Mapping[str, EventCount] = field(default_factory=dict)
 
     def to_json(self) -> bytes:
-        """Return the value of the record."""
+        """Serialize the object as the value of its record."""
         return dumps(asdict(self))
 
     @staticmethod

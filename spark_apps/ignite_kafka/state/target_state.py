@@ -63,7 +63,7 @@ def read_target(clients: KafkaClients, topics: Topics, prefix: str, connector: s
 
 
 def read_stopped_generation(clients: KafkaClients, topics: Topics, prefix: str, connector: str) -> int:
-    """Return which run's generation the last request stops; 0 if it is no stop, or stops any run."""
+    """Read which generation the last request asks to stop; 0 if it asks any run or no run."""
     topic = configs_topic(prefix)
     generation = 0
     if not topics.exists(topic):

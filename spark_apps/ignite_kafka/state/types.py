@@ -49,7 +49,7 @@ def write_types(writer: ControlWriter, topic: str, type_ids: Set[int], types: Ty
 
 
 def write_uses(writer: ControlWriter, types_topic: str, topic: str, records: Records, types: TypeSource) -> None:
-    """Queue the binary types of records, and notes where a topic uses them, unless this writer has sent them."""
+    """Queue the binary types in a topic's records, and notes of where they are used, unless sent before."""
     named = {use.type_id for use in records.uses} - {0}
     held = {type_id for type_id in named if _is_held(types, type_id)}
     write_types(writer, types_topic, records.type_ids | held, types)

@@ -1,4 +1,4 @@
-"""Interface by which the comparison handles source and sink alike: read both sides, judge differences."""
+"""Interface by which the comparison handles source and sink alike: read topics and caches, judge differences."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ class SuspectRows:
 
 @dataclass
 class Judged:
-    """Comparison result of one cache and topic, or of its suspect keys in one bucket.
+    """Comparison result of one cache and topic, or of their suspect keys in one bucket.
 
     :param repaired: number of keys that were sent, put or removed.
     :param unknown: number of keys by their fields (:func:`.entry_comparison.normalize_fields`), for at most

@@ -258,13 +258,13 @@ def _join_bucket(task: Task, blocks: Iterator[tuple[int, Any]]) -> _Bucket:
 
 
 def _drop_suspects(bucket: _Bucket) -> _Bucket:
-    """Copy a bucket's result without its suspects, which stay on the executor until they are needed."""
+    """Copy a bucket's result without its suspect keys, which stay on the executor until needed."""
     counts = {number: replace(joined, suspects=joined.suspects[:0]) for number, joined in bucket.joined.items()}
     return replace(bucket, joined=counts)
 
 
 def _group_buckets(suspects: Sequence[int], most: int) -> Iterator[list[int]]:
-    """Group bucket numbers so that each group has at most `most` suspects, to bound the driver's memory.
+    """Group bucket numbers so that each group has at most `most` suspect keys, to bound the driver's memory.
 
     A single bucket may have more. Buckets without suspects are left out.
 
@@ -297,7 +297,7 @@ def _merge_suspects(buckets: Iterable[_Bucket]) -> dict[int, Rows]:
 
 
 def _read_suspects(task: Task, buckets: int, share: Share) -> Iterator[Block]:
-    """Read suspects of a share again, and yield all their bytes in blocks by bucket of keys."""
+    """Read a task's suspect keys again, and yield their full bytes in blocks by bucket of keys."""
     own = task.select_suspects(share)
     if not own.partitions:
         return

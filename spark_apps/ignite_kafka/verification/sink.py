@@ -48,7 +48,7 @@ _NO_BYTES = pa.array([], pa.binary())
 
 @dataclass
 class SinkDirection(DirectionClients):
-    """Reads and judges the two sides of a sink's comparison: converted records, and entries of caches.
+    """Reads and compares a sink's converted records with the entries of its caches.
 
     :param limit: maximum number of differences to describe.
     :param absent: caches chosen by transforms that the cluster does not have; their records are ignored.

@@ -49,7 +49,7 @@ _UNLIKE_VALUE = b""
 
 @dataclass
 class SourceDirection(DirectionClients):
-    """Reads and judges the two sides of a source's comparison: records of topics, and converted entries.
+    """Reads and compares a source's records in topics with the converted entries of its caches.
 
     :param percent: share of the keys to compare.
     :param thorough: the row decoder reads all entries, too.

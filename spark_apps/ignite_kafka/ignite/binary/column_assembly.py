@@ -20,7 +20,7 @@ def list_of(offsets: npt.NDArray[np.int32], inner: Column) -> Column:
 
 
 def spread(column: Column, rows: Positions, size: int) -> Column:
-    """Insert nulls into a column: its values go to the rows `rows` of `size` rows."""
+    """Spread a column's values to the positions `rows` of `size` rows; the other rows are null."""
     if rows.size == size:
         return column
     is_set = np.zeros(size, bool)

@@ -60,7 +60,7 @@ def _places(wire: Wire, first: Positions, count: Positions, end: Positions) -> E
 
 
 def _first_and_count(wire: Wire, code: int, at: Positions, end: Positions) -> tuple[Positions, Positions]:
-    """Read the number of elements of each container, and find the first; counts are checked against the size.
+    """Read each container's number of elements, and find the first element; check the numbers by the bytes left.
 
     An element has at least one byte.
     """

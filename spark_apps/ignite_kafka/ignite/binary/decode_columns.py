@@ -299,5 +299,5 @@ class ColumnDecoder:
         self.containers.setdefault(path, set()).add(code)
 
     def _shown_name(self, binary: BinaryType) -> str | None:
-        """Return the type name to store with a column; None for tables, where types with equal columns share them."""
+        """Return a column's type name; None for tables, where types with equal columns share a column."""
         return None if self.order is FieldOrder.TYPE else binary.name

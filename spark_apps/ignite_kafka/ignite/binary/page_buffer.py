@@ -97,7 +97,7 @@ class Wire:
         return self.at(positions, "<i4").astype(np.int64)
 
     def require(self, start: Positions, stop: Positions | np.int64, limit: Positions, what: str) -> None:
-        """Check that every value ends before its limit; DecodeError at the `start` of the first other value."""
+        """Check that every value ends before its limit; DecodeError at the `start` of the first longer one."""
         bad = stop > limit
         if bad.any():
             where = int(np.flatnonzero(bad)[0])

@@ -270,7 +270,7 @@ class SlotCopy:
         return [partition for partition in partitions if partition not in done]
 
     def _begin_first(self, writer: SlotWriter) -> None:
-        """Request the first pages ahead of the slot's turn; the replies wait in the connection until it comes."""
+        """Request the first pages ahead of the slot's turn; the replies wait in the connection until the turn comes."""
         if self._begun is None:
             every = ((cache, self._left(writer, cache)) for cache in self._plan.caches)
             first = next(((cache, left) for cache, left in every if left), None)

@@ -111,7 +111,7 @@ class ChangeBatch:
 
     @property
     def settled(self) -> Mask:
-        """U flags: nothing of the unit is left in the backlog after this batch."""
+        """Flag for each of the U units: its backlog is empty after this batch."""
         unit_of = np.repeat(np.arange(self.units.size), self.changes.count)
         settled: Mask = ~self.changes.more & (np.bincount(unit_of[~self.done], minlength=self.units.size) == 0)
         return settled
@@ -129,13 +129,13 @@ class ChangeBatch:
         return slice(start, end)
 
     def move_out(self, units: Int64Array) -> None:
-        """Leave units to a later batch: their changes in this batch lose their classes and stay in the backlog."""
+        """Leave units to a later batch: their changes are not sent with this one, and stay in the backlog."""
         self.moved = units
         self.classified = self.classified.only(~np.isin(self.classified.unit, units))
         self.done = self.done & ~np.isin(self.classified.unit, units)
 
     def has_open_changes(self, limits: Int64Array, gone: Mask) -> bool:
-        """Return whether the backlog still has changes up to the limits after this batch; if so, the run may not end.
+        """Return whether changes up to the update numbers `limits` are left after this batch, so that the run goes on.
 
         :param limits: the highest update number that counts, of every unit of the table.
         :param gone: a flag for every unit of the table: it does not count.

@@ -130,7 +130,7 @@ class Classification:
     lookup: Mask
 
     def only(self, rows: Mask) -> Classification:
-        """Keep the classes of the flagged changes; the other changes lose theirs, and wait for the next read."""
+        """Keep the decisions about the flagged changes; the other changes wait for the next read."""
         return Classification(self.unit, self.new & rows, self.duplicate & rows, self.lookup & rows)
 
 
@@ -246,7 +246,7 @@ class ChangeDeduplicator:
         self._add(_Seen(now_s, np.array([unit]), np.array([-1]), state, pa.array([key], pa.binary()), np.ones(1, bool)))
 
     def loaded(self, unit: int, now_s: float) -> None:
-        """Record that a unit was loaded from the cache: the states sent before are no longer the last ones."""
+        """Record that a unit was loaded from the cache, so that its earlier changes no longer count as last sent."""
         self._loaded_s[unit] = now_s
         if unit in self._recent:
             self._recent[unit]["sent"] = False

@@ -1,4 +1,4 @@
-"""Loading of cache partitions: a scan, then the changes meanwhile; a changed key is not sent as scanned.
+"""Loading of cache partitions by scans; a key that changes meanwhile is sent as a change instead.
 
 Before a loaded unit is loaded again, its offset record is written as not loaded. Its mark and its backlog are cleared
 next, and a task that died before the commit would else forget that the unit must be loaded.

@@ -65,7 +65,7 @@ class NodeWatch:
         return {key for key in self._states.deduplicator.sent_since(since_s) if ready[key[0]]} if due else set()
 
     def other_topology(self, batch: ChangeBatch) -> Mask:
-        """Return a flag for each change: a node may have died since the unit's backlog was last sent completely.
+        """Flag changes of units last sent completely at another topology version: a node may have died since.
 
         True where that was at another topology version, or never: a node that died since may have written what no
         other node has.

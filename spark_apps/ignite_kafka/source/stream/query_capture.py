@@ -85,7 +85,7 @@ class QueryCapture(Capture):
         return None
 
     def start(self, caches: Sequence[str]) -> Captured:
-        """Return the caches with incarnations: how many caches of the name the run has seen. Nothing is started."""
+        """Number each cache by how many caches of its name the run has seen; nothing needs a start on the nodes."""
         return Captured(0, {name: str(self._times[name]) for name in caches})
 
     def stop(self) -> None:

@@ -45,7 +45,7 @@ log = logging.getLogger(__name__)
 
 
 def run_stream(spark: SparkSession, request: RunRequest[SourceSettings]) -> RunStatus:
-    """Stream until stopped, or with ``run_mode`` once until caught up.
+    """Send entries and changes until stopped or, with ``run_mode`` once, until caught up.
 
     :returns: the run's record: COMPLETED when caught up, STOPPED when stopped.
     :raises IgniteKafkaError: the error that ended the run; the next run continues from the committed offsets.
