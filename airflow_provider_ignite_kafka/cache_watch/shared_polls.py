@@ -117,7 +117,7 @@ class Watch:
         return max(0.0, self._seen + interval_s - time.monotonic())
 
     def _current(self) -> Poll:
-        """Return the running poll or one that this watcher has not seen, else start a new poll."""
+        """Return a running poll, or the last one if this watcher has not seen it; else start a new poll."""
         with _lock:
             newest = self._polls.newest
             if newest is None or (newest.result.done() and newest.started <= self._seen):

@@ -155,7 +155,7 @@ class IgniteHook(DbApiHook):
         return super()._get_polars_df(sql, _by_name(parameters), **kwargs)
 
     def _get_polars_df_by_chunks(self, sql: Any, parameters: Any = None, **kwargs: Any) -> Any:
-        """Read query results into several polars frames, where the base class yields columns of one."""
+        """Read query results into several polars frames; the base class yields the columns of a single frame."""
         return super()._get_polars_df_by_chunks(sql, _by_name(parameters), **{"iter_batches": True, **kwargs})
 
     def insert_rows(

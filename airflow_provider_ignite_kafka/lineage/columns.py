@@ -89,7 +89,7 @@ def _transformed(settings: SourceSettings, columns: Sequence[Column]) -> tuple[C
 
 
 def _replaced(replacing: ReplaceField, columns: Iterable[Column]) -> tuple[Column, ...]:
-    """Apply the transform ReplaceField to columns; no columns if two would get the same name."""
+    """Apply the transform ReplaceField to columns; return none if two columns would get the same name."""
     exclude = replacing.exclude
     include = replacing.include
     renames = replacing.renames

@@ -77,7 +77,7 @@ class IgniteCacheWatchSensor(DeferrableSensor):
     def execute_complete(
         self, context: Context, event: dict[str, Any], deadline: float | None = None, **_newer: Any
     ) -> dict[str, Any]:
-        """Return the difference that the trigger has fired, or wait again if none of its kinds is wanted.
+        """Return the difference in the trigger's event, or wait again if it has no wanted kind of change.
 
         :raises AirflowFailException, AirflowException: the trigger could not poll Ignite; the former if no retry can
             help.

@@ -80,7 +80,7 @@ class ConnectorLagSensor(DeferrableSensor):
         return PokeReturnValue(is_met, lag.to_dict() if is_met else None)
 
     def execute_complete(self, context: Context, event: dict[str, Any], **_newer: Any) -> dict[str, Any]:
-        """Return the lag fired by the trigger, the task's result.
+        """Return the lag in the trigger's event as the task's result.
 
         :raises AirflowFailException, AirflowException: the trigger could not read the lag; the former if no retry can
             help.

@@ -216,7 +216,7 @@ class IgniteCacheWatchTrigger(BaseEventTrigger):
                 await asyncio.sleep(watch.due_in(self.poll_interval))
 
     async def _poll(self, watch: Watch) -> dict[str, CacheState] | None:
-        """Await the next poll's state of the caches; None if the poll failed and a later one may succeed."""
+        """Await the next poll's state of the caches; None if the poll failed and a later poll may succeed."""
         try:
             return await watch.next()
         except (*TRANSIENT, AirflowException, AirflowRuntimeError) as error:

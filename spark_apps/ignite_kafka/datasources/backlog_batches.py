@@ -55,7 +55,7 @@ class _Planned:
 
 
 class BacklogBatchPlanner:
-    """Plans the micro-batches of one cache's changes, one after the other. For one thread.
+    """Plans the micro-batches of one cache's changes, one after the other; not thread-safe.
 
     Calls that fail with a temporary error are repeated for a minute, each time with a new reader, as after a restart of
     the query.

@@ -203,7 +203,7 @@ class _RowReader:
 
 
 class BacklogStreamReader(_RowReader, DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Reader of a streaming query: plans its micro-batches beside the driver; tasks use a copy to read."""
+    """Reader of a streaming query: plans its micro-batches for the driver, and reads them in Spark tasks."""
 
     def __init__(self, options: BacklogOptions, schema: pa.Schema) -> None:
         super().__init__(options, schema)

@@ -207,7 +207,7 @@ class KafkaTxWriter(DataSourceArrowWriter):
                 write_ids.end(control, state, options.write_id, self._generation)
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
-        """Send the rows of one Spark partition in one transaction, unless an earlier attempt has.
+        """Send the rows of one Spark partition in one transaction, unless an earlier attempt has committed them.
 
         :raises SettingsError: the DataFrame has more partitions than slots, or a row has no topic.
         """

@@ -32,7 +32,7 @@ _WHOLE_UNIT = 1 << 30  # size limit of a read of one unit, in bytes: practically
 
 
 class PartitionReader:
-    """Reads and deduplicates the captured changes of one cache. For one thread.
+    """Reads and deduplicates the captured changes of one cache; not thread-safe.
 
     A unit's position is the partition's number, because the table has one cache.
 

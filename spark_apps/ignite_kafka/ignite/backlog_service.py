@@ -158,7 +158,7 @@ class BacklogService:
         return [service_calls.cache_of(line) for line in self._call("caches")]
 
     def stop(self, connector: str, destroy: bool) -> dict[str, Any]:
-        """End a capture; return the names of the removed service and backlog cache, None for each one kept.
+        """End a capture, and return the names of the removed service and cache; None for one that is kept.
 
         Only the connector's own service and backlog cache are removed, never others with the same names.
         """

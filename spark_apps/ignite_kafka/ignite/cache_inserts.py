@@ -60,7 +60,7 @@ def insert_head(op: int, cache_id: int, count: int) -> bytes:
 
 @dataclass
 class Streaming:
-    """Which nodes have confirmed inserts by data streamers since the last flush, to detect lost ones.
+    """Nodes that have confirmed inserts by data streamers since the last flush, to detect lost inserts.
 
     `since` is the affinity version before them; `connections` are those of the nodes that confirmed inserts.
     """

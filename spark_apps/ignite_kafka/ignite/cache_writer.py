@@ -66,7 +66,7 @@ _CAUSES = {
 
 @dataclass(frozen=True)
 class WriteLimits:
-    """Limits of write requests: entries and bytes in one, and requests in flight to one node.
+    """Limits of write requests: entries and bytes in a request, and requests in flight to one node.
 
     :param entries: maximum entries per request.
     :param size_bytes: maximum bytes of entries per request; a larger entry goes alone.
@@ -79,7 +79,7 @@ class WriteLimits:
 
 
 class CacheWriter:
-    """Puts and removes entries of one cache in batches; a context manager, for one thread.
+    """Puts and removes entries of one cache in batches; a context manager, not thread-safe.
 
     Between two flushes a key may be put only once: neither requests in flight nor repeated ones have an order.
 

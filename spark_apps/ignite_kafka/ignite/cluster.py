@@ -38,7 +38,7 @@ T = TypeVar("T")
 
 
 class Cluster:
-    """Client of an Ignite cluster: reads metadata, and keeps connections to nodes. A context manager; one thread.
+    """Client of an Ignite cluster: reads metadata, and keeps connections to nodes. A context manager; not thread-safe.
 
     Metadata requests change nothing, so one whose connection is lost is sent once more, to another address.
 
@@ -229,7 +229,7 @@ class Cluster:
         return self._address_map.reachable(announced)
 
     def has_left(self, connection: ThinConnection, since: int) -> bool:
-        """Ask other nodes whether a connection's node has left the topology, so that it executes nothing more.
+        """Ask other nodes whether a connection's node has left the topology and so executes no more requests.
 
         False if none can report it.
 

@@ -32,7 +32,7 @@ _NO_ANSWER = "no answer in time"
 
 
 class ThinConnection:
-    """Connection to one Ignite node, for one thread; requests need not wait for each other's replies.
+    """Connection to one Ignite node, not thread-safe; several requests may wait for replies at once.
 
     :param address: the only address to try. Without it all addresses of the endpoint are tried, starting at a random
         one, so that readers spread over the nodes.

@@ -129,7 +129,7 @@ def joined(events: Sequence[CacheEvents]) -> CacheEvents:
 
 
 class ContinuousQueries:
-    """Continuous queries of several caches on one connection, for one thread; closing them closes the connection.
+    """Continuous queries of several caches on one connection, which is closed with them; not thread-safe.
 
     :param caches: names of the caches; each takes two of the connection's cursors on the node.
     :param interval_ms: longest time that another node collects changes.

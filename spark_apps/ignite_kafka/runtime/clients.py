@@ -76,7 +76,7 @@ def slot_opener(plan: TransferPlan, clients: KafkaClients, topics: Topics, owner
 
 
 def producer_settings(plan: TransferPlan) -> dict[str, int]:
-    """Return producer settings for large dead letters, as the only ones that differ from the defaults.
+    """Return the producer settings that let a producer send large dead letters.
 
     A dead letter may be as large as the dead-letter topic accepts.
     """

@@ -1,4 +1,4 @@
-"""Events about the health of Ignite or the backlog, when an error of theirs delays or ends a run."""
+"""Events about a failure of Ignite or of the backlog service that delays or ends a run."""
 
 from __future__ import annotations
 
@@ -30,6 +30,6 @@ def report_retry(error: IgniteKafkaError, event: events.Event | None, slots: str
 
 
 def report_end(error: IgniteKafkaError) -> None:
-    """Emit the event of a failed backlog, if the error that ends a run is one of the backlog."""
+    """Emit the event of a failed backlog, if a backlog error ends the run."""
     if isinstance(error, _OF_BACKLOG):
         events.emit(events.BACKLOG_FAILED, reason=str(error))

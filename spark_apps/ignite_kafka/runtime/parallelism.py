@@ -26,7 +26,7 @@ def cores(spark: SparkSession) -> int:
 
 
 def slots(settings: ConnectorSettings, state: ConnectorState, spark_cores: int) -> int:
-    """Return a connector's number of slots: the setting, else its present one, else two per core, from 4 to 64.
+    """Return a connector's number of slots: the setting, else the present number, else two per core (4 to 64).
 
     A small machine gets few, because each slot costs a transaction (docs/decisions/0010-slots-by-cores.md). A setting
     that differs from the connector's slots is refused when the driver takes the connector.

@@ -27,7 +27,9 @@ _LATE_S = 60.0  # a report may be so late on a busy machine
 def watched_task(
     settings: ConnectorSettings, report: Callable[[], None] = lambda: None
 ) -> AbstractContextManager[None]:
-    """Context in which a Python worker ends itself if its Spark task gives no sign of life; else without effect.
+    """Context in which a Python worker ends itself if its Spark task gives no sign of life for too long.
+
+    Outside Spark, as in a test, the context has no effect.
 
     :param report: called with signs of life, at most once a second.
     """

@@ -1,4 +1,4 @@
-"""Lookup of PySpark and of Spark's configuration files, in the same folders as Spark's start script."""
+"""Lookup of PySpark and of Spark's configuration files, in the folders where Spark's start script looks."""
 
 from __future__ import annotations
 

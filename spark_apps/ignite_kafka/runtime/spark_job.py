@@ -286,7 +286,7 @@ class Job:
 
 
 def _raise_first(results: Iterable[SlotResult]) -> None:
-    """Raise an error of the results if there is one, preferably a final (not retriable) one."""
+    """Raise an error found in the results, preferably a final (not retriable) error."""
     errors = [result.error for result in results if result.error is not None]
     if errors:
         raise max(errors, key=lambda error: error.final)

@@ -37,7 +37,7 @@ def transforming(settings: SinkSettings) -> TransformingReader | None:
 
 
 def reads_headers(settings: SinkSettings) -> bool:
-    """Return whether a topic's transforms need record headers, which are else not read."""
+    """Return whether a topic's transforms need record headers; otherwise these are not read."""
     if not settings.transforms:
         return False
     from ..convert.transforms import steps

@@ -50,7 +50,7 @@ class RoutedEntries:
 
 
 class EntryRouter:
-    """Converts one task's records to entries, and assigns the entries to caches. For one thread."""
+    """Converts one task's records to entries, and assigns the entries to caches; not thread-safe."""
 
     def __init__(self, plan: SinkPlan, cluster: Cluster, clients: KafkaClients) -> None:
         self._settings = plan.settings
@@ -110,7 +110,7 @@ class EntryRouter:
 
     @property
     def needs_times(self) -> bool:
-        """Whether a filter or transforms need record timestamps, which are else not read."""
+        """Whether a filter or transforms need record timestamps; otherwise these are not read."""
         filters = [self._filters.of(topic) for topic in self._plans]
         return any(item is not None and item.needs_times for item in filters) or any(
             item.transforms for item in self._of_topics
@@ -118,7 +118,7 @@ class EntryRouter:
 
     @property
     def needs_headers(self) -> bool:
-        """Whether keys or transforms need record headers, which are else not read."""
+        """Whether keys or transforms need record headers; otherwise these are not read."""
         return any(settings.key_policy == HEADER or reads_headers(settings) for settings in self._of_topics)
 
     @property

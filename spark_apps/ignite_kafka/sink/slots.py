@@ -25,7 +25,7 @@ from .start_offsets import Starts, resolve_starts
 
 
 class SinkSlots:
-    """Open slots of one task, with a transactional producer each; after an error they can only be closed.
+    """Open slots of one task, each with a transactional producer; after an error they can only be closed.
 
     :ivar slot_of: topic partition to the number of its slot.
     """

@@ -41,7 +41,7 @@ class Stored:
 
 
 class Store:
-    """Converts the records of one task and stores them in caches. For one thread; after an error only closed.
+    """Converts the records of one task and stores them in caches; not thread-safe, unusable after an error.
 
     :param in_order: whether records of a partition are put in parts, one after the other. This finds the records that a
         cache refuses, which become bad records; else they end :meth:`store` or :meth:`flush`.
@@ -164,7 +164,7 @@ class Store:
         return next((record for record in bad if policy_of(self._settings, record.stage, record.where) == STOP), None)
 
     def close(self) -> None:
-        """Wait until no request is in flight, so that no older entry arrives after a newer one of the next task.
+        """Wait until no request is in flight, so that no older entry overwrites a newer entry of the next task.
 
         :raises OutcomeUnknown: a request got no reply.
         """

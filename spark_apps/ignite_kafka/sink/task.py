@@ -97,7 +97,7 @@ class SinkTask(TaskLoop):
             raise self._overtaken(lost) from lost
 
     def _overtaken(self, lost: RecordsLost) -> IgniteKafkaError:
-        """Turn an error about lost records into a retriable one, unless ``auto_offset_reset`` is none."""
+        """Turn an error about lost records into a retriable error, unless ``auto_offset_reset`` is none."""
         if self._settings.auto_offset_reset == NONE:
             return RecordsLost(lost.what, SKIP_REMEDY, **lost.where)
         return RecordsOvertaken(lost.what, lost.remedy, **lost.where)

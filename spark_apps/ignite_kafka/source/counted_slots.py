@@ -20,7 +20,7 @@ Counts = Mapping[int, Mapping[str, CacheCount]]
 
 
 class CountedSlots:
-    """Base class of a stream's senders, with the open slots of one task; after any error it can only be closed.
+    """Base class of a stream's senders, with the open slots of one task; unusable after an error, except to close.
 
     :param counts: counts of sent records by slot and cache, increased by each commit.
     :param open_slot: opens a slot; called in several threads.

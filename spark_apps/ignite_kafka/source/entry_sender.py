@@ -72,7 +72,7 @@ class Sent:
 
 
 class EntrySender:
-    """Converts entries to records and queues them in the slots of one Spark task; for one thread.
+    """Converts entries to records and queues them in the slots of one Spark task; not thread-safe.
 
     :param converters: converters of the caches; None: by the settings.
     """

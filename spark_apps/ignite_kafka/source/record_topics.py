@@ -18,7 +18,7 @@ from ..state.slot_writer import SlotWriter
 
 
 class RecordTopics:
-    """Groups records by the topic that transforms chose, and creates missing topics; for one thread."""
+    """Groups records by the topic that transforms chose, and creates missing topics; not thread-safe."""
 
     def __init__(self, settings: SourceSettings) -> None:
         self._settings = settings

@@ -177,7 +177,7 @@ class ConfigsWriter:
         return tuple(written[offsets, slot] + _RECORD_AND_MARKER for slot in slots)
 
     def _fence_repair(self) -> None:
-        """Fence the producers of an unfinished repair, so that it writes nothing beside this run."""
+        """Fence the producers of an unfinished repair, so that the repair writes nothing during this run."""
         if self._repair is not None:
             self._fence_producers(self._repair)
             self._write([self._config(None, "repair")])
@@ -267,7 +267,7 @@ class ConfigsWriter:
             )
 
     def begin_epoch(self, number: int, snapshot: SnapshotRecord | None = None) -> None:
-        """Record a new epoch, which ends the tasks of earlier ones, and with it the snapshot if its plan changed."""
+        """Record a new epoch, which ends the tasks of earlier epochs; also record the snapshot if its plan changed."""
         changed = [self._config(asdict(snapshot), "snapshot")] if snapshot else []
         epoch: dict[str, Any] = {"generation": self.record.generation, "epoch": number}
         if self._capture_secret is not None:

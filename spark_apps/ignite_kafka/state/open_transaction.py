@@ -14,7 +14,7 @@ from ..kafka.topics import Topics
 
 @dataclass(frozen=True)
 class TransactionLimits:
-    """Limits of a transaction; it is committed at the end of the cache partition that exceeds one.
+    """Limits of a transaction, which is committed at the end of a cache partition once it exceeds a limit.
 
     :param open_ms: age in milliseconds.
     :param timeout_ms: the broker's timeout, after which it aborts the transaction.

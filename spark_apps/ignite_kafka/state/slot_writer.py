@@ -42,7 +42,9 @@ _ABORT_S = 5.0
 
 
 class SlotWriter:
-    """Open slot: producer and offsets. After any error only closed; a new one reads what was committed.
+    """Open slot of a connector: its producer and offsets; after an error it can only be closed.
+
+    A new writer of the slot reads what was committed.
 
     :param max_batch_bytes: maximum batch size: the smallest max.message.bytes of the topics, because librdkafka does
         not split a batch that a topic refuses.

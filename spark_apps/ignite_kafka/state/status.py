@@ -143,7 +143,7 @@ class RunStatus:
 
     @staticmethod
     def from_dict(value: Mapping[str, Any]) -> RunStatus:
-        """Read what :meth:`to_json` wrote; fields of newer versions are ignored.
+        """Parse a value written by :meth:`to_json`; fields of newer versions are ignored.
 
         :raises ValueError: the value has another form.
         """
@@ -174,7 +174,7 @@ class TaskProgress:
 
     @staticmethod
     def from_dict(value: Mapping[str, Any]) -> TaskProgress:
-        """Read what :meth:`to_json` wrote; fields of newer versions are ignored.
+        """Parse a value written by :meth:`to_json`; fields of newer versions are ignored.
 
         :raises ValueError: the value has another form.
         """
@@ -325,7 +325,7 @@ def newest_record(
 
 
 def run_id_of(record: InternalRecord, kind: str = "run") -> str | None:
-    """Return the run id in a record's key if the record is of this kind; else None."""
+    """Return the run id in the key of a record of kind `kind`; None for any other record."""
     match record.rest:
         case (str(run_id),) if record.kind == kind:
             return run_id

@@ -76,7 +76,7 @@ class VerifyResult:
 
     @property
     def equal(self) -> bool:
-        """Whether all caches equal their topics, perhaps after a repair."""
+        """Whether all caches equal their topics, or were made equal by a repair."""
         return all(judged.equal for judged in self.caches)
 
     def to_dict(self) -> dict[str, object]:

@@ -83,13 +83,13 @@ class SuspectRows:
     second: list[pa.BinaryArray] = field(default_factory=list)
 
     def add(self, rows: Rows, columns: Columns) -> None:
-        """Add fingerprints, and both columns of the same rows."""
+        """Add the fingerprints of some rows, and the rows' values in both columns."""
         self.rows.append(rows)
         self.first.append(columns[0])
         self.second.append(columns[1])
 
     def last(self) -> list[tuple[bytes, bytes | None]]:
-        """Return the last row of each key, as a pair of both columns."""
+        """Return the last row of each key, as a pair of the values of both columns."""
         return [(key, values[-1]) for key, values in self.last_by_partition().items()]
 
     def last_by_partition(self, *, first: bool = False) -> dict[bytes, list[bytes | None]]:
@@ -136,7 +136,7 @@ class Judged:
 
     @property
     def equal(self) -> bool:
-        """Whether topic and cache are equal, perhaps after a repair."""
+        """Whether topic and cache are equal, or were made equal by a repair."""
         return (
             self.result.equal or self.repaired == self.result.missing + self.result.different + self.result.unexpected
         )

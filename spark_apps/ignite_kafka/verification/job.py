@@ -313,7 +313,7 @@ def _read_suspects(task: Task, buckets: int, share: Share) -> Iterator[Block]:
 
 
 def _judge_bucket(task: Task, repair: bool, blocks: Iterator[tuple[int, Any]]) -> dict[int, Judged]:
-    """Compare, and perhaps repair, the suspects of each pair in one bucket."""
+    """Compare the suspect keys of each pair in one bucket, and repair them if requested."""
     parts: dict[int, tuple[SuspectRows, SuspectRows]] = {}
     for number, (topic, rows, columns) in blocks:
         parts.setdefault(number, (SuspectRows(), SuspectRows()))[topic].add(rows, columns)

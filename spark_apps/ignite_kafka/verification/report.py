@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 
 
 class ComparisonReport:
-    """Writer of the status records of one comparison; for one thread.
+    """Writer of the status records of one comparison; not thread-safe.
 
     :param run_id: key of the record.
     """

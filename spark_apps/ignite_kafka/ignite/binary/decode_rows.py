@@ -274,7 +274,7 @@ class _Reader(ScalarReader):
     def offsets(
         self, start: int, flags: int, schema_id: int, footer: int, length: int, binary: BinaryType
     ) -> dict[int, int]:
-        """Read an object's footer: offset by field id, in its order; a compact footer has the ids in the metadata."""
+        """Read an object's footer as offsets by field id; the field ids of a compact footer are in the metadata."""
         if not flags & codes.FLAG_HAS_SCHEMA:
             return {}
         form = "B" if flags & codes.FLAG_OFFSET_1 else "H" if flags & codes.FLAG_OFFSET_2 else "i"

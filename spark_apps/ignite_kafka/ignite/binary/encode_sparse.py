@@ -118,7 +118,7 @@ class SparseEncoder:
         ids: Sequence[Schema],
         set_of: Int64Array,
     ) -> pa.BinaryArray:
-        """Encode objects that each have exactly the fields with a value in their row.
+        """Encode an object for each row, with exactly the fields that have a value there.
 
         :param matrix: fields x rows, True where the object of a row has the field.
         :param ids: the distinct schemas. :param set_of: for each row the index of its schema.

@@ -88,7 +88,7 @@ def _long_hash(units: npt.NDArray[Any], first: int) -> int:
 
 
 def key_hashes(keys: pa.BinaryArray) -> tuple[Hashes, npt.NDArray[np.bool_]]:
-    """Compute Java's `hashCode` of encoded keys, to find their partitions; also flag the keys with a known one.
+    """Compute Java's `hashCode` of encoded keys, to find their partitions; also flag the keys with a known hash code.
 
     Unknown are the hash codes of decimals, arrays, enums and other rare kinds of keys, and of strings that are no text:
     the bytes alone do not determine what Java reads.

@@ -40,7 +40,7 @@ class Headers:
 
 
 def read_headers(wire: Wire, at: Positions, end: Positions) -> Headers:
-    """Parse the headers of the objects at positions `at`; DecodeError if one is broken or ends after its `end`."""
+    """Parse the headers of the objects at positions `at`; DecodeError if a header is broken or beyond its `end`."""
     wire.require(at, at + codes.HEADER, end, "The header of a binary object")
     type_id = wire.at(at + 4, "<i4")
     _refuse(wire, at, wire.data[at + 1] != 1, "A binary object is not of protocol version 1", type_id)

@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 class BacklogClient:
-    """Client of the backlog service for one connector, over one cluster connection; for one thread.
+    """Client of the backlog service for one connector, over one cluster connection; not thread-safe.
 
     Every call may be repeated: a call that loses its node is repeated on another node. Each raises the errors of
     :class:`~ignite_kafka.ignite.backlog_service.BacklogService`.

@@ -43,7 +43,7 @@ from .unit_table import UnitTable
 
 
 class BacklogReader:
-    """Makes the batches of one task's cache partitions; for one thread. After any error it can only be closed.
+    """Makes the batches of a task's cache partitions; not thread-safe, and unusable after an error.
 
     Each batch carries all that the sender needs (`ChangeBatch.progress`). It must be committed, remembered
     (:meth:`remember`) and acknowledged before the next batch is read.

@@ -25,7 +25,7 @@ _READ_ALL_S = 300.0  # interval at which every unit is read, whatever the nodes 
 
 
 class ChangeReader:
-    """Polls the backlog for changes to loaded cache partitions; for one thread.
+    """Polls the backlog for changes to loaded cache partitions; not thread-safe.
 
     :param most_records: target records of one batch; None: no limit.
     """

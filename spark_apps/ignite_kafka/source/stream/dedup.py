@@ -159,7 +159,7 @@ class _UnitWindow:
 
 
 class ChangeDeduplicator:
-    """Decides which changes of U cache partitions are new, from a memory of the last seconds; for one thread.
+    """Decides which changes of U cache partitions are new, from a memory of the last seconds; not thread-safe.
 
     Units are positions in the task's unit table.
 
@@ -246,7 +246,7 @@ class ChangeDeduplicator:
         self._add(_Seen(now_s, np.array([unit]), np.array([-1]), state, pa.array([key], pa.binary()), np.ones(1, bool)))
 
     def loaded(self, unit: int, now_s: float) -> None:
-        """Record that a unit was loaded from the cache, so that its earlier changes no longer count as last sent."""
+        """Record that a unit was loaded from the cache: the states sent before it are outdated."""
         self._loaded_s[unit] = now_s
         if unit in self._recent:
             self._recent[unit]["sent"] = False

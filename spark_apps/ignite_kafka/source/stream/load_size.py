@@ -1,4 +1,4 @@
-"""Estimate of how many partitions of a cache fill a batch, from the mean size of those loaded so far."""
+"""Estimate of how many partitions of a cache fill a batch, from the mean size of the partitions loaded so far."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ Scan = Callable[..., Generator[Page, None, None]]
 
 
 class Loader:
-    """Reads cache partitions for the initial load, about ``batch_bytes`` at a time; for one thread.
+    """Reads cache partitions for the initial load, about ``batch_bytes`` at a time; not thread-safe.
 
     :param most_records: target records of one batch, which has at least one unit; None: no limit.
     :param scan: reads the entries of partitions.
@@ -79,7 +79,7 @@ class Loader:
         return [batch]
 
     def _unload(self, units: Int64Array) -> ChangeBatch:
-        """Build a batch that only records units as not loaded, so if this task dies, the next one loads them."""
+        """Build a batch that only records units as not loaded: if this task dies, the next task loads them."""
         batch = self._reader.batch(units, self._reader.read(units, 1))
         batch.move_out(units)
         batch.unloaded = frozenset(units.tolist())

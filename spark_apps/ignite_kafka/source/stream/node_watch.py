@@ -18,7 +18,7 @@ _DEAD_NODE_S = 5.0  # a node that died may have written changes of the last seco
 
 
 class NodeWatch:
-    """Detector of server nodes that have left the cluster between two reads; for one thread."""
+    """Detector of server nodes that have left the cluster between two reads; not thread-safe."""
 
     def __init__(self, client: BacklogClient, states: UnitStates) -> None:
         self._client = client

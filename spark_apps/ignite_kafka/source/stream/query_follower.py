@@ -47,7 +47,7 @@ def begin_queries(cluster: Cluster, caches: Sequence[str], interval_ms: int, exp
 
 
 class QueryFollower:
-    """Continuous queries of one task, and their uncommitted changes; both survive a retry. For one thread.
+    """Continuous queries of one task, and their uncommitted changes; both survive a retry. Not thread-safe.
 
     :param caches: caches of the task.
     :param gap: why changes may have been missed before the first query; empty at the start of the stream.
@@ -90,7 +90,7 @@ class QueryFollower:
     # queries and gaps
 
     def begin(self, cluster: Cluster, sender: QuerySender) -> None:
-        """Start the queries unless they run already; handle a gap since the last ones by the failover policy."""
+        """Start the queries unless they run already; handle a gap since the previous queries by the failover policy."""
         first = self._queries is None
         if self._queries is not None and not self._queries.lost:
             return

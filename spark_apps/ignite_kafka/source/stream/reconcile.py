@@ -41,7 +41,7 @@ _UNITS_AT_ONCE = 64  # whose backlog is read together
 
 
 class Reconciler:
-    """Reads the topics of a task's caches one by one, to find keys that need a tombstone; for one thread.
+    """Reads the topics of a task's caches one by one, to find keys that need a tombstone; not thread-safe.
 
     :param read_kinds: reads the kinds of keys that the connector has sent for a cache.
     :param most_held: maximum keys held before their tombstones are sent.

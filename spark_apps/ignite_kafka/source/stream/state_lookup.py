@@ -26,7 +26,7 @@ LocatedChange = tuple[int, bytes, int, int]
 
 
 class StateLookup:
-    """Looks up current values of keys, and builds batches that send them; for one thread."""
+    """Looks up current values of keys, and builds batches that send them; not thread-safe."""
 
     def __init__(self, client: BacklogClient, states: UnitStates, reader: UnitReader, nodes: NodeWatch) -> None:
         self._client = client
@@ -113,7 +113,7 @@ class StateLookup:
 
 
 def _leave_unread_changes(batch: ChangeBatch, before: set[LocatedChange]) -> None:
-    """Postpone changes that were not looked up to the next read, if nodes came or went meanwhile."""
+    """Leave changes without a look-up to the next read, if nodes came or went meanwhile."""
     left: Mask = np.repeat(batch.topology != batch.changes.topology, batch.changes.count) & batch.classified.new
     changes = _located_changes(batch, batch.classified.new)
     left[np.flatnonzero(batch.classified.new)] &= np.array([change not in before for change in changes], bool)

@@ -25,7 +25,7 @@ OnRead = Callable[[Int64Array, int, Changes], Changes]
 
 
 class UnitReader:
-    """Reads the backlog of cache partitions, and builds batches of classified changes; for one thread.
+    """Reads the backlog of cache partitions, and builds batches of classified changes; not thread-safe.
 
     :param states: receive the marks of units.
     :param on_read: called with each reply.

@@ -37,7 +37,7 @@ class UnitMark:
 
 
 class UnitStates:
-    """Progress of U cache partitions, by position in the task's unit table; for one thread.
+    """Progress of U cache partitions, by position in the task's unit table; not thread-safe.
 
     They are restored from offset records, and changed only by committed batches and by marks.
 
@@ -90,7 +90,7 @@ class UnitStates:
 
     @property
     def to_load(self) -> Int64Array:
-        """Units to load from the cache, ascending; only the marked ones while some are marked."""
+        """Units to load from the cache, ascending; while some units are marked, only these."""
         if self.marked:
             return np.array(sorted(self.marked), np.int64)
         return np.flatnonzero(~self.loaded & ~self.gone)
