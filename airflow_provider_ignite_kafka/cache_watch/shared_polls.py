@@ -1,4 +1,4 @@
-"""Polls of a cluster, shared by all watchers of a process, so that one poll an interval suffices.
+"""Polls of a cluster, shared by all watchers of a process, so that each interval has only one poll.
 
 A watcher takes the result of any poll that began after the last poll seen by it. So any number of watchers with equal
 intervals need only one poll an interval. The shared streams of Airflow (3.3) begin with the arguments of one trigger;

@@ -56,7 +56,7 @@ def log_result(log: Any, result: Mapping[str, Any]) -> None:
 
 
 def to_exception(status: RunStatus | None, ended: AppExit) -> AirflowException:
-    """Make the exception for a run without success, final if no retry can help.
+    """Make the exception for a failed or stopped run: AirflowFailException if no retry can help.
 
     It is AirflowFailException (no retry) for bad settings, a final error, and a newer run that took over. After any
     other failure a retry resumes the snapshot; also after an unknown outcome, because the next run reads from Kafka
@@ -86,7 +86,7 @@ def to_exception(status: RunStatus | None, ended: AppExit) -> AirflowException:
 
 
 def lost_exception(status: RunStatus | None, reason: str | None, log_command: str = "") -> AirflowException:
-    """Make the exception for a cluster's run without success, or without further reports.
+    """Make the exception for a run in a cluster that failed or no longer reports.
 
     :param reason: a reason of :mod:`.watch`.
     :param log_command: command that shows the driver's log; empty: unknown.

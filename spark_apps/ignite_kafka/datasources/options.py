@@ -92,7 +92,7 @@ class KafkaOptions:
         return KafkaClients(config)
 
     def secrets(self) -> Secrets:
-        """Read the secrets file; without one return no secrets."""
+        """Read the secrets in the secrets file; none without a file."""
         return SecretsFile(self.secrets_file).load() if self.secrets_file else Secrets()
 
 

@@ -71,7 +71,7 @@ class PartitionReader:
 
     @property
     def marks(self) -> Mapping[int, int]:
-        """Mark bits by partition that must be loaded from the cache; its changes are not read until then."""
+        """Mark bits of each partition to be loaded from the cache; until then its changes are not read."""
         return {unit: mark.bits for unit, mark in self._states.marked.items()}
 
     @property
@@ -108,7 +108,7 @@ class PartitionReader:
         return [cut_above(each, until) for each in batches]
 
     def read_all(self, unit: int) -> list[ChangeBatch]:
-        """Read the backlog of one partition, as much as a node returns in one reply.
+        """Read as much of a partition's backlog as a node returns in one reply.
 
         :raises CacheDestroyed: the cache was destroyed, or created again.
         """

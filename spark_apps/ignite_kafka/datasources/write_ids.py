@@ -43,7 +43,7 @@ def find_topic_id(state: ConnectorState, write_id: str) -> str:
 
 
 def begin(control: ConfigsWriter, state: ConnectorState, write_id: str, *, named: bool, topic_id: str = "") -> None:
-    """Record the begin of a write, or continue it; another unfinished write is marked as superseded.
+    """Record the start of a write, or continue it; another unfinished write is marked as superseded.
 
     :param named: whether the user gave the id. A generated id is never repeated, so the end of its write need not be
         remembered.

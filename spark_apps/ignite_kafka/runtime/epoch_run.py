@@ -1,4 +1,4 @@
-"""Base class of runs that consist of epochs, of a stream and of a sink.
+"""Base class of runs made of epochs: the runs of streams and of sinks.
 
 A run starts one Spark job after the other, and follows the connector's target state.
 """

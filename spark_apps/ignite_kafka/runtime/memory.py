@@ -36,7 +36,7 @@ _LARGE = 32 << 20  # size in bytes from which a block is mapped separately; the 
 
 
 def return_free_memory() -> None:
-    """Give memory that earlier tasks freed back to the kernel, because glibc's malloc keeps it.
+    """Return memory freed by earlier tasks to the kernel, because glibc's malloc keeps it.
 
     Without glibc do nothing.
     """

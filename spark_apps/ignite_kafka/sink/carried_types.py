@@ -34,7 +34,7 @@ class CarriedTypes:
         self._read = self._stale = False
 
     def forget_types(self) -> None:
-        """Drop cached types of the cluster, because a record uses a schema of its type that the cache lacks."""
+        """Drop the remembered binary types, because a record uses a type's schema that is not among them."""
         if not self._stale:
             self._stale = True
             self._types.forget_types()

@@ -56,7 +56,7 @@ def make_plan(settings: SinkSettings, topics: Topics, slots: int) -> SinkPlan:
 
 
 def known_topics(settings: SinkSettings, topics: Topics) -> Iterable[str]:
-    """Return existing topics; those named in the settings are looked up singly, if the brokers' list lacks them yet."""
+    """Return the existing topics, looking up those of the settings singly if the brokers do not list them yet."""
     names = topics.existing().keys()
     return names | topics.counts(set(settings.topics) - names).keys()
 

@@ -108,7 +108,7 @@ class EntrySelector:
         return Selection(kept_rows(pages, sent, self._info, self._types), np.flatnonzero(sent), gone, bad, filtered)
 
     def _kept(self, pages: Sequence[Page]) -> Decided:
-        """Evaluate the filter: a flag for each entry, and by row the errors of entries for which the filter fails."""
+        """Evaluate the filter; return a flag for each entry, and by row the errors of a failed evaluation."""
         count = sum(page.rows for page in pages)
         if not count:
             return np.zeros(0, bool), {}

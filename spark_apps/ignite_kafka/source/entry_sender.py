@@ -174,7 +174,7 @@ class EntrySender:
         return conversion
 
     def _all_or_none(self, cache: CachePlan, info: CacheInfo, pages: Sequence[Page], *, in_order: bool) -> Records:
-        """Convert a whole batch, or raise the error of its first bad entry, which names the entry's key."""
+        """Convert a whole batch, or raise the error of its first bad entry, with the entry's key."""
         try:
             records = self._converters.of(cache.name).convert(
                 pages, info, self._cluster, topic=cache.topic, in_order=in_order

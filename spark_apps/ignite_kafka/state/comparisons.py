@@ -92,7 +92,7 @@ def _shortened(differences: Sequence[Mapping[str, str]], excess: int) -> list[Ma
 
 
 def _size(value: object) -> int:
-    """Measure a value's size as JSON in bytes; unlike :func:`dumps` this refuses no large value."""
+    """Measure a value's size as JSON in bytes, even beyond the limit of :func:`dumps`."""
     return len(json.dumps(value, separators=(",", ":")))
 
 

@@ -29,5 +29,5 @@ def control_transactional_id(connector: str) -> str:
 
 
 def repair_transactional_id(connector: str, number: int) -> str:
-    """Return the transactional id of one of a repair's producers, by its number."""
+    """Return the transactional id of a repair's producer with the given number."""
     return f"{connector}-repair-{number}"

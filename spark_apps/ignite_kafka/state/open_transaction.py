@@ -77,7 +77,7 @@ class OpenTransaction:
         self.add_internal(topic, key, value)
 
     def add_internal(self, topic: str, key: bytes | None, value: bytes | None) -> None:
-        """Count a record of an internal topic, without regard for the largest record in errors."""
+        """Count a record of an internal topic; unlike data records, errors never name it as the largest."""
         self._add(topic, 1, len(key or b"") + len(value or b""))
 
     def _add(self, topic: str, records: int, size: int) -> None:

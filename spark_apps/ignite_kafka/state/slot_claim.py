@@ -10,7 +10,7 @@ from .internal_names import offsets_topic
 
 @dataclass(frozen=True)
 class SlotClaim:
-    """Slot to open, with the run and attempt that open it, and the place of its offset records.
+    """Slot to open, with the run and attempt that open it, and the topic of its offset records.
 
     :param end: end of the slot's offsets when the driver claimed it for a new snapshot; while it has not moved, no unit
         is done and the offsets need not be read. None: they are read.

@@ -144,7 +144,7 @@ def verify_connector(
 
 
 def check_connector(settings: ConnectorSettings, secrets: Secrets, options: VerifyOptions) -> None:
-    """Check, before Spark starts, that a comparison can run: clusters, caches, topics, no active run for a repair.
+    """Check, before Spark starts, that clusters, caches and topics are there and, for a repair, no run is active.
 
     :raises IgniteKafkaError: as :func:`verify_connector`.
     """

@@ -128,7 +128,7 @@ class Exchange(Generic[S, R]):
         self._results.unpersist()
 
     def _run_followed(self, job: Callable[[], list[Any]]) -> list[Any]:
-        """Run a Spark job in another thread, to report its number of ended tasks meanwhile; return its result."""
+        """Run a Spark job in another thread, reporting its ended tasks meanwhile, and return its result."""
 
         def run() -> list[Any]:
             self._context.setJobGroup(_GROUP, "compare topics with caches", interruptOnCancel=True)

@@ -169,7 +169,7 @@ class _Repeated:
 
 @dataclass
 class _Bucket:
-    """Result of a bucket of keys: joined fingerprints and counts, by number of the pair."""
+    """Result of a bucket of keys: joined fingerprints and counts for each pair of cache and topic."""
 
     joined: dict[int, JoinResult] = field(default_factory=dict)
     bad: list[tuple[int, _Bad]] = field(default_factory=list)

@@ -36,7 +36,7 @@ class ComparisonReport:
 
     @contextmanager
     def errors_reported(self) -> Iterator[None]:
-        """Context of a comparison that writes a first status record, and a last one if the comparison fails."""
+        """Context that writes a comparison's first status record and, if the comparison fails, its last."""
         write_comparison(self._writer, self._status)
         try:
             yield

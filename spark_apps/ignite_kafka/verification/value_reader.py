@@ -53,7 +53,7 @@ def drop_newer_fields(expected: Any, record: Any) -> Any:
 
 
 def drop_missing_fields(expected: Any, record: Any) -> Any:
-    """Drop all fields of the expected value that the record lacks.
+    """Drop all fields of the expected value that the record lacks, as its schema may lack them.
 
     A schema made of the type's first value lacks fields that this value did not have.
     """

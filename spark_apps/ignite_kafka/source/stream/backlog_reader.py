@@ -82,7 +82,7 @@ class BacklogReader:
         self._reconciler = Reconciler(client, infos, states, lookup, clients, topics, read_kinds, most_held)
 
     def restore(self, offsets: Iterable[tuple[int, UnitOffset | None, bool]]) -> None:
-        """Restore from offset records what was sent of each cache partition before this task.
+        """Restore the progress of each cache partition from its offset record, at the start of a task.
 
         :param offsets: unit, offset record, and whether the topic may hold keys of the unit from before this capture.
         """
@@ -129,7 +129,7 @@ class BacklogReader:
 
     @property
     def more(self) -> bool:
-        """Whether there is work left for an immediate next read, without waiting for the poll interval."""
+        """Whether the next read should follow at once, without waiting for the poll interval."""
         return self._reconciler.more or bool(self.states.to_load.size) or self._changes.more
 
     def caught_up(self, until: Mapping[Unit, int]) -> bool:

@@ -91,7 +91,7 @@ class ChangeBatch:
 
     @property
     def active(self) -> Int64Array:
-        """Positions of the units that the batch has something to send or record for, ascending.
+        """Positions of the units with something to send or record in the batch, ascending.
 
         Most units have no change in a poll.
         """

@@ -1,4 +1,4 @@
-"""Start, check and end of the recording of changes on the nodes, for one connector."""
+"""Capture of changes on the nodes for one connector: its start, checks and end."""
 
 from __future__ import annotations
 

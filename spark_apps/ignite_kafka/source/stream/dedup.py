@@ -246,7 +246,7 @@ class ChangeDeduplicator:
         self._add(_Seen(now_s, np.array([unit]), np.array([-1]), state, pa.array([key], pa.binary()), np.ones(1, bool)))
 
     def loaded(self, unit: int, now_s: float) -> None:
-        """Record that a unit was loaded from the cache: the states sent before it are outdated."""
+        """Record the load of a unit from the cache, which outdates the states sent before."""
         self._loaded_s[unit] = now_s
         if unit in self._recent:
             self._recent[unit]["sent"] = False

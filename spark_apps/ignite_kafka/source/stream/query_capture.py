@@ -85,7 +85,7 @@ class QueryCapture(Capture):
         return None
 
     def start(self, caches: Sequence[str]) -> Captured:
-        """Number each cache by how many caches of its name the run has seen; nothing needs a start on the nodes."""
+        """Return an incarnation for each cache, counted by the run, because no capture runs on the nodes."""
         return Captured(0, {name: str(self._times[name]) for name in caches})
 
     def stop(self) -> None:

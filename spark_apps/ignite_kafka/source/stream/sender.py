@@ -1,4 +1,4 @@
-"""Sender of a stream: batches become records, in one transaction per slot with the units' offset records."""
+"""Sender of a stream: sends the records of batches and the units' offset records in one transaction per slot."""
 
 from __future__ import annotations
 

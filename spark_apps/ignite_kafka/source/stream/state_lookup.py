@@ -72,7 +72,7 @@ class StateLookup:
         return [batch, again]
 
     def settle_loaded(self, batch: ChangeBatch) -> ChangeBatch:
-        """Look up keys of a batch of loaded units, where a node's death made changes doubtful; add their values."""
+        """Look up keys whose changes a node's death made doubtful, in a batch of loaded units."""
         doubtful = batch.located_keys(np.flatnonzero(batch.classified.new & self._nodes.other_topology(batch)))
         if not doubtful:
             return batch

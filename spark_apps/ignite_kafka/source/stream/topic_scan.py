@@ -79,7 +79,7 @@ class TopicKeys:
         )
 
     def gone(self, absent: Sequence[bytes]) -> set[bytes]:
-        """Return the absent keys that the cache does not hold as a key of another Java type either."""
+        """Filter absent keys: drop a key that the cache has in another Java type, such as Long for Integer."""
         forms = self._reader.forms(absent, SIMPLE_KINDS | self._kinds)
         tried = [(key, form) for key, is_found in zip(absent, forms, strict=True) for form in is_found]
         presence = self.located([form for _, form in tried])[1]
