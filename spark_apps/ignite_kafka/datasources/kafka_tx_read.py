@@ -85,7 +85,7 @@ class Ranges(InputPartition):
 class KafkaTxReader(DataSourceReader):
     """Reader of a topic up to ends that the driver fixes, so a repeated task reads the same records.
 
-    :param schema: columns of the DataFrame; None: those of :func:`make_default_schema`.
+    :param schema: columns of the DataFrame; None: the columns of :func:`make_default_schema`.
     """
 
     def __init__(self, options: ReadOptions, schema: pa.Schema | None = None) -> None:

@@ -55,7 +55,7 @@ def to_error(error: ThinError, address: str) -> IgniteKafkaError:
 
     Errors of the service itself are known by their message alone: `BACKLOG/<code>: <what>`.
 
-    :param address: of the node that replied.
+    :param address: address of the node that replied.
     """
     _, prefix, rest = error.message.partition(_PREFIX)
     if prefix:

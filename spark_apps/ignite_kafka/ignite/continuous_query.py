@@ -119,7 +119,7 @@ def joined(events: Sequence[CacheEvents]) -> CacheEvents:
 
     Most notifications have one change, and each page has a fixed cost.
 
-    :param events: at least one.
+    :param events: events to join, at least one.
     """
     rows = sum(event.page.rows for event in events)
     data = b"".join(event.page.data for event in events)

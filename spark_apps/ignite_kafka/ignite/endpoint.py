@@ -53,7 +53,7 @@ class IgniteEndpoint:
 class IgniteCredentials:
     """User, passwords and backlog secret for an Ignite cluster; the repr masks everything but the user.
 
-    :param key_password: of the private key. :param ca_password: of a trust store. :param cert_password: of a key store.
+    :param key_password: password of the private key; `ca_password` of a trust store, `cert_password` of a key store.
     :param ca_pem: trusted certificates as text, instead of a file.
     :param cert_pem: the client's certificates and private key as text, instead of files; the key may be encrypted by
         ``key_password``.

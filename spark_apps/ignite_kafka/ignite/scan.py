@@ -79,7 +79,8 @@ class Scan:
     Use it directly to let the nodes begin before the pages are needed: :meth:`begin`, later :meth:`pages`, finally
     :meth:`close`.
 
-    :param size: of an earlier scan of the cache, if any: partitions need not be opened again with larger pages then.
+    :param size: estimate of an earlier scan of the cache, if any, so that partitions need not be opened again with
+        larger pages.
     """
 
     def __init__(

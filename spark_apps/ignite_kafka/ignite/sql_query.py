@@ -67,7 +67,7 @@ def request(
     """Encode the request that executes an SQL statement (op 2004).
 
     :param arguments: values of the statement's ``?``, each with its type code; see :func:`argument`.
-    :param schema: schema of names without one; None: PUBLIC.
+    :param schema: SQL schema of table names without a schema; None: PUBLIC.
     """
     head = (
         struct.pack("<iB", 0, _KEEP_BINARY)

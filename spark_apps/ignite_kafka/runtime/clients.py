@@ -24,8 +24,8 @@ from ..state.open_transaction import TransactionLimits
 def ignite_cluster(settings: ConnectorSettings, secrets: Secrets, backlog_secret: str | None = None) -> Cluster:
     """Connect to the Ignite cluster for the duration of a context, after checking that the connection is protected.
 
-    :param backlog_secret: of the connector's capture, for calls that change it; None: that of the secrets file, if it
-        has one.
+    :param backlog_secret: secret of the connector's capture, for calls that change the capture; None: the secret in the
+        secrets file, if there is any.
     :raises SettingsError: the connection is not protected, and the settings do not allow that.
     """
     check_ignite(settings, secrets)

@@ -52,7 +52,7 @@ Report = Callable[[RunStatus], None]
 class RunRequest(Generic[S]):
     """Request for one run of a connector: settings, run id, secrets, and how to report and stop it.
 
-    :param snapshot_id: of a source; None continues the connector's last unfinished snapshot, or begins one.
+    :param snapshot_id: snapshot id of a source; None: continue the last unfinished snapshot, or begin a new one.
     :param secrets_file: where executors find the secrets; None: there are none.
     :param report: called with each status.
     :param stop: set it to end the run after the current batch; a snapshot ignores it.

@@ -46,7 +46,7 @@ def longest_silence_s(settings: ConnectorSettings) -> float:
 class SilenceWatch:
     """Detector of running Spark tasks that no longer report, for the driver.
 
-    :param interval_ms: of the reports.
+    :param interval_ms: milliseconds between two reports of a task.
     :param longest_s: how long tasks may be silent.
     """
 

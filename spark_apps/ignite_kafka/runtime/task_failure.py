@@ -28,10 +28,10 @@ _CONTINUES = "The next run continues after what was committed."
 def task_failed(text: str, folder: str, again: str = _CONTINUES) -> TaskFailed | LocalDiskFull:
     """Make an error with cause and remedy from the text of a failed Spark job.
 
-    :param text: of PySpark's exception: Spark's message with the dump of a crashed worker (``faulthandler``), or the
-        worker's traceback.
+    :param text: text of PySpark's exception: Spark's message with the dump of a crashed worker (``faulthandler``), or
+        the worker's traceback.
     :param folder: Spark's local folder (:func:`local_folder`).
-    :param again: what a repetition does after a worker that crashed, one sentence.
+    :param again: sentence on what a repetition does after a worker has crashed.
     """
     if full := disk_error_in(text, folder):
         return full

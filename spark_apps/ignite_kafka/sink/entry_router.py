@@ -96,7 +96,7 @@ class EntryRouter:
     def count_caches(self, consumed: Consumed) -> Counter[str]:
         """Count records by cache, leaving out records that transforms refuse or drop.
 
-        :param consumed: records of one partition.
+        :param consumed: records of one topic partition.
         """
         reader = self._reader(consumed.topic)
         if reader is None:

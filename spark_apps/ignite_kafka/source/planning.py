@@ -98,7 +98,7 @@ def routed_by_record(settings: SourceSettings, caches: Iterable[str]) -> set[str
 def chosen_caches(settings: SourceSettings, names: Sequence[str]) -> list[str]:
     """Return the caches to copy, by `cache_whitelist` and `cache_blacklist`.
 
-    :param names: of all caches of the cluster.
+    :param names: names of all caches of the cluster.
     :raises CacheNotFound: no cache is chosen, and the run is not continuous: it would copy nothing.
     """
     chosen = select(names, settings.cache_whitelist, settings.cache_blacklist, settings.backlog_cache_name)
@@ -116,7 +116,7 @@ def chosen_caches(settings: SourceSettings, names: Sequence[str]) -> list[str]:
 def unmatched(settings: SourceSettings, names: Iterable[str]) -> list[str]:
     """Return the regular expressions of `cache_whitelist` that match no cache, for a hint in the error.
 
-    :param names: of all caches of the cluster.
+    :param names: names of all caches of the cluster.
     """
     caches = list(names)
     return [pattern for pattern in settings.cache_whitelist if not any(matches_whole(name, pattern) for name in caches)]

@@ -34,8 +34,8 @@ class ComparisonStatus:
     :param state: RUNNING, COMPLETED or FAILED.
     :param step: what is done now.
     :param done: finished tasks of that step, of `tasks`.
-    :param result: of a completed comparison, as :meth:`.connector.VerifyResult.to_dict` gives it.
-    :param error: of a failed one, as :meth:`~ignite_kafka.errors.IgniteKafkaError.to_dict` gives it.
+    :param result: result of a completed comparison, from :meth:`.connector.VerifyResult.to_dict`.
+    :param error: error of a failed comparison, from :meth:`~ignite_kafka.errors.IgniteKafkaError.to_dict`.
     """
 
     state: str

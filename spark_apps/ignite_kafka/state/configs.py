@@ -71,8 +71,8 @@ MOST_PRODUCERS = 10_000
 class RepairRecord:
     """Unfinished repair of differences, recorded so that the next run fences the repair's producers.
 
-    :param generation: of the newest run when it began; 0: there was none.
-    :param id: of the repair.
+    :param generation: generation of the newest run when the repair began; 0 without a run.
+    :param id: id of the repair.
     :param producers: number of the transactional ids that it may use.
     """
 
@@ -97,7 +97,7 @@ class ConnectorState:
     :param ended: ended snapshots by id, oldest first.
     :param end: end offset of the configs topic when it was read.
     :param capture_secret: see :meth:`.ConfigsWriter.ensure_capture_secret`; None: there is none yet.
-    :param repair: one that has not ended; None: there is none.
+    :param repair: unfinished repair; None without one.
     """
 
     connector: ConnectorRecord | None = None

@@ -21,7 +21,7 @@ _THREADS = 8  # opening and committing a slot wait for the broker
 class SlotOpener:
     """Function object that opens a slot by its number, for one attempt of a task; threads may share it.
 
-    :param prefix: of the internal topics.
+    :param prefix: prefix of the internal topics.
     :param max_batch_bytes: see :class:`.SlotWriter`.
     :param producer: librdkafka settings of the producers; the user's own override them.
     """

@@ -33,7 +33,7 @@ def check_units(
     """Check that a cache's offset records belong to the planned topic, not to a deleted one of the same name.
 
     :param units: offsets by partition; those not done under the plan are ignored, because they are sent again.
-    :param before: the cache in the plan of an earlier run, which gives the topic of offsets without one.
+    :param before: the cache in an earlier run's plan, which names the topic of offset records without a topic.
     :raises TopicError: a unit's records are in another topic.
     """
     planned_id = before.topic_id if before else ""

@@ -114,7 +114,7 @@ class CacheCount:
 class RunStatus:
     """Status record of a run. Times are in milliseconds since 1970.
 
-    :param application_id: of the Spark application.
+    :param application_id: id of the Spark application.
     :param spark_ui: URL of its web UI, which ends with it; empty if that is off.
     :param events: number of health events by id; those of tasks are added when a task ends.
     :param versions: of the library, Python, Spark, the packages of the driver, and the Ignite nodes where they report

@@ -37,7 +37,7 @@ class Verified(Comparison):
 
     Keys are compared by their bytes, as in Kafka's compaction.
 
-    :param repeated: records followed by another record of the same key, such as those of an earlier snapshot.
+    :param repeated: records followed by another record of the same key, such as records of an earlier snapshot.
     :param other_bytes: keys of the topic with the fields of a cache key but other bytes: another order of fields, or
         null for an absent field. Counted in ``unexpected`` too; version 0.1.0 wrote such keys.
     """

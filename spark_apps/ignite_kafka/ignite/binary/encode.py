@@ -58,7 +58,7 @@ def encode_objects(
 
     The bytes are those of Java's BinaryObjectBuilder with the fields set in the order of the layout.
 
-    :param columns: one for each field, all of one length. :raises EncodeError, UnsupportedType: as :func:`encoded`.
+    :param columns: one column a field, all of one length. :raises EncodeError, UnsupportedType: as :func:`encoded`.
     """
     if not layout.fields:
         raise UnsupportedType(

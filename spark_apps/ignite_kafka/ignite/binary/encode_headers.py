@@ -25,9 +25,9 @@ def whole_objects(
 ) -> pa.BinaryArray:
     """Assemble binary objects of one type: compute headers with Java's hash code, append body and footer.
 
-    :param body: the fields of each object. :param widths: of each object's offsets in its footer (1, 2 or 4 bytes).
-    :param footer: of each object; one without fields has an empty footer and no schema.
-    :param schema_ids: of each object, or of all.
+    :param body: the fields of each object. :param widths: bytes of an offset in each object's footer (1, 2 or 4).
+    :param footer: footer of each object; an object without fields has an empty footer and no schema.
+    :param schema_ids: schema id of each object, or one id for all.
     """
     ends = codes.HEADER + lengths_of([body])
     in_footer = lengths_of([footer])
@@ -58,7 +58,7 @@ def footers(
     """Encode the footers of n objects, each with its own set of fields.
 
     :param starts: position of each field in its object, object after object. :param field_ids: ids of the same fields.
-    :param bounds: fields [bounds[r], bounds[r + 1]) are those of object r (n + 1).
+    :param bounds: n + 1 bounds: object r has the fields [bounds[r], bounds[r + 1]).
     """
     width_of = np.repeat(widths, np.diff(bounds))
     used = [width for width in (1, 2, 4) if (widths == width).any()]

@@ -62,8 +62,8 @@ class SparseEncoder:
     ) -> pa.BinaryArray:
         """Encode a binary object for each row, without the optional fields that are null.
 
-        :param columns: one for each field. :param valid: mask of the rows that are not null; None: all. The contents of
-            the other rows mean nothing.
+        :param columns: a column for each field.
+        :param valid: mask of the rows that are not null; None: all. The contents of the other rows mean nothing.
         """
         count = len(columns[0])
         is_valid = np.ones(count, bool) if valid is None else np.asarray(valid)

@@ -164,7 +164,7 @@ class TypeUse:
     :param path: where within the key or value: names of fields joined by dots, ``[]`` for elements, ``{key}`` and
         ``{value}`` of maps.
     :param name: Java class, or name of a binary type.
-    :param type_id: of a binary type; 0 for other classes.
+    :param type_id: id of a binary type; 0 for other classes.
     """
 
     side: str

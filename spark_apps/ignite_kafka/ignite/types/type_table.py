@@ -228,7 +228,7 @@ def java_code(java_type: str) -> int | None:
 def java_field(name: str, java_type: str, scale: int = -1) -> pa.Field:
     """Choose the Arrow field for a Java class in a query entity; an unknown class gives the null type.
 
-    :param scale: of a BigDecimal column, -1 where it is not declared.
+    :param scale: scale of a BigDecimal column; -1 if it is not declared.
     """
     if java_type == "java.sql.Date":
         return pa.field(name, pa.date32())

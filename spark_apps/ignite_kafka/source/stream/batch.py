@@ -67,7 +67,7 @@ class ChangeBatch:
     :param moved: units left to another batch.
     :param unloaded: units that must be loaded again after this batch.
     :param reconciled: unit to the progress of its reconciliation with this batch; None: complete.
-    :param progress: unit to the content of its offset record, for the units that have one in this batch.
+    :param progress: unit to the content of its offset record, for units with an offset record in this batch.
     """
 
     changes: Changes

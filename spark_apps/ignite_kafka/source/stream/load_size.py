@@ -6,8 +6,8 @@ from __future__ import annotations
 class LoadSize:
     """Estimator of the number of cache partitions to load in the next batch.
 
-    :param batch_bytes: bytes of entries that one load should have, at least one partition.
-    :param most_records: records that one load should have, at least one partition; None: any number.
+    :param batch_bytes: bytes of entries to load at once; at least one partition is loaded.
+    :param most_records: entries to load at once, at least one partition; None: any number.
     :param first: partitions of the first load, whose size is not known yet, if its records are not limited.
     """
 

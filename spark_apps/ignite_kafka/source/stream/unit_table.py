@@ -19,7 +19,7 @@ from ...plan.source_plan import CachePlan, TransferPlan
 class UnitTable:
     """Columns of a task's U cache partitions, sorted by slot, then by cache.
 
-    :param caches: of the plan.
+    :param caches: caches of the plan.
     :param units: U rows of dtype UNIT of the backlog service.
     :param slot: U numbers of slots.
     :param cache: U positions in `caches`.
