@@ -38,7 +38,7 @@ class RunMonitor:
 
     @staticmethod
     def of(request: Request, run: FollowedRun) -> RunMonitor:
-        """Make the monitor of a run to be submitted here, with the settings and secrets of its request."""
+        """Make the monitor of a run that this process submits, with the request's settings and secrets."""
         clients = KafkaClients.of(request.settings, request.secrets)
         return RunMonitor(run, RunRecords(clients, request.settings.internal_topic_prefix, request.settings.name))
 

@@ -84,7 +84,7 @@ def _check_once(tls: TlsSettings, credentials: IgniteCredentials) -> None:
 
 
 def connect_hint(error: Exception, tls: TlsSettings) -> str:
-    """Guess the wrong TLS setting behind a failed connection, as text in parentheses; empty if it is none."""
+    """Guess the wrong TLS setting behind a failed connection, as text in parentheses; empty for other failures."""
     if isinstance(error, ssl.SSLCertVerificationError):
         if error.verify_code in (_HOSTNAME_MISMATCH, _IP_MISMATCH):
             return " (use the name in the certificate as address, or set check_hostname to false)"

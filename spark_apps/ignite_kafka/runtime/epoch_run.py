@@ -250,11 +250,11 @@ class EpochRun(ConnectorRun[S]):
         return True
 
     def _add(self, counts: Iterable[Counts], planned: Mapping[str, CacheStatus]) -> None:
-        """Set the run's counts to those of earlier epochs plus `counts` of the current one."""
+        """Set the run's counts to the sum over earlier epochs plus `counts` of the current epoch."""
         self._status = replace(self._status, caches=cap_units(add_counts({**planned, **self._sent}, counts)))
 
     def _count_failed(self, job: Job, epoch: Epoch) -> None:
-        """Set the run's counts after a failed epoch: exact ones of failed tasks, last reports of the others."""
+        """Set the run's counts after a failed epoch: exact counts of failed tasks, last reports of other tasks."""
         failed = {slot: result.caches for slot, result in job.failed().items()}
         others = [
             counts_of(task)

@@ -23,7 +23,7 @@ _INSTEAD = (
 
 
 def require_spark(master: str | None = None, environment: Mapping[str, str] = os.environ) -> None:
-    """Check, before a session exists, that the installed PySpark would start a supported one.
+    """Check, before a session exists, that the installed PySpark would start a supported session.
 
     :param master: Spark master; None: the master in Spark's configuration.
     :raises UnsupportedVersion: PySpark is older than 3.5, or would make a session of Spark Connect.

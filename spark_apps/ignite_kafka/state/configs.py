@@ -130,7 +130,7 @@ def read_connector(clients: KafkaClients, topics: Topics, prefix: str, connector
 
 
 def connector_generation(connector: str, record: InternalRecord) -> int:
-    """Return the generation in a record if it is the connector's own, to detect a newer run; else 0.
+    """Return the generation in a record of the connector, to detect a newer run; 0 for other records.
 
     :raises NewerFormat, OffsetsLost: the connector's record cannot be read.
     """

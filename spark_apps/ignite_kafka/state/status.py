@@ -248,7 +248,7 @@ def read_records(clients: KafkaClients, prefix: str, connector: str) -> Iterator
 
 
 def keep_newest(values: dict[str, T], run_id: str, record: InternalRecord, value: T | None) -> None:
-    """Update a dict of values by run id with a newer record: its value becomes the last; a tombstone removes it.
+    """Update values by run id with a newer record: the run's value moves to the end; a tombstone removes it.
 
     :param value: value of the record; None for a tombstone, and for an unreadable record, which changes nothing.
     """

@@ -74,7 +74,7 @@ def count_absent_caches(routes: Routes, partitions: Mapping[str, int]) -> dict[s
 def add_routed_pairs(
     pairs: Sequence[ComparedPair], routes: Routes, partitions: Mapping[str, int]
 ) -> list[ComparedPair]:
-    """Add a pair, without topic partitions, for each further cache that transforms choose.
+    """Add a pair of topic and cache, without topic partitions, for each further cache chosen by transforms.
 
     :param partitions: number of partitions of each cache of the cluster.
     """

@@ -45,7 +45,7 @@ def sliced(offsets: npt.NDArray[Any], data: Any) -> pa.BinaryArray:
 
 
 def structured(size: int, **parts: Any) -> npt.NDArray[Any]:
-    """Build a structured numpy array of `size` rows; each part is (dtype, value or column), in this order."""
+    """Build a structured numpy array of `size` rows from fields, each given as (dtype, value or column)."""
     rows = np.empty(size, [(name, kind) for name, (kind, _) in parts.items()])
     for name, (_, value) in parts.items():
         rows[name] = value

@@ -48,7 +48,7 @@ class ByteReader:
         return self.data[start : self.position]
 
     def number(self, form: str) -> Any:
-        """Read the next number, in a struct format of one item."""
+        """Read the next number, in the struct format of a single number."""
         return struct.unpack(form, self.take(struct.calcsize(form)))[0]
 
 

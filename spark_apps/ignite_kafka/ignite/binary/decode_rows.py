@@ -101,7 +101,7 @@ class _Reader(ScalarReader):
         raise self.error(start, f"There is no type code {code}")
 
     def nested(self, start: int, code: int) -> Any:
-        """Read a value with inner values, and remember it and its end for handles that refer to it."""
+        """Read a value with inner values, and remember value and end for later handles to the value."""
         if start in self.read_before:
             value, self.position = self.read_before[start]
             return value

@@ -123,7 +123,7 @@ def _kind_name(group: EntryGroup) -> tuple[bool, str, str]:
 
 
 def _refine(field: pa.Field, declared: QueryField | None) -> pa.Field:
-    """Take a field's declared type where the sample has no value, or for the scale of a BigDecimal."""
+    """Use a field's declared type where the sample has no value, and the declared scale of a BigDecimal."""
     if declared is None:
         return field
     java = java_field(field.name, declared.java_type, declared.scale)

@@ -58,13 +58,13 @@ class Wire:
         )
 
     def unsupported(self, position: int, what: str, type_id: int | None = None) -> UnsupportedType:
-        """Make the error for a valid value at a position that neither column nor row can hold."""
+        """Make the error, with the position, for a valid value that neither column nor row can hold."""
         return UnsupportedType(
             what, "Copy this cache with the ignite-binary converter", **self._place(position, type_id)
         )
 
     def moved(self, error: IgniteKafkaError, position: int) -> IgniteKafkaError:
-        """Replace the position in an error about rewritten bytes by that of the original value."""
+        """Replace the position in an error about rewritten bytes by the original value's position."""
         return type(error)(error.what, error.remedy, **self._place(position, error.where.get("type_id")))
 
     def _place(self, position: int, type_id: int | None) -> dict[str, Any]:
@@ -79,7 +79,7 @@ class Wire:
         }
 
     def spend(self, amount: int, position: int) -> None:
-        """Count `amount` bytes of decoded output, and raise DecodeError beyond the `budget`, as for hostile bytes."""
+        """Count `amount` bytes of decoded output, and raise DecodeError beyond the `budget`, against hostile input."""
         self.budget -= amount
         if self.budget < 0:
             raise self.error(position, "The values expand far beyond their bytes (shared or overlapping parts)")

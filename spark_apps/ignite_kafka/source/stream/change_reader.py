@@ -86,7 +86,7 @@ class ChangeReader:
         return any(bool(batch.changes.more.any()) for batch in self._batches)
 
     def caught_up(self, until: Mapping[Unit, int]) -> bool:
-        """Return whether all changes from before the run are committed, once the last batches are.
+        """Return whether all changes from before the run are committed together with the last batches.
 
         :param until: the highest update number of each unit at the start.
         """
