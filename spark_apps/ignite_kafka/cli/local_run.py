@@ -13,6 +13,7 @@ from pathlib import Path
 from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
+from .. import events
 from ..app import Arguments, find_secrets, session_builder, show_progress
 from ..common.new_id import new_id
 from ..errors import IgniteKafkaError
@@ -57,11 +58,13 @@ def run_locally(
     require_java()
     run_id = run_id or f"cli-{new_id()}"
     arguments = Arguments("", secrets, mounted_secrets, ship_secrets_unprotected)
-    preflight(settings, arguments.read_secrets(permissions), run_id, snapshot_id)
-    with interrupts_raised(), local_session(settings.name, master) as spark:
-        secrets_file = find_secrets(spark, arguments, permissions)
-        request = RunRequest(settings, run_id, snapshot_id, secrets_file, show_progress, stop or threading.Event())
-        return run_request(spark, request)
+    stop = stop or threading.Event()
+    with events.collect() as log_of_run:
+        preflight(settings, arguments.read_secrets(permissions), run_id, snapshot_id, log_of_run)
+        with interrupts_raised(), local_session(settings.name, master) as spark:
+            secrets_file = find_secrets(spark, arguments, permissions)
+            request = RunRequest(settings, run_id, snapshot_id, secrets_file, show_progress, stop, log_of_run)
+            return run_request(spark, request)
 
 
 @contextmanager

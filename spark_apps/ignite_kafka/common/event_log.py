@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime
 from typing import Annotated
 
+from .python_compat import UTC
 from .typed_json import Milliseconds, Range
 
 KEPT_TEXTS = 5
@@ -18,6 +21,9 @@ MOST_TEXT = 500
 MOST_FIELDS = 12
 """Maximum number of fields that are kept of an occurrence."""
 _MOST_FIELD = 200  # characters
+MOST_BYTES = 800_000
+"""Maximum size of a run's events in bytes, so that their record stays below the 1 MB that brokers accept by default."""
+_MOST_DIGITS = 9  # of an id
 
 
 @dataclass(frozen=True)
@@ -74,6 +80,58 @@ def add_events(*counts: EventCounts) -> dict[int, EventCount]:
     return dict(sorted(total.items()))
 
 
+def format_counts(counts: EventCounts, most_bytes: int = MOST_BYTES) -> dict[str, EventCount]:
+    """Return counts as records have them: with ids as texts, in at most so many bytes.
+
+    Counts are always kept. If all texts are too large, the newest of each event is left, without fields; else none.
+    """
+    for keep in (_keep_all, _keep_newest, _keep_none):
+        formatted = {str(id): keep(count) for id, count in counts.items()}
+        if len(json.dumps({id: asdict(count) for id, count in formatted.items()})) <= most_bytes:
+            break
+    return formatted
+
+
+def _keep_all(count: EventCount) -> EventCount:
+    return count
+
+
+def _keep_newest(count: EventCount) -> EventCount:
+    return replace(count, newest=tuple(replace(occurrence, fields={}) for occurrence in count.newest[-1:]))
+
+
+def _keep_none(count: EventCount) -> EventCount:
+    return replace(count, newest=())
+
+
+def parse_counts(counts: Mapping[str, EventCount]) -> dict[int, EventCount]:
+    """Return counts of a record by id; a key that is no id is left out."""
+    ids = [id for id in counts if id.isascii() and id.isdigit() and len(id) <= _MOST_DIGITS]
+    return {int(id): counts[id] for id in ids}
+
+
+def format_time(at_ms: int) -> str:
+    """Return a time by ISO 8601, in UTC, with milliseconds."""
+    moment = datetime.fromtimestamp(at_ms // 1000, UTC)
+    return f"{moment:%Y-%m-%dT%H:%M:%S}.{at_ms % 1000:03}Z"
+
+
+def new_occurrences(seen: EventCounts, now: EventCounts) -> list[tuple[int, Occurrence]]:
+    """Return id and text of the occurrences that were added, oldest first."""
+    added = [
+        (id, occurrence)
+        for id, count in now.items()
+        for occurrence in count.newest
+        if id not in seen or occurrence not in seen[id].newest
+    ]
+    return sorted(added, key=lambda event: event[1].at_ms)
+
+
+def event_totals(counts: EventCounts) -> dict[str, int]:
+    """Return how often each event occurred, by its id as text, as in the record of a run."""
+    return {str(id): count.count for id, count in counts.items()}
+
+
 class EventLog:
     """The events of this process during one run or task. Threads may read it while it grows."""
 
@@ -85,6 +143,12 @@ class EventLog:
         """Return the counts so far, by id."""
         with self._lock:
             return dict(self._counts)
+
+    def merge(self, counts: EventCounts) -> None:
+        """Add counts of another process."""
+        with self._lock:
+            for id, count in counts.items():
+                self.add(id, count)
 
     def add(self, id: int, count: EventCount) -> None:
         """Add to the count of an event; the caller holds the lock."""

@@ -247,6 +247,11 @@ class ConnectorSettings(NamedSettings):
         "Replication factor of a dead-letter topic that the connector creates; -1: the broker's default; none: "
         "replication_factor",
     )  # fmt: skip
+    events_topic: str = setting(
+        "", PREFIX,
+        "Topic that gets a JSON record for each event of the connector's runs, for programs that alert or archive; "
+        "created with one partition if missing. Empty: none",
+    )  # fmt: skip
 
     # Resources
     slots: int | None = setting(
@@ -313,7 +318,17 @@ class ConnectorSettings(NamedSettings):
                 raise self.wrong(
                     "dead_letter_topic", reason, "Set both: policy DEAD_LETTER and the topic, or none of them"
                 )
-            check_data_topic("dead_letter_topic", self.dead_letter_topic, self.internal_topic_prefix)
+        for name, topic in self.own_topics.items():
+            with findings.check(name):
+                check_data_topic(name, topic, self.internal_topic_prefix)
+        with findings.check("dead_letter_topic", "events_topic"):
+            if self.events_topic and self.events_topic == self.dead_letter_topic:
+                raise self.wrong("events_topic", "it is the dead-letter topic", "Choose another topic")
+
+    @property
+    def own_topics(self) -> dict[str, str]:
+        """Topics of dead letters and of events, as far as the settings name them, by setting."""
+        return {name: topic for name in ("dead_letter_topic", "events_topic") if (topic := getattr(self, name))}
 
     def parsed_text(self, name: str, parse: Callable[[str], T]) -> T | None:
         """Parse a setting in Spark SQL; return None if the setting is empty.

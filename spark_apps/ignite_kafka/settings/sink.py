@@ -211,9 +211,10 @@ class SinkSettings(ConnectorSettings):
         self.check_names(findings, "cache_names", ".+", "one character or more")
         with findings.check("key_policy", "key_fields", "value_converter"):
             self._check_key()
-        with findings.check("dead_letter_topic", "topics"):
-            if self.dead_letter_topic in self.topics:
-                raise self.wrong("dead_letter_topic", "it is one of the topics that are read", "Choose another topic")
+        for name, topic in self.own_topics.items():
+            with findings.check(name, "topics"):
+                if topic in (*self.topics, self.types_topic):
+                    raise self.wrong(name, "it is one of the topics that are read", "Choose another topic")
         with findings.check("cache_fields", "cache_value_type"):
             if self.cache_fields and not self.cache_value_type:
                 raise self.wrong("cache_fields", "the columns belong to a type without a name", "Set cache_value_type")

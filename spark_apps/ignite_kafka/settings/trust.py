@@ -111,6 +111,7 @@ SETTINGS: Mapping[str, str] = {
             "overrides",
             "internal_topic_prefix",
             "dead_letter_topic",
+            "events_topic",
             "cache_whitelist",
             "cache_blacklist",
             "topic_prefix",
