@@ -33,7 +33,7 @@ CAUSES: Mapping[Event, str] = {
     events.KEYS_NOT_READ_BACK: "The converter or a transform changes keys so that their type is lost.",
     events.CHANGES_MISSING: "No query saw the changes while no run was active, or a node left.",
     events.CACHES_SENT_AGAIN: "No query saw the changes while no run was active, or a node left.",
-    events.UNITS_SENT_AGAIN: "A node's buffer or the backlog's region was full, or nodes left with changes not yet stored.",
+    events.UNITS_SENT_AGAIN: "A node's buffer or the backlog's region was full, or nodes left with unsaved changes.",
     events.OFFSET_RESET: "Retention has deleted the records, or offsets were reset.",
     events.BACKUPS_BEHIND: "The cache was created so: PRIMARY_SYNC is Ignite's default.",
     events.CACHE_DIFFERS: "The cache was created by hand, or the cache of the source was altered since.",
