@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import logging
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -85,3 +87,21 @@ def test_events_are_counted_also_where_nobody_logs() -> None:
     finally:
         logger.disabled = False
     assert emitted_events.counts() == {15100: 3}
+
+
+NOT_OF_A_RUN = {events.CAPTURE_OPEN}
+"""Events of data sources, which have no run and no record."""
+
+
+def test_every_event_is_read_back_from_the_status_topic_on_real_servers() -> None:
+    """By tests/support/kept_events.py: a test of real servers provokes it, and reads it as `ignite-kafka events` does."""
+    read: set[str] = set()
+    for folder in ("integration", "faults"):
+        for path in (Path(__file__).parents[1] / folder).rglob("test_*.py"):
+            for node in ast.walk(ast.parse(path.read_text())):
+                if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "assert_kept":
+                    read |= {argument.attr for argument in node.args if isinstance(argument, ast.Attribute)}
+                    read |= {argument.id for argument in node.args if isinstance(argument, ast.Name)}
+    named = {name: value for name, value in vars(events).items() if isinstance(value, Event)}
+    assert len(named) > 60
+    assert [name for name, event in named.items() if name not in read and event not in NOT_OF_A_RUN] == []

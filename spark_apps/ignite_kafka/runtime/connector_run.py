@@ -80,12 +80,12 @@ class ConnectorRun(ABC, Generic[S]):
         self._request = request
         self._settings = request.settings
         self._stack = stack
+        self._events = request.events or stack.enter_context(events.collect())
         self._secrets = request.secrets_file.load() if request.secrets_file else Secrets()
         self._clients = kafka_clients(self._settings, self._secrets)
         self._status = RunStatus(status.RUNNING, self._settings.name, request.run_id, started_ms=status.now_ms())
         self._writer: StatusWriter | None = None
         self._errors = TaskErrors(spark)
-        self._events = request.events or stack.enter_context(events.collect())
         self._recorder: EventRecorder | None = None
 
     @abstractmethod
