@@ -13,11 +13,11 @@ from .transforms import WithTransforms, without_effect
 
 STREAM = "it is used only when run_mode is continuous or failover_policy is BACKLOG"
 CONTINUOUS = "it is used only when run_mode is continuous"
-"""Reasons why a setting for streams has no effect on a run that ends by itself."""
+"""Reasons why a setting for streams has no effect when a run ends by itself."""
 
 
 class StartedSettings(WithTransforms, Protocol):
-    """Interface to a connector's settings, for warnings at the start."""
+    """The attributes of a connector's settings that the warnings at a start use."""
 
     @property
     def origin(self) -> Mapping[str, str]:
@@ -33,7 +33,7 @@ class StartedSettings(WithTransforms, Protocol):
 
     @property
     def ignite_tls_verify(self) -> bool:
-        """Whether certificates are verified."""
+        """Whether the certificates of Ignite nodes are verified."""
 
     def definitions(self) -> Mapping[str, Setting]:
         """Return the definition of every setting by name."""
