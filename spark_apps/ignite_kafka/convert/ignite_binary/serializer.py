@@ -25,7 +25,7 @@ class IgniteBinaryConverter:
     name = key_name = "ignite-binary"
 
     def component(self, stage: Stage) -> type:
-        """Return this class as the converter of both keys and values, for error messages."""
+        """Return this class, which converts both keys and values; a dead letter's headers name it."""
         return type(self)
 
     def check(self, cache: CacheInfo, types: TypeSource, topic: str = "") -> None:
