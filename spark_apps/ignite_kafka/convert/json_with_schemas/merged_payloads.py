@@ -42,7 +42,7 @@ class PayloadGroup:
         return merge(self.schemas)
 
     def misfits(self, merged: MergedSchema, values: pa.Array, places: RowIndex) -> Mask:
-        """Return a mask of the values that their own schema would read differently, see :meth:`.MergedSchema.misfits`."""
+        """Return a mask of the values that their own schema would read differently (:meth:`.MergedSchema.misfits`)."""
         return merged.misfits(values, self.numbers[places], len(self.schemas))
 
     def take(self, places: RowIndex) -> PayloadGroup:

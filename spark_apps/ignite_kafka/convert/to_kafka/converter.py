@@ -93,7 +93,7 @@ class SideConverter(Protocol):
     name: str
 
     def check(self, context: SideContext) -> None:
-        """Check, before the first record, that the types in the cache's metadata can be written; raise UnsupportedType."""
+        """Check, before the first record, that the cache's types can be written; raise UnsupportedType."""
 
     def register(self, context: SideContext) -> None:
         """Register the schemas that the cache's metadata declares; raise the errors of :meth:`Converter.register`."""

@@ -24,7 +24,7 @@ _MOST_FAMILIES = 32
 def sparse_parts(
     array: pa.Array, field: pa.Field, rules: SchemaRules, zone: str = "UTC"
 ) -> list[SparsePart | ConnectPart]:
-    """Convert a decoded column of objects whose null fields are omitted (LAZY); see :func:`.connect_columns.connect_parts`."""
+    """Convert a decoded column of objects, null fields left out (LAZY); see :func:`.connect_columns.connect_parts`."""
     by_row = row_schemas(array, field, rules)
     counts = np.bincount(by_row.ids)
     numbers = [number for number in np.argsort(-counts, kind="stable").tolist() if counts[number]]

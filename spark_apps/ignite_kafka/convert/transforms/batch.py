@@ -89,7 +89,7 @@ class Transformed:
 
 
 class Transform(Protocol):
-    """Interface of a transform with its configuration (``org.apache.kafka.connect.transforms.Transformation``).
+    """Interface of a transform with its configuration; Java: org.apache.kafka.connect.transforms.Transformation.
 
     It is a pure function of the batch.
     """
@@ -99,7 +99,7 @@ class Transform(Protocol):
 
 
 class Predicate(Protocol):
-    """Interface of a predicate with its configuration (``org.apache.kafka.connect.transforms.predicates.Predicate``)."""
+    """Interface of a predicate with its configuration; Java: org.apache.kafka.connect.transforms.predicates.Predicate."""
 
     def test(self, batch: ConnectBatch) -> Mask:
         """Return a mask of the records that satisfy the predicate.
