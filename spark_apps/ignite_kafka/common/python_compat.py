@@ -1,4 +1,4 @@
-"""Substitutes for names of the standard library that Python 3.10 lacks, as Spark's images and Amazon EMR have it.
+"""Substitutes for names of the standard library that Python 3.10 lacks.
 
 ``StrEnum``, ``Self``, ``UTC``, the parts of ``re``, times that end with Z.
 

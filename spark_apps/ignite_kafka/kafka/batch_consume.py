@@ -93,9 +93,9 @@ def _library() -> ctypes.CDLL:
 class NativeQueue:
     """Native queue of librdkafka that collects the records of some partitions, to read them in batches.
 
-    It is created before the partitions' assignment, and closed before the consumer. Connection events stay in the consumer's own queue, which :meth:`consume` polls through confluent-kafka: a Python
-    callback that librdkafka makes while this module calls it finds no state of confluent-kafka, which then aborts the
-    process.
+    It is created before the partitions' assignment, and closed before the consumer. Connection events stay in the
+    consumer's own queue, which :meth:`consume` polls through confluent-kafka: a Python callback that librdkafka makes
+    while this module calls it finds no state of confluent-kafka, which then aborts the process.
 
     :param partitions: topic and number of each partition.
     :param timed: whether to read timestamps, which costs a call per record.

@@ -35,8 +35,8 @@ QUICK = {  # defaults of every client
 NO_NEW_TOPICS = {"allow.auto.create.topics": False}
 """Settings that every producer gets, so that brokers never create a missing topic for it.
 
-Otherwise a deleted topic would reappear
-without its records, or an internal one without compaction."""
+Otherwise a deleted topic would reappear without its records, or an internal one without compaction.
+"""
 
 C = TypeVar("C")
 _AUTHENTICATION = {KafkaError._AUTHENTICATION, KafkaError.SASL_AUTHENTICATION_FAILED, KafkaError._SSL}
@@ -128,8 +128,6 @@ def translate(error: KafkaError, doing: str, memory: ErrorMemory | None = None, 
 
 def make_client(kind: Callable[[dict[str, Any]], C], config: Mapping[str, Any]) -> C:
     """Create a Kafka client; its settings are checked, and key stores converted.
-
-    Key stores are read here.
 
     :raises SettingsError: librdkafka refuses a setting; its reason names the setting. Or a setting has a control
         character, or ``oauth_cb`` names no function.

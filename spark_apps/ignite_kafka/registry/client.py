@@ -1,7 +1,4 @@
-"""Client of a schema registry, with cached replies and retries while the registry is unavailable.
-
-Registers and finds schemas, caches the replies, and tries again while the registry is unavailable.
-"""
+"""Client of a schema registry, with cached replies and retries while the registry is unavailable."""
 
 from __future__ import annotations
 

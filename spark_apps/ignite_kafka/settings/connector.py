@@ -356,7 +356,7 @@ class ConnectorSettings(NamedSettings):
 
     @property
     def kafka_common(self) -> dict[str, str]:
-        """librdkafka properties for every Kafka client of the connector, without secrets."""
+        """Properties of librdkafka for every Kafka client of the connector, without secrets."""
         return {**self.kafka_config, "bootstrap.servers": self.bootstrap_servers}
 
     @property

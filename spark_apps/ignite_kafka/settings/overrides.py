@@ -231,9 +231,9 @@ def _with_override(settings: NamedSettings, pattern: str) -> tuple[dict[str, Any
 
 
 def check_overrides(settings: NamedSettings, findings: Findings) -> None:
-    """Check the names and values in each override, and then each override with the other settings.
+    """Check the names and values in each override, and whether it suits the other settings.
 
-    Then check each override together with the other settings, unless these have errors.
+    The second check is left out if the other settings have errors.
     """
     before = len(findings.errors)
     for pattern in settings.overrides:

@@ -1,4 +1,4 @@
-"""Readers of Avro arrays and maps for all rows at once: first items, then second items, and so on.
+"""Readers of Avro arrays and maps for all rows at once, without a Python object per item.
 
 The first items of all rows are read, then the second items of the rows that have one, and so on.
 """

@@ -47,7 +47,8 @@ NO_RECORDS: OfRecords = MappingProxyType({})
 class EntryFilter:
     """Filter that keeps the entries for which condition and function are true. Threads may share it.
 
-    :param where: condition in Spark SQL; empty: none. A constant without a value, such as 1 / 0, raises UnsupportedType.
+    :param where: condition in Spark SQL; empty: none. A constant without a value, such as 1 / 0, raises
+        UnsupportedType.
     :param function: function that gets a batch with all columns of the entries that meet the condition, and returns a
         flag for each entry; None for no function.
     """

@@ -271,7 +271,7 @@ class ObjectTypes:
     def register(self) -> bool:
         """Register all types of the batch; return False if the batch must be read again with the cluster's types.
 
-        Return False if the cluster has another form of a type: the records must be read again with this form.
+        This is so if the cluster has another form of a type.
 
         :raises TypeClash: a field is declared differently in a query entity and in the cluster's metadata, or a type of
             keys has several schemas.

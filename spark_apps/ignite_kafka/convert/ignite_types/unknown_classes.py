@@ -17,7 +17,7 @@ from ..rules.marked_fields import is_untyped_enum, reference, undecided_class
 
 
 class UnknownClasses:
-    """Lookup that decides whether fields of unknown classes hold objects or enums. Threads must not share it.
+    """Lookup that decides whether fields of unknown classes hold objects or enums.
 
     Threads must not share it.
     """

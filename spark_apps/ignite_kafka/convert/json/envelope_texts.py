@@ -16,7 +16,7 @@ BEGINS = r'^[ \t\r\n]*\{[ \t\r\n]*"(schema|payload)"[ \t\r\n]*:'
 
 
 def head_of(text: bytes) -> bytes:
-    """Return an envelope's bytes before its payload, which all records of a schema share; empty for another layout.
+    """Return an envelope's bytes before its payload, which all records of a schema share.
 
     The head is empty if the record has another layout.
     """
@@ -25,7 +25,7 @@ def head_of(text: bytes) -> bytes:
 
 
 def split_head(text: bytes) -> tuple[bytes, str] | None:
-    """Return an envelope's bytes before its payload, and its schema's JSON text; None for another layout.
+    """Return an envelope's bytes before its payload, and its schema's JSON text.
 
     None if the record has another layout.
     """

@@ -37,9 +37,9 @@ _SMALLEST = 32  # a call of the parser costs as much as reading ten rows one by 
 def parsed(
     texts: pa.BinaryArray, kind: pa.DataType, *, ignore: bool = False
 ) -> Iterator[tuple[slice, pa.Array | None]]:
-    """Parse JSON texts as columns; yield runs of rows, with None instead of a column where rows must be read singly.
+    """Parse JSON texts as columns, and yield each run of rows with its column.
 
-    The values are None for rows that must be read one by one.
+    The column is None for rows that must be read one by one.
 
     :param texts: JSON texts, none null; objects if `kind` is a struct.
     :param ignore: ignore members of objects that the struct does not have; otherwise such rows must be read one by one.

@@ -52,7 +52,6 @@ class Typed:
 def parse(text: bytes, *, doubled: bool = False) -> Any:
     """Parse a record's JSON, with numbers as :class:`Number`; raise Refused if it is not exactly one value.
 
-
     Numbers may have leading zeros, as for Kafka's JsonConverter.
 
     :param doubled: return an object with duplicate names as a :class:`DuplicateNames`; otherwise refuse it.

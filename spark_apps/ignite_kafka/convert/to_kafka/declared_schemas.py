@@ -37,9 +37,9 @@ _SIMPLE: tuple[tuple[Callable[[pa.DataType], bool], ConnectSchema], ...] = (
 
 
 def simple_schema(field: pa.Field) -> ConnectSchema | None:
-    """Return a field's optional schema if Arrow type and mark decide it; None for decimals and containers.
+    """Return a field's optional schema if its Arrow type and mark determine it, and None otherwise.
 
-    Return None for decimals, containers and the null type.
+    It is None for decimals, containers and the null type.
     """
     if mark_of(field) == "time":
         return time(optional=True)

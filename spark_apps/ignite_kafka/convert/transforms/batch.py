@@ -99,7 +99,7 @@ class Transform(Protocol):
 
 
 class Predicate(Protocol):
-    """Interface of a predicate with its configuration; Java: org.apache.kafka.connect.transforms.predicates.Predicate."""
+    """Interface of a predicate with its configuration, as Kafka Connect's ``transforms.predicates.Predicate``."""
 
     def test(self, batch: ConnectBatch) -> Mask:
         """Return a mask of the records that satisfy the predicate.

@@ -58,7 +58,7 @@ class Insertion:
 
 @dataclass(frozen=True)
 class InsertField:
-    """Transform InsertField, for keys or for values; it adds topic, partition, offset, timestamp, text in that order."""
+    """Transform InsertField, for keys or values; it adds topic, partition, offset, timestamp, text in this order."""
 
     side: Side
     insertions: tuple[Insertion, ...]

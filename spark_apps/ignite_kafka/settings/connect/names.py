@@ -192,10 +192,7 @@ def translate(
 def _report_converters(
     ignored: dict[str, str], origins: dict[str, str], values: Mapping[str, Any], origin: Mapping[str, str]
 ) -> None:
-    """Report that a Kafka Connect file lacks its converters; there, the worker's file has them.
-
-    In Kafka Connect the worker's file has these converters.
-    """
+    """Report converters missing from a connector's Kafka Connect file, because the worker's file may set them."""
     for name in missing_converters(values) if "." in str(values.get(CLASS)) else ():
         ignored[name], origins[name] = _NO_CONVERTER, origin.get(CLASS, "")
 
