@@ -44,7 +44,7 @@ def _head(data: bytes, start: int, end: int) -> tuple[int, int, int]:
 
 
 def walk(data: bytes) -> Iterator[list[tuple[int, int, int]]]:
-    """Yield the elements of each level of the tree, including those within octet strings that hold DER.
+    """Yield the elements of every level, including elements within octet strings of DER.
 
     Time is linear in size and depth.
 

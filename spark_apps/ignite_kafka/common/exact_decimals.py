@@ -1,4 +1,4 @@
-"""Casts to decimals that raise an error for a value that does not fit, which Arrow sometimes misses.
+"""Casts to decimals with an error for each value that does not fit, where Arrow may return a wrong decimal.
 
 Arrow 26 multiplies by the power of ten between two scales in 128 or 256 bits, and compares only the order of both
 numbers: a product that wraps around is taken for the value. This affects decimals, texts and JSON numbers. Casts to a

@@ -26,7 +26,7 @@ _EVERY_S = 1.0
 
 
 def limit_s(retry_timeout_ms: int, transaction_timeout_ms: int, request_timeout_ms: int) -> float:
-    """Return the seconds that a task may go without a sign of life: longer than any wait that has a timeout.
+    """Return how many seconds a task may go without a sign of life: more than any wait with a timeout.
 
     It exceeds the retry timeout, or the request timeout if that is longer, plus the transaction timeout.
 

@@ -186,7 +186,7 @@ def _is_pfx(data: bytes) -> bool:
 
 
 def _stamp(path: str | Path, setting: str) -> tuple[int, int, int]:
-    """Return what identifies a file's current content, so that a replaced file is read again."""
+    """Return an identification of a file's content, so that a replaced file is read again."""
     try:
         status = os.stat(path)
     except OSError as error:

@@ -164,7 +164,7 @@ class NamePattern:
         return position + step.width if matches else -1
 
     def _ends(self, match: _Match, entry: int, start: int) -> set[int]:
-        """Return all positions at which a match that begins at `start` may end."""
+        """Return all positions at which a match from `start` may end."""
         seen = {(entry, start)}
         waiting = [(entry, start)]
         ends = set()
@@ -224,7 +224,7 @@ class NamePattern:
 
     @contextmanager
     def _unclear_groups(self, unclear: bool = True, but: Set[int] = frozenset()) -> Iterator[None]:
-        """Return a context in which compiled groups become unclear, except those in ``but``."""
+        """Return a context in which compiled groups are marked as unclear, except the groups in ``but``."""
         before = self._compiled
         self._compiled = set()
         yield
@@ -286,7 +286,7 @@ class NamePattern:
 
 
 def _repeated_group(items: Any) -> Set[int]:
-    """Return the group that is the whole repeated part, in a set; empty if there is none."""
+    """Return the number of the group that forms a whole repeated item, as a set; an empty set without such a group."""
     if len(items) != 1:  # none: Python 3.10 has no item for an empty group
         return set()
     ((operation, argument),) = items

@@ -42,7 +42,7 @@ def hidden_values() -> tuple[str, ...]:
 
 
 def hide_values(values: Iterable[str]) -> None:
-    """Register values that the parent process masks, so that this process does, too."""
+    """Register the values masked in the parent process, to mask them in this process too."""
     for value in values:
         hide_value(value)
 

@@ -84,7 +84,7 @@ def pattern_remedy(pattern: str) -> str:
 
 @lru_cache(maxsize=65_536)
 def _matches(pattern: str, name: str) -> bool | str:
-    """Return whether a pattern matches a name, or a text: why the match is undecided; cached."""
+    """Return whether a pattern matches a name, or the reason why this is undecided; cached."""
     expression = _compile(pattern)
     try:
         return expression.fullmatch(name)
@@ -94,7 +94,7 @@ def _matches(pattern: str, name: str) -> bool | str:
 
 @lru_cache(maxsize=65_536)
 def _groups(pattern: str, name: str) -> tuple[str | None, ...] | str | None:
-    """Return the result of :func:`groups_of`, or a text: why it is unknown; cached."""
+    """Return the result of :func:`groups_of`, or the reason why it is unknown; cached."""
     expression = _compile(pattern)
     try:
         groups = expression.groups(name)

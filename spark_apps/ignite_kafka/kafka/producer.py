@@ -61,7 +61,7 @@ _EARLIEST_RETRY = 0.8  # of retry.backoff.ms: librdkafka varies it by a fifth
 
 
 class ProducerFenced(Exception):
-    """Exception of a producer that lost its transactional id to a newer one, or whose transaction timed out."""
+    """Exception of a producer: a newer one has its transactional id, or its transaction timed out."""
 
 
 def size_limit(clients: KafkaClients, settings: Mapping[str, Any]) -> SizeLimit:

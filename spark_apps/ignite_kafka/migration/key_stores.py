@@ -56,9 +56,7 @@ def certificates(path: str, password: str, setting: str) -> str:
 
 
 def pkcs12(path: str, password: str, key_password: str, target: Path, setting: str) -> Path:
-    """Return the path of a PKCS#12 store with the client's key: the given store, or a file converted from JKS.
-
-    Only its owner can read the new file.
+    """Return the path of a PKCS#12 store with the client's key: the given store, or a private file made from JKS.
 
     :raises SettingsError: see :func:`certificates`; also a store with no private key or several.
     """

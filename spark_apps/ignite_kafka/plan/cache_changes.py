@@ -132,7 +132,7 @@ class CacheDiff:
 
     @property
     def cache_whitelist(self) -> list[str]:
-        """Patterns that match exactly the created and changed caches; a pattern that matches nothing if none are."""
+        """Patterns for exactly the created and changed caches; without such caches, a pattern that matches nothing."""
         return [re.escape(name) for name in sorted({*self.created, *self.changed})] or [_NOTHING]
 
     def to_dict(self) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from .slots import partitions_of_slot
 
 @dataclass(frozen=True)
 class TopicPlan:
-    """Topic that a sink reads, with the cache to which it writes the records.
+    """Topic that a sink reads, with the cache for its records.
 
     :param ends: end offset of each partition at the start of a run that ends by itself.
     :param begins: first offset of each partition without any committed offset; empty: its first record.

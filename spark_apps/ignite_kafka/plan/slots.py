@@ -44,7 +44,7 @@ def slot_of(cache: str, partition: int, slots: int) -> int:
 
 
 def partitions_of_slot(cache: str, partitions: int, slot: int, slots: int) -> range:
-    """Return the cache's partitions that a slot copies, as a range, which needs little memory."""
+    """Return the cache partitions that a slot copies, as a range to save memory."""
     return range((slot - crc32(cache.encode())) % slots, partitions, slots)
 
 
@@ -192,7 +192,7 @@ class SlotKey:
 
 @dataclass(frozen=True, order=True)
 class Owner:
-    """Run, epoch and attempt that own a slot; the owner that compares as larger is the later one.
+    """Run, epoch and attempt that own a slot; a later owner compares as greater.
 
     The order is by generation of the run, then epoch of a stream, then attempt of the task.
     """

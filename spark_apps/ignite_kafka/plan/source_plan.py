@@ -20,7 +20,7 @@ _MOST_SLOTS = 10_000  # as the setting has it
 
 @dataclass(frozen=True)
 class CachePlan:
-    """Cache that a source copies, with the topic to which it sends the records.
+    """Cache that a source copies, with the topic for its records.
 
     :param partitions: number of the cache's partitions.
     :param topic: topic of all records; without `one_topic`, the topic before the transforms.

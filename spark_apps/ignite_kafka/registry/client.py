@@ -93,7 +93,7 @@ class Registry:
         self._call("reading the registry's configuration", lambda client: client.get_compatibility())
 
     def permanent_ids(self) -> tuple[KnownId, ...]:
-        """Return the schema ids that this process caches for ever, so that other processes need not request them."""
+        """Return the schema ids cached for ever, to spare other processes the requests."""
         return tuple(KnownId(*key, registered) for key, (registered, until) in self._ids.items() if until == _FOR_EVER)
 
     def learn(self, ids: Iterable[KnownId]) -> None:

@@ -37,7 +37,7 @@ Ids = Mapping[_Key, Learned]
 
 
 def provide(settings: ConnectorSettings, secrets: Secrets) -> None:
-    """Store the registry configurations that a connector's converters need, including those of overrides.
+    """Store the registry configurations of a connector's converters, overrides included, for later clients.
 
     For equal properties the newest credentials are used.
 
@@ -57,7 +57,7 @@ def registry_configs(settings: ConnectorSettings, secrets: Secrets) -> tuple[Reg
 
 
 def known_ids(settings: ConnectorSettings) -> Ids:
-    """Return the schema ids that this process has received for a connector, so that its tasks need not request them."""
+    """Return the schema ids received for a connector in this process, to spare its tasks the requests."""
     keys = {_key(side, variant.converter_properties(side)) for variant, side in _sides(settings)}
     with _lock:
         configs = {key: _configs[key] for key in keys if key in _configs}

@@ -43,7 +43,7 @@ class Settings:
     """
 
     all_when_absent: ClassVar[tuple[str, ...]] = ()
-    """Names of list settings: without the setting, everything is selected."""
+    """Names of the list settings whose absence selects everything."""
 
     origin: Mapping[str, str] = dataclasses.field(default_factory=dict, compare=False, repr=False)
 

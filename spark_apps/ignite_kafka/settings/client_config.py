@@ -133,7 +133,7 @@ def _add(result: dict[str, str], name: str, value: str, names: frozenset[str], *
 
 @dataclass(frozen=True)
 class ByClient:
-    """Settings of Kafka clients under librdkafka's names: common ones, those of producers, those of consumers.
+    """Kafka client settings under librdkafka's names, divided into common, producer and consumer settings.
 
     :param common: settings of every client; also unknown names, which a later check refuses.
     :param fixed: names that the connector sets itself, with the reason why a given value is ignored; empty if the

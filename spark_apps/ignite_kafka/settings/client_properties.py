@@ -204,5 +204,5 @@ def check_trusted(config: Mapping[str, str], allowed: Collection[str], **where: 
 
 
 def security_names(names: Iterable[str]) -> list[str]:
-    """Return those names that are security properties (:func:`is_security`), sorted."""
+    """Return the names of security properties (:func:`is_security`) among the given names, sorted."""
     return sorted(filter(is_security, names))

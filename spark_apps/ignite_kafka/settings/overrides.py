@@ -206,7 +206,7 @@ def values_of(settings: NamedSettings, pattern: str) -> dict[str, Any]:
 
 
 def overridden(settings: S, pattern: str) -> S:
-    """Return the settings of those caches or topics to which the override of ``pattern`` applies.
+    """Return the settings of the caches or topics to which the override of ``pattern`` applies.
 
     :raises SettingsError: see :func:`values_of`; or an overridden value contradicts another setting.
     :raises NotAvailableYet: a value of a feature that this version does not have.

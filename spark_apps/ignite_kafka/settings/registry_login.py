@@ -53,7 +53,7 @@ def check_registry(settings: ConnectorSettings, secrets: Secrets) -> None:
 def refuse_addresses(
     properties: Mapping[str, Any], secrets: Mapping[str, str], setting: str, set_in: str | None = None
 ) -> None:
-    """Refuse settings that choose a registry login or the address that it is sent to.
+    """Refuse settings that choose a registry login or its destination.
 
     :param properties: canonical values of every property of the converter, from settings or from options of a data
         source.

@@ -88,7 +88,7 @@ def is_secret(name: str) -> bool:
 
 
 def split_kafka(config: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
-    """Split a Kafka connection's properties: those allowed in settings, and those for the secrets file."""
+    """Split a Kafka connection's properties into properties for settings and properties for the secrets file."""
     hidden = {name: value for name, value in config.items() if is_secret(name) or kept_from_settings(name, value)}
     return {name: value for name, value in config.items() if name not in hidden}, hidden
 
@@ -158,7 +158,7 @@ def restrict(path: str | Path) -> None:
 
 
 def _check_access(path: Path, status: os.stat_result) -> None:
-    """Refuse a secrets file that other users can read, or that belongs to another user.
+    """Refuse a secrets file if other users can read it, or if another user owns it.
 
     A mounted file may have another owner and be readable by its group. No file may be readable by all users.
     """

@@ -172,7 +172,7 @@ class SinkSettings(ConnectorSettings):
 
     @property
     def group_id(self) -> str:
-        """Consumer group that the offsets are committed to; by default that of a Connect sink of the same name."""
+        """Consumer group to commit offsets to; by default the group of a Connect sink with the same name."""
         return group_of(self.name, {"consumer_group": self.consumer_group})
 
     def check_own_name(self, name: object, set_in: str) -> None:
@@ -219,7 +219,7 @@ class SinkSettings(ConnectorSettings):
                 raise self.wrong("cache_fields", "the columns belong to a type without a name", "Set cache_value_type")
 
     def _check_select(self) -> None:
-        """Check that no other setting needs a field that `select` leaves out."""
+        """Refuse a setting that needs a field omitted by `select`."""
         fields = self.parsed_text("select", parse_columns)
         condition = self.parsed_text("where", parse_condition)
         if fields is None:

@@ -17,7 +17,7 @@ CONTINUOUS = "it is used only when run_mode is continuous"
 
 
 class StartedSettings(WithTransforms, Protocol):
-    """The attributes of a connector's settings that the warnings at a start use."""
+    """Interface of a connector's settings, with the attributes that warnings at a start need."""
 
     @property
     def origin(self) -> Mapping[str, str]:

@@ -32,7 +32,7 @@ _OF_ALL = (_TYPE, _PREDICATE, _NEGATE, _VERSION)
 
 
 class WithTransforms(Protocol):
-    """The attributes of a connector's settings that the functions for transforms use."""
+    """Interface of a connector's settings, with the attributes that the functions for transforms need."""
 
     @property
     def transforms(self) -> tuple[str, ...]:

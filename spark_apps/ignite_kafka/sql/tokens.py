@@ -11,7 +11,7 @@ INSTEAD = "Write it without, or name a function by setting filter"
 
 
 class Refused(ValueError):
-    """Error of a condition that is wrong, or whose result might differ from Spark's."""
+    """Error of a condition that is wrong, or might have another result than in Spark."""
 
     def __init__(self, what: str, position: int | None = None, remedy: str = INSTEAD) -> None:
         super().__init__(what if position is None else f"{what}, at character {position + 1}")

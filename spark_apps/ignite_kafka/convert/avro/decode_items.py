@@ -21,7 +21,7 @@ _MOST_EMPTY = 1_000
 
 
 class _Blocks:
-    """Reader of the blocks of Avro arrays or maps, which records the array or map that each item belongs to.
+    """Reader of the blocks of Avro arrays or maps; it records to which array or map each item belongs.
 
     :param has_bytes: whether each item has at least one byte.
     """

@@ -235,7 +235,7 @@ def default_json(schema: ConnectSchema, value: Any, options: AvroOptions) -> Any
 
 
 def _has_entries(schema: ConnectSchema, options: AvroOptions) -> bool:
-    """Return whether a schema contains a MAP that becomes an array of entries, whose default Avro would refuse.
+    """Return whether a schema contains a MAP that becomes an array of entries.
 
     A default of such a schema is no valid default in Avro, and is left out.
     """

@@ -34,7 +34,7 @@ DEFAULT_PRECISION = 64
 LOGICAL_TYPE = "logicalType"
 DECIMAL_TYPE = "decimal"
 AVRO_PREFIX = "avro"
-"""Prefix of those Connect schema parameters that are also properties of the Avro schema."""
+"""Prefix of Connect schema parameters that are also properties of the Avro schema."""
 
 GENERALIZED_UNION = "org.apache.kafka.connect.data.Union"
 GENERALIZED_ENUM = "org.apache.kafka.connect.data.Enum"

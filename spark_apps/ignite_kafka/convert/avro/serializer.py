@@ -142,7 +142,7 @@ class AvroSerializer:
         return subject
 
     def _note_name(self, subject: str, name: str) -> None:
-        """Report once that one subject gets schemas of two types, which the registry would compare as versions."""
+        """Report once that one subject gets schemas of two types, because the registry compares them as versions."""
         with self._lock:
             first = self._names.setdefault(subject, name)
             if first == name or first == "":

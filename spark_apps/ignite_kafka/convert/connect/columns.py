@@ -38,7 +38,7 @@ class ConnectPart:
 
 @dataclass(frozen=True)
 class SparseColumn:
-    """N structs of several schemas that differ only in which fields they have.
+    """N structs of several schemas that differ only in their sets of fields.
 
     :param whole: the structs, none null, with the fields of all schemas. A field is null in exactly those rows whose
         schema does not have it.
@@ -124,7 +124,7 @@ class Deserializer(Protocol):
 
 @runtime_checkable
 class JoiningDeserializer(Protocol):
-    """Interface of a deserializer that joins structs of many schemas, which differ only in their fields, in one column.
+    """Interface of a deserializer that joins structs in one column although their schemas have different fields.
 
     An additional schema costs far less than an additional part.
     """

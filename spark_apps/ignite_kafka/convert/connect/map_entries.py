@@ -1,4 +1,4 @@
-"""Conversion between maps and the lists of entries that JSON needs for keys that are not text."""
+"""Conversion between maps with other keys than texts and the lists of entries that JSON needs for them."""
 
 from __future__ import annotations
 

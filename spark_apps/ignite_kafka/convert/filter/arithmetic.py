@@ -96,7 +96,7 @@ def check_number(operand: Operand, what: str) -> None:
 
 
 def result_type(operator: str, left: Operand, right: Operand) -> pa.DataType:
-    """Return the type in which Spark would calculate, which is also the result's type.
+    """Return the type in which Spark calculates two operands, and so the result's type.
 
     It raises UnsupportedType if both operands are NULL.
     """
@@ -119,7 +119,7 @@ def null_number(kind: pa.DataType, count: int) -> Operand:
 
 
 def numbers(operand: Operand, kind: pa.DataType, count: int) -> tuple[Numbers, Mask]:
-    """Return an operand's N numbers in the given type, 0 for null, and the mask of those that are not null."""
+    """Return an operand's N numbers in the given type, 0 for null, and a mask of the numbers that are not null."""
     array = operand.array(count)
     is_valid: Mask = np.asarray(array.is_valid())
     filled = np.asarray(array.fill_null(0) if array.null_count else array)

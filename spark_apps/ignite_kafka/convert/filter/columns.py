@@ -46,7 +46,7 @@ class NeededColumns:
 
     @staticmethod
     def of(columns: Iterable[Column]) -> NeededColumns:
-        """Return which keys, values and fields must be decoded for the columns that a condition names."""
+        """Return the keys, values and fields to decode for the columns that a condition names."""
         paths = [tuple(name.lower() for name in column.path) for column in columns]
         keys = [path for path in paths if path[0] == KEY]
         others = {path[0] for path in paths if path[0] != KEY}

@@ -19,7 +19,7 @@ _LONG_DIGITS = 20
 
 
 def check_declared(condition: Condition, cache: CacheInfo, types: TypeSource) -> None:
-    """Check that a condition can be evaluated on the column types that a cache's only query entity declares.
+    """Check that a condition can be evaluated on the column types declared by a cache's only query entity.
 
     A number with more digits than a column of decimals is also refused, because Spark would round the number or the
     column.

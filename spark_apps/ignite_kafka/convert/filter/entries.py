@@ -45,7 +45,7 @@ NO_RECORDS: OfRecords = MappingProxyType({})
 
 
 class EntryFilter:
-    """Filter that keeps the entries for which condition and function are true. Threads may share it.
+    """Filter of entries by a condition, a user's function, or both; threads may share it.
 
     :param where: condition in Spark SQL; empty: none. A constant without a value, such as 1 / 0, raises
         UnsupportedType.
@@ -68,7 +68,7 @@ class EntryFilter:
         return any(column.path[0].lower() == TIMESTAMP for column in self._columns)
 
     def check(self, cache: CacheInfo, types: TypeSource) -> None:
-        """Check, before the first entry, that the condition suits the types that the cache declares.
+        """Check, before the first entry, whether the condition suits the types declared for the cache.
 
         :raises UnsupportedType: no declared type has a column, or the condition cannot compare a column of its type.
         """

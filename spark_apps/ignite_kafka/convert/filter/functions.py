@@ -189,7 +189,7 @@ def _day_difference(arguments: Sequence[Operand], count: int) -> Operand:
 
 
 def _day_numbers(operand: Operand, count: int) -> tuple[Numbers, Mask]:
-    """Return N dates as days since 1970, and a mask of those that are not null."""
+    """Return N dates as days since 1970, and a mask of the dates that are not null."""
     return numbers(Operand(Kind.INT, operand.array(count).cast(pa.int32()), "", _INT), pa.int64(), count)
 
 

@@ -1,4 +1,4 @@
-"""Separation of the rows on which a filter fails, so that the other rows are still decided."""
+"""Separation of the rows on which a filter fails, to still decide the other rows."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ class Entries:
         return Entries(self.rows[first:last], self.keys[first:last], self.values[first:last])
 
     def without(self, refused: Sequence[BadRecord]) -> Entries:
-        """Return the entries without those of the refused records, which become bad records."""
+        """Return the entries of all but the refused records, which become bad records."""
         good = ~np.isin(self.rows, [record.row for record in refused])
         mask = pa.array(good)
         bad = sorted([*self.bad, *refused], key=lambda record: record.row)

@@ -17,7 +17,7 @@ def alike(held: BinaryType, expected: BinaryType) -> bool:
 
 
 def declared_form(held: BinaryType, names: tuple[str, ...]) -> tuple[str, ...] | None:
-    """Return a key type's declared fields in the order in which the cluster's keys of exactly these fields have them.
+    """Return a key type's declared fields in the order of the cluster's schema with exactly these fields.
 
     None if the cluster knows no such keys: then keys have all fields of the type, as with a Java class that has more
     fields than the query entity declares. A field that another program adds to the type later changes no key.

@@ -52,7 +52,7 @@ class ObjectSchemas:
         return flags
 
     def use(self, type_name: str, schema: Schema) -> None:
-        """Accept a schema without regard to the type's budget."""
+        """Accept a schema even beyond the type's limit, to be registered later."""
         if schema not in self._of_cluster(type_name):
             self._new[type_name].add(schema)
 

@@ -117,7 +117,7 @@ class ObjectTypes:
         fields[name.lower()] = spelled(field, name)
 
     def learn(self, type_name: str, name: str, value: Any) -> pa.Field | None:
-        """Add a field that a record has, or set the type of a field still untyped; None if the type accepts no field.
+        """Add a field from a record, or set the type of an untyped field; return None if the type accepts no field.
 
         A null member adds no field to the objects written, so any type accepts it; a full type does not note it.
         """
@@ -156,7 +156,7 @@ class ObjectTypes:
     def add_fields(
         self, type_name: str, fields: Sequence[pa.Field], *, of_key: bool = False, by_name: bool = False
     ) -> None:
-        """Add those of the fields that a type lacks, in their order.
+        """Add the fields that a type lacks, in their order.
 
         Nothing is added to a full type (:meth:`is_full`), nor to a type of keys that is declared or in the cluster.
 
@@ -238,7 +238,7 @@ class ObjectTypes:
                 self._note(lambda: self._hints.pop(type_name))
 
     def remember(self, type_name: str, content: str) -> None:
-        """Remember what the lists of an element type hold: `text`, `number`, or `guess` if only texts such as NaN."""
+        """Remember the content of an element type's lists: `text`, `number`, or `guess` if only texts such as NaN."""
         old, self.lists[type_name] = self.lists.get(type_name), content
         self._note(lambda: self.lists.update({type_name: old}))
 
@@ -265,7 +265,7 @@ class ObjectTypes:
         return root.with_type(pa.struct(inner)).with_metadata(metadata)
 
     def written(self, type_name: str) -> tuple[pa.Field, ...]:
-        """Return the fields that objects are written with: those whose type is known."""
+        """Return the fields to write in objects: all fields with a known type."""
         return tuple(field for field in self.fields(type_name) if not is_open(field))
 
     def register(self) -> bool:
@@ -279,14 +279,14 @@ class ObjectTypes:
         return all(self._register(name) for name in list(self._by_name))
 
     def accepted(self, type_name: str, schemas: Sequence[Schema]) -> list[bool]:
-        """Return for each schema whether objects of the type may be written with it.
+        """Return, for each schema, whether objects of the type may be written with it.
 
         See :class:`~ignite_kafka.ignite.binary.encode_sparse.Schemas`.
         """
         return self._schemas.accepted(type_name, schemas, limited=not self.of_key(type_name))
 
     def use(self, type_name: str, schema: Schema) -> None:
-        """Accept a schema of a type, to be registered with the type."""
+        """Accept a schema for a type's objects, to be registered together with the type."""
         self._schemas.use(type_name, schema)
 
     def whole(self, type_name: str) -> tuple[pa.Field, ...]:

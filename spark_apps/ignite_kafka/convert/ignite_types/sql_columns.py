@@ -45,7 +45,10 @@ class SqlColumns:
         return (field for field in self.key_fields.get(type_name, {}).values() if undecided_class(field))
 
     def refusal(self, type_name: str, name: str) -> str | None:
-        """Return why SQL could not read a field under this name, as the predicate of a sentence; None if it can."""
+        """Return the reason why SQL could not read a field under this name; None if it can.
+
+        The reason is the predicate of a sentence.
+        """
         nested = self.nested.get(type_name, {}).get(name.lower())
         if nested is None:
             return None

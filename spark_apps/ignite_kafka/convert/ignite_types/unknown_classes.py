@@ -61,7 +61,10 @@ class UnknownClasses:
 
 
 def unknown_class(name: str) -> str:
-    """Return why a value of an unknown class cannot be stored, with a remedy, as the predicate of a sentence."""
+    """Return the reason why a value of an unknown class cannot be stored, with a remedy.
+
+    The text is the predicate of a sentence.
+    """
     what = f"is of class {name}, which the cluster does not know: a text fits only if this is an enum"
     remedy = (
         "register it (put an object that has one by a Java client), or let types_topic name the types of a source that "

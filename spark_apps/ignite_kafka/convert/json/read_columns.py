@@ -63,7 +63,7 @@ def parsed_as(field: pa.Field, form: JsonFormat) -> pa.DataType | None:
 
 
 def narrowed(field: pa.Field, texts: pa.BinaryArray) -> pa.Field:
-    """Return a wide object's field without the optional members that occur in no text, which would cost time.
+    """Return a wide object's field without optional members absent from all texts, because each would cost time.
 
     Each column costs time, even if it is all null.
 

@@ -302,7 +302,7 @@ class RowReader:
 
 
 def _holds_objects(item: Any) -> bool:
-    """Return whether a JSON value is an object, or an array whose first element that is not null is one."""
+    """Return whether a JSON value is an object or, by its first element that is not null, an array of objects."""
     first = next((first for first in item if first is not None), None) if type(item) is list else item
     return isinstance(first, dict)
 

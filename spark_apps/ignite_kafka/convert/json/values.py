@@ -179,7 +179,7 @@ def bytes_of(item: Any) -> bytes:
 
 
 def constant_of(type_name: str, forms: dict[str, int], names: dict[int, str], by_name: bool, item: Any) -> Any:
-    """Convert the name or ordinal of an enum constant to its name or ordinal; raise Refused if it is unknown.
+    """Convert an enum constant's name or ordinal to its name, or to its ordinal; raise Refused if it is unknown.
 
     :param forms: ordinals by the forms of a constant's name. :param names: names by ordinals.
     :param by_name: return the name, not the ordinal.

@@ -1,4 +1,4 @@
-"""Check that a registered JSON Schema accepts all documents of the schema that is written.
+"""Check that a registered JSON Schema accepts every document of the schema to be written.
 
 It covers the part of JSON Schema that Connect's schemas use.
 """

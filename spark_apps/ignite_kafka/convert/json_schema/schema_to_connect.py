@@ -185,7 +185,7 @@ class SchemaReader:
         return tuple(field for _place, field in sorted(placed, key=lambda pair: pair[0]))
 
     def _target(self, reference: Any, root: Any) -> tuple[Any, Any]:
-        """Return the JSON Schema that a ``$ref`` points to, and the document that contains it.
+        """Return the JSON Schema that a ``$ref`` points to, with the document containing it.
 
         Each document is parsed once, and each pointer is followed once.
         """

@@ -90,7 +90,7 @@ class ConnectJsonDeserializer:
     def deserialize_payloads(
         self, payloads: pa.BinaryArray, groups: Sequence[tuple[RowIndex, KnownSchema]]
     ) -> Deserialized:
-        """Deserialize payloads whose schemas are already known, and which have no envelopes.
+        """Deserialize payloads without envelopes, given with their schemas.
 
         :param groups: the rows of each schema, ascending; every row is in one group.
         """
@@ -282,7 +282,7 @@ class _Batch:
         return rows[~np.isin(rows, [row for row, _ in self._bad[before:]])]
 
     def _runs(self, group: PayloadGroup, cuts: RowIndex, most: int) -> RowIndex:
-        """Deserialize a group in runs, divided at some of its places; return the remaining rows.
+        """Deserialize a group's records before, between and behind the given places; return the remaining rows.
 
         Schemas before and behind a record read alone are not merged: a type has its fields in the order of the records.
         """

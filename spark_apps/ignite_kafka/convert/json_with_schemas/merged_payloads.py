@@ -1,4 +1,4 @@
-"""Groups of JSON records whose STRUCT schemas have one name, so that one merged schema reads each group."""
+"""Groups of JSON records with STRUCT schemas of one name, so that one merged schema reads each group."""
 
 from __future__ import annotations
 

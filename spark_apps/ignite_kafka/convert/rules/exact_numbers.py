@@ -1,4 +1,4 @@
-"""Detection of numbers that lose digits as doubles, so that undeclared fields refuse them.
+"""Detection of numbers that lose digits as doubles, to refuse them in undeclared fields.
 
 A double holds a number if the double, printed with as many digits as the number has (17 at most), is the same number.
 So it holds any number that a program wrote from a double, but not 12345678901234567.89. Columns are parsed to doubles
@@ -50,7 +50,7 @@ def holds(digits: str, value: float) -> bool:
 
 
 def is_strict(field: pa.Field) -> bool:
-    """Return whether a field contains a double that no query entity declares, so that digits must not be lost."""
+    """Return whether a field contains a double not declared by a query entity, so that no digit may be lost."""
     kind = field.type
     if pa.types.is_struct(kind):
         return any(map(is_strict, kind))

@@ -1,4 +1,4 @@
-"""Arrow fields with marks in their metadata, for types that Arrow lacks or that are still unknown.
+"""Arrow fields with marks in their metadata, for types that Arrow lacks, and for unknown types.
 
 Such fields have the null type and a mark. `object` refers to a binary type by name; the type may get new fields, or
 contain itself. The values of an `any` field have their own types (objects have the named type). An `unknown` field was
@@ -41,7 +41,7 @@ def unknown(name: str) -> pa.Field:
 
 
 def undecided(name: str, java_type: str) -> pa.Field:
-    """Return a field of a Java class that the cluster does not know, so that it may be an object or an enum."""
+    """Return a field of a Java class unknown to the cluster, so that it may be an object or an enum."""
     return _null(name, UNDECIDED, {TYPE_NAME: java_type.encode()})
 
 
@@ -57,12 +57,15 @@ def is_open(field: pa.Field) -> bool:
 
 
 def refused(name: str, reason: str) -> pa.Field:
-    """Return a field marked as accepting only null, with the reason as the predicate of a sentence."""
+    """Return a field marked as accepting only null, with the reason for messages.
+
+    The reason is the predicate of a sentence.
+    """
     return _null(name, REFUSED, {REASON: reason.encode()})
 
 
 def untyped_enum(field: pa.Field) -> pa.Field:
-    """Mark a field as an enum whose class is unknown, so that only a constant's full name can be stored."""
+    """Mark a field as an enum of an unknown class, so that only a constant's full name can be stored."""
     return field.with_metadata({**(field.metadata or {}), _UNTYPED_ENUM: b"1"})
 
 

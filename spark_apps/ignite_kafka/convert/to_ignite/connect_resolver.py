@@ -42,7 +42,7 @@ _CONTAINERS = (ConnectType.ARRAY, ConnectType.MAP, ConnectType.STRUCT)
 
 @dataclass(frozen=True)
 class Place:
-    """Where in an entry a schema's values belong: the whole key or value, a field, or an element.
+    """Place in an entry for a schema's values: the whole key or value, a field, or an element.
 
     :param name: name of the field; empty: the whole key or value.
     :param type_name: binary type for a STRUCT that does not name one.

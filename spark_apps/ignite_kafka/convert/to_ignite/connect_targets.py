@@ -34,7 +34,7 @@ class Target(Protocol):
     """Conversion of columns of one Connect schema to one Ignite type."""
 
     def convert(self, array: pa.Array) -> Converted:
-        """Convert a column; return the values that do not fit as a mask, in which nulls are false."""
+        """Convert a column to the Ignite type, and mark the values that do not fit; nulls always fit."""
 
     def explain(self, array: pa.Array) -> None:
         """Raise Refused, with field and value, if the only value of a column does not fit."""
@@ -242,7 +242,7 @@ def label(schema: ConnectSchema) -> str:
 
 
 def reasons(target: Target, array: pa.Array, rows: Sequence[int]) -> list[tuple[int, str]]:
-    """Return for each row of a wrong value the reason why it does not fit."""
+    """Return, for each row with a wrong value, the reason why the value does not fit."""
     explained = []
     for row in rows:
         try:

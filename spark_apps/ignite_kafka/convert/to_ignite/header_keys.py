@@ -29,7 +29,7 @@ def with_way_out(why: str) -> str:
 
 
 class KeyHeaderDeserializer:
-    """Deserializer of the header that gives the cache key; it refuses texts that `simple` reads ambiguously.
+    """Deserializer of the header for the cache key; it refuses texts that `simple` reads ambiguously.
 
     With converter `simple` a text must equal the text of its value. Another spelling of a number (`007`, `1E-2`) is
     accepted, and event KEY_SPELLED_OTHERWISE names the first such number. Any other text that differs from the text of

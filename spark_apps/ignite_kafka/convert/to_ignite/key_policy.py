@@ -207,7 +207,7 @@ def _find_plain_type(field: pa.Field | None) -> pa.DataType | None:
 
 
 def _require_all_names(names: tuple[str, ...], root: pa.Field, objects: ObjectTypes) -> None:
-    """Refuse key_fields that omit a field of the declared key type, which would make different keys."""
+    """Refuse key_fields that omit a field of the declared key type, because the keys would be different."""
     type_name = str(root.metadata[TYPE_NAME], "utf-8")
     fields = {field.name.lower(): field.name for field in objects.fields(type_name)}
     if fields and {name.lower() for name in names} != set(fields):

@@ -94,7 +94,7 @@ class RecordSides:
         return self._read[side].present if side in self._read else self._find_bytes(side)[1]
 
     def unread(self, side: str, rows: Sequence[int]) -> set[int]:
-        """Return those rows whose key, value or header its own converter cannot read.
+        """Return the rows, among the given ones, whose key, value or header its converter cannot read.
 
         :param rows: rows of records without an entry.
         """

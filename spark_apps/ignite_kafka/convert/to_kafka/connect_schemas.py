@@ -143,14 +143,17 @@ def _structs(array: pa.StructArray, field: pa.Field, rules: SchemaRules, path: s
 
 
 def _number_schemas(ids: Ids, schemas: Sequence[ConnectSchema]) -> RowSchemas:
-    """Number rows by distinct schemas; `ids` point into `schemas`, counted from 1, and 0 means null."""
+    """Return each row's schema, with equal schemas under one id.
+
+    :param ids: number of each row's schema in `schemas`, counted from 1; 0 means null.
+    """
     place: dict[ConnectSchema, int] = {}
     number = np.array([0, *(place.setdefault(schema, len(place) + 1) for schema in schemas)], np.int64)
     return RowSchemas(number[ids], (_NO_SCHEMA, *place))
 
 
 def _number_combinations(columns: Sequence[Ids], count: int) -> tuple[Ids, npt.NDArray[np.int64]]:
-    """Number the distinct rows of some columns; return each row's number, and the row for each number.
+    """Number the distinct combinations of several columns' values; return each row's number, and the combinations.
 
     Constant columns take almost no time.
     """

@@ -40,7 +40,7 @@ from .sparse_columns import sparse_parts
 
 @dataclass(frozen=True)
 class SchemaPolicy:
-    """Settings of a source that decide which schemas its records get.
+    """Settings of a source that determine the schemas of its records.
 
     :param eager: keep null fields in the schema (``fieldNullabilityPolicy``); otherwise leave them out of schema and
         value.

@@ -25,7 +25,7 @@ class Converter(Protocol):
         """Name of the key converter in settings."""
 
     def component(self, stage: Stage) -> type:
-        """Return the converter class that a dead letter names for a stage: that of keys or that of values."""
+        """Return the converter class that a dead letter names for a stage: key converter or value converter."""
 
     def check(self, cache: CacheInfo, types: TypeSource, topic: str = "") -> None:
         """Check that the types in the cache's metadata can be written, before the first record.
@@ -107,7 +107,7 @@ class SideConverter(Protocol):
 
 
 class KeyConverter(SideConverter, Protocol):
-    """Interface of a key converter, which can also find the Ignite keys that a record key may stand for."""
+    """Interface of a key converter that can also turn record keys back into Ignite keys."""
 
     def key_kinds(self, group: EntryGroup, keys: pa.BinaryArray, context: SideContext) -> set[KeyKind]:
         """Return how Ignite marshalled a group's keys, needed to turn record keys back into Ignite keys."""

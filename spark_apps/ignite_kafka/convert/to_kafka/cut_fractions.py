@@ -1,4 +1,4 @@
-"""Report of timestamps that lose fractions of a millisecond, which JSON and Connect do not have.
+"""Report of timestamps losing fractions of a millisecond, which JSON and Connect do not have.
 
 JSON and Kafka Connect have only milliseconds, so a converter cuts off fractions, and the run reports it (event 15163).
 

@@ -52,7 +52,7 @@ class ValueContext:
 
 
 def value_form(value: Any, kind: KeyKind, context: ValueContext) -> bytes | None:
-    """Encode a value of a record key as an Ignite key of a kind; None if that is impossible."""
+    """Encode a value of a record key as an Ignite key of the given kind; None if that is impossible."""
     code = kind[0]
     detail = kind[1:]
     if not detail:

@@ -46,7 +46,7 @@ def sparse_parts(
 
 
 def _families(schemas: Mapping[int, ConnectSchema]) -> Iterator[tuple[list[int], list[ConnectField]]]:
-    """Group schemas that differ only in which fields they have; yield each group's numbers and all its fields."""
+    """Group schemas that differ only in their sets of fields; yield each group's schema numbers and all its fields."""
     rest = list(schemas)
     for _ in range(_MOST_FAMILIES):
         if len(rest) <= _FEW:
@@ -61,7 +61,7 @@ def _families(schemas: Mapping[int, ConnectSchema]) -> Iterator[tuple[list[int],
 
 
 class _Family:
-    """Schemas that differ only in which fields they have."""
+    """Family of schemas that differ only in their sets of fields."""
 
     def __init__(self, first: ConnectSchema) -> None:
         self._first = first

@@ -122,7 +122,7 @@ class TransformingConverter:
     def convert(
         self, pages: Sequence[Page], cache: CacheInfo, types: TypeSource, *, topic: str = "", in_order: bool = False
     ) -> Records:
-        """Convert entries to records in their order, without those that transforms drop.
+        """Convert entries to records in their order; entries dropped by transforms are left out.
 
         `refused` has the entries for which a transform throws an exception.
 
@@ -185,7 +185,7 @@ class TransformingConverter:
     def _plain_bytes(
         self, decoded: DecodedGroup, context: SideContext, output: _Output
     ) -> tuple[pa.Array | None, pa.Array | None]:
-        """Return a group's key bytes and value bytes; None for those that a transform touches."""
+        """Return a group's key bytes and value bytes; None where a transform touches them."""
         keys = None
         values = None
         group = decoded.group

@@ -132,7 +132,7 @@ def _of_texts(data: pa.StringArray, target: ConnectType, failures: Failures) -> 
 
 
 def _plain_numbers(texts: pa.StringArray, target: ConnectType) -> tuple[pa.Array, Any]:
-    """Parse plain texts as numbers; return them and a mask of those beyond the type's range, which are null."""
+    """Parse plain texts as numbers, null beyond the type's range; return also a mask of these nulls."""
     kind = arrow_type(ConnectSchema(target))
     if target in _FLOAT_BITS:
         return texts.cast(kind), np.zeros(len(texts), bool)

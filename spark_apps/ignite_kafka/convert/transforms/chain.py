@@ -66,7 +66,7 @@ def _apply_step(batch: ConnectBatch, step: Step) -> Transformed:
 
 
 def _of_topics(batch: ConnectBatch, step: Step, error: Thrown) -> Transformed:
-    """Apply a step topic by topic after its predicate failed, so that only that topic's records fail."""
+    """Apply a step topic by topic after its predicate failed, so that records of other topics pass."""
     parts = by_topic(batch)
     if len(parts) == 1:
         return Transformed((), tuple(BadRow(row, error.exception, error.reason) for row in batch.rows.tolist()))

@@ -41,7 +41,7 @@ _SCHEMAS = {
 
 @dataclass(frozen=True)
 class Insertion:
-    """A field that InsertField adds, and what it contains.
+    """A field that InsertField adds, with its name and content.
 
     :param what: property with the name of the field, which decides the field's content.
     """

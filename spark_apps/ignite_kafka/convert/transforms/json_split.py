@@ -37,7 +37,7 @@ _MOST_NAMES = 1_000  # more names are probably data, for which columns are usele
 
 @dataclass(frozen=True)
 class Split:
-    """Members of those of N texts that are flat JSON objects.
+    """Members of the flat JSON objects among N texts.
 
     :param fit: N flags: whether the text could be split.
     :param members: members by name, in the order of the texts: ``"name":value`` for each text that could be split; null
@@ -160,7 +160,7 @@ class _Objects:
         return right
 
     def _unclear(self, ends: Places) -> Mask:
-        """Return a mask of the places that may not end a name, or whose value is -0, which is not split."""
+        """Return a mask of the places where a name may not end or the value is -0, so that the text is not split."""
         block = self._block
         last = self._block.size - 1
         unclear: Mask = _BEFORE_TEXT[block[ends - 1]]
@@ -191,7 +191,7 @@ class _Objects:
         return {name.decode(): pieces(self._block, starts[at], stops[at]) for at, name in enumerate(names)}
 
     def _are(self, ends: Places, texts: Sequence[bytes]) -> bool:
-        """Return whether each row has the given texts directly before its places."""
+        """Return whether the given texts, such as quoted names, stand directly before the places of each row."""
         padded = np.concatenate([np.zeros(_WORD, np.uint8), self._block])
         # the eight bytes before each place
         words = np.ndarray((padded.size - _WORD + 1,), "<u8", padded.data, strides=(1,))

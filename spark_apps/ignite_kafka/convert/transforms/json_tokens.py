@@ -101,7 +101,7 @@ def longs(tokens: pa.BinaryArray) -> pa.Int64Array:
 
 
 def doubles(tokens: pa.BinaryArray) -> pa.DoubleArray:
-    """Parse JSON numbers that have a fraction or an exponent."""
+    """Parse JSON numbers with a fraction or an exponent as doubles."""
     try:
         return tokens.view(pa.string()).cast(pa.float64())
     except pa.ArrowInvalid:
@@ -109,14 +109,14 @@ def doubles(tokens: pa.BinaryArray) -> pa.DoubleArray:
 
 
 def texts(tokens: pa.BinaryArray) -> pa.StringArray:
-    """Parse JSON strings."""
+    """Parse JSON strings to plain texts."""
     if not (bytes_of(tokens)[1] == _BACKSLASH).any():
         return pc.ascii_trim(tokens.cast(pa.string()), '"')
     return pa.array([json.loads(token) for token in tokens.to_pylist()], pa.string())
 
 
 def booleans(tokens: pa.BinaryArray) -> pa.BooleanArray:
-    """Parse the JSON texts true and false."""
+    """Parse the JSON texts true and false as booleans."""
     return pc.equal(tokens, pa.scalar(b"true", _BINARY))
 
 

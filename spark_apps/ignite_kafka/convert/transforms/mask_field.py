@@ -101,7 +101,7 @@ class MaskField:
         return written(row_by_row(parsed(column), change, failures))
 
     def _mask_tokens(self, tokens: pa.BinaryArray, failures: Failures) -> pa.BinaryArray:
-        """Return the JSON texts that replace those of a member; ``null`` for a missing text."""
+        """Return JSON texts to replace a member's values with; ``null`` for a missing text."""
 
         def change(kind: Kind, kind_tokens: pa.BinaryArray, refused: Failures) -> pa.BinaryArray:
             mask = None

@@ -74,7 +74,7 @@ def own_transform(name: str, properties: Mapping[str, str]) -> OwnTransform:
 
 
 class OwnTransform:
-    """Transform that calls a user's function; an exception fails the record that causes it."""
+    """Transform that calls a user's function; an exception fails only the record causing it."""
 
     def __init__(self, function: OwnFunction, properties: Mapping[str, str]) -> None:
         self._function = function

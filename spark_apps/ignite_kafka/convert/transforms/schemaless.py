@@ -29,7 +29,7 @@ _CLASSES = {
 
 
 class Number(float):
-    """A float that remembers its JSON text, so that an untouched number is written unchanged."""
+    """Float with its JSON text, so that an untouched number is written unchanged."""
 
     text: str
 
@@ -107,7 +107,7 @@ def members(maps: list[dict[str, Any] | None], name: str) -> list[Any]:
 
 
 def in_hash_order(names: Iterable[str]) -> list[str]:
-    """Return names in the order of a Java HashMap, which decides which of several exceptions is thrown."""
+    """Return names in the order of a Java HashMap, so that the same exception comes first as in Kafka Connect."""
     kept = list(dict.fromkeys(names))
     size = 16
     while len(kept) > size * 3 // 4:

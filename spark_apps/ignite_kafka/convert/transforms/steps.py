@@ -190,7 +190,7 @@ def routed_topic(settings: ConnectorSettings, topic: str) -> str:
 
 
 def asks_for_tombstones(chain: Iterable[TransformSettings]) -> bool:
-    """Return whether a chain has the predicate RecordIsTombstone, which needs to know which values are null."""
+    """Return whether a chain has the predicate RecordIsTombstone, which must know the null values."""
     return any(_predicate_of(transform) == "RecordIsTombstone" for transform in chain)
 
 

@@ -1,4 +1,4 @@
-"""Exceptions that Kafka Connect would throw for records, collected so that other records still pass."""
+"""Exceptions as Kafka Connect throws them for records, collected so that the other records still pass."""
 
 from __future__ import annotations
 

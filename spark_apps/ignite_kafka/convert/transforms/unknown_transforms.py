@@ -1,4 +1,4 @@
-"""Advice on transforms that are not Kafka's, and on properties that Kafka has renamed."""
+"""Advice on transforms from other vendors, and on properties that Kafka has renamed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _RENAMED: Mapping[str, str] = {"blacklist": "exclude", "whitelist": "include"}
 
 
 def advice_for(class_name: str) -> str:
-    """Return what to use instead of a transform that is not Kafka's; empty for a name without package."""
+    """Return advice on a replacement for another vendor's transform; empty for a class name without package."""
     if "." not in class_name:
         return ""
     return _WAYS.get(class_name.partition("$")[0], _OWN)

@@ -80,7 +80,7 @@ def _judge_client(keys: ConnectKeys, name: str, prefix: str, main: str) -> None:
 
 
 def _judge_property(keys: ConnectKeys, name: str, bare: str, client: str) -> bool:
-    """Ignore or refuse a client property as the tables say; return whether it was."""
+    """Ignore or refuse a client property by the tables of :mod:`.key_table`; return whether either was done."""
     value = str(keys.values[name]).strip()
     change = key_table.CLIENT_CHANGED.get(bare)
     refusal = key_table.CLIENT_REFUSED.get(bare)

@@ -149,7 +149,7 @@ def _build_connectors(read: Sequence[_Read]) -> ConnectorFolder:
 
 
 def _build_workers(read: Sequence[_Read]) -> tuple[dict[str, GivenFile], list[DeclaredConnector | BrokenConnector]]:
-    """Return Strimzi's `KafkaConnect` resources by name, and those that cannot be used, with their errors."""
+    """Return Strimzi's `KafkaConnect` resources by name, and the unusable ones with their errors."""
     workers: dict[str, GivenFile] = {}
     broken: list[DeclaredConnector | BrokenConnector] = []
     for place, document in read:

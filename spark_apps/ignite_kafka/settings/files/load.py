@@ -55,7 +55,7 @@ class LoadedSettings:
     file: str = ""
 
     def with_values(self, values: Mapping[str, Any], origin: str) -> LoadedSettings:
-        """Return a copy in which the given values, such as those of the command line, replace others."""
+        """Return a copy with some values replaced, for example by values from the command line."""
         return replace(self, values={**self.values, **values}, origin={**self.origin, **dict.fromkeys(values, origin)})
 
     def settings(self) -> ConnectorSettings:
