@@ -56,7 +56,7 @@ def days_of(millis: Int64Array, zone: str) -> tuple[Int64Array, npt.NDArray[np.b
 
 
 def epoch_offset_ms(zone: str) -> int:
-    """Return a zone's offset from UTC on 1970-01-01, in milliseconds; a java.sql.Time is on this day."""
+    """Return a zone's offset from UTC on 1970-01-01, the day of every java.sql.Time, in milliseconds."""
     return _offset_ms(0, ZoneInfo(zone))
 
 

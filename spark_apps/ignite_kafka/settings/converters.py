@@ -89,7 +89,7 @@ _DECIMAL_FORMAT = Property(
 
 
 def _schema(value: object) -> str:
-    """Check a schema: JSON text of an object, or an empty text."""
+    """Check that a schema property is the JSON text of an object, or an empty text."""
     text = str(value).strip()
     if text and not isinstance(json.loads(text), dict):
         raise ValueError("it is not a JSON object")

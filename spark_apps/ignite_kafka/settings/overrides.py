@@ -76,7 +76,7 @@ class NamedSettings(Settings):
 
     @property
     def variants(self) -> tuple[Self, ...]:
-        """These settings, followed by the settings under each override."""
+        """Settings of the connector, followed by the settings under each override."""
         return (self, *self._overridden.values())
 
     @cached_property

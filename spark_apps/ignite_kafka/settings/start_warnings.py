@@ -21,7 +21,7 @@ class StartedSettings(WithTransforms, Protocol):
 
     @property
     def origin(self) -> Mapping[str, str]:
-        """Place where each setting was set."""
+        """Place where each setting was set, such as file and line, by the setting's name."""
 
     @property
     def streams(self) -> bool:

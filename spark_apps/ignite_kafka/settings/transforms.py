@@ -52,11 +52,11 @@ class WithTransforms(Protocol):
 
     @property
     def origin(self) -> Mapping[str, str]:
-        """Place where each setting was set."""
+        """Place where each setting was set, such as file and line, by the setting's name."""
 
     @property
     def variants(self) -> tuple[WithTransforms, ...]:
-        """These settings, followed by the settings under each override."""
+        """Settings of the connector, followed by the settings under each override."""
 
     def wrong(self, name: str, reason: str, remedy: str = "") -> SettingsError:
         """Return the error to raise for a setting whose value breaks a rule."""

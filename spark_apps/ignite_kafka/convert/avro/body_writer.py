@@ -29,7 +29,7 @@ class BodyWriter:
         self._pieces: list[pa.BinaryArray] = []
 
     def cell(self, value: Cells | int, mask: Mask | None = None) -> None:
-        """Append one byte to each row: the row's item of an array, or the same byte."""
+        """Append one byte to each row: the row's own byte from an array, or the same byte to all rows."""
         self._cells.append((value, mask))
 
     def constant(self, data: bytes, mask: Mask | None = None) -> None:
@@ -38,7 +38,7 @@ class BodyWriter:
             self.cell(byte, mask)
 
     def fixed(self, values: npt.NDArray[Any], mask: Mask | None = None) -> None:
-        """Append to each row the bytes of its item of a numpy array, whose type has a fixed width."""
+        """Append to each row its item of a numpy array, as the item's bytes in memory."""
         for column in np.ascontiguousarray(values).view(np.uint8).reshape(self._count, values.itemsize).T:
             self.cell(column, mask)
 
@@ -63,7 +63,7 @@ class BodyWriter:
             most = most >> 7
 
     def column(self, data: pa.BinaryArray) -> None:
-        """Append to each row its item of a column of bytes; a null appends nothing."""
+        """Append to each row its byte string from a column; a null appends nothing."""
         self._pack()
         self._pieces.append(data)
 

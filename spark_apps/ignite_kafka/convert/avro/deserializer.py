@@ -24,7 +24,7 @@ from .types import AvroType
 
 
 class Schemas(References, Protocol):
-    """The registry method that the Avro deserializer calls."""
+    """Interface of a registry, with the method that the Avro deserializer calls."""
 
     def schema(self, id: int, subject: str | None = None) -> RegistrySchema:
         """Return the schema with an id; raise RegistryError or RegistryUnavailable."""

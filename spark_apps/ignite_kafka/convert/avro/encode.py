@@ -75,7 +75,10 @@ def _encode(
 
 
 class _Encoder:
-    """Encoder of N rows; `present` is the mask of rows that have a value here, because no outer value is null."""
+    """Encoder of N rows to Avro, which skips rows without a value because an outer value is null.
+
+    `present` is everywhere the mask of the rows with a value.
+    """
 
     def __init__(self, count: int, fill_defaults: bool) -> None:
         self.writer = BodyWriter(count)

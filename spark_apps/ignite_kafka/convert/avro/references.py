@@ -11,7 +11,7 @@ from .types import AvroType, parse
 
 
 class References(Protocol):
-    """The registry method that the parser calls to get referenced schemas."""
+    """Interface of a registry, with the method that the parser calls to get referenced schemas."""
 
     def referenced(self, reference: Reference) -> RegistrySchema:
         """Return the schema that a reference points to; raise RegistryError or RegistryUnavailable."""

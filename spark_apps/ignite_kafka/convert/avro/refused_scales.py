@@ -20,7 +20,7 @@ _INCOMPATIBLE = 409
 
 
 class LatestSchemas(References, Protocol):
-    """The registry methods that the explanation calls."""
+    """Interface of a registry, with the method that the explanation calls."""
 
     def latest(self, subject: str) -> RegistrySchema:
         """Return the latest schema of a subject; raise RegistryError or RegistryUnavailable."""

@@ -27,10 +27,10 @@ from .types import AvroType, to_text
 
 
 class SchemaIds(LatestSchemas, Protocol):
-    """The registry methods that the Avro serializer calls."""
+    """Interface of a registry, with the methods that the Avro serializer calls."""
 
     def subject(self, topic: str, record_name: str | None) -> str:
-        """Return the registry subject for a record's schema; raise UnsupportedType if its strategy needs a name."""
+        """Return the registry subject for a record's schema; raise UnsupportedType if a needed name is missing."""
 
     def registered(self, subject: str, schema: RegistrySchema) -> Registered:
         """Return a schema's id and the schema to write with; raise RegistryError or RegistryUnavailable."""

@@ -157,7 +157,7 @@ def declared_fields(cache: CacheInfo, types: TypeSource) -> set[str]:
 
 
 def no_column(setting: str, name: str, cache: str, names: Collection[str]) -> UnsupportedType:
-    """Return the error for a setting that names a column no value has."""
+    """Return the error to raise for a setting that names a column missing from all values."""
     what = f"{setting} names column {name}, which values do not have (but {', '.join(sorted(names)) or VALUE})"
     return UnsupportedType(
         what, f"Correct {setting}: docs/filter.md says which columns there are.", cache=cache, field=name

@@ -170,7 +170,7 @@ class EntryFilter:
 
 @contextmanager
 def naming_cache(cache: str) -> Iterator[None]:
-    """Return a context that adds the cache's name to an UnsupportedType."""
+    """Return a context that adds the cache's name to the error UnsupportedType."""
     try:
         yield
     except UnsupportedType as error:

@@ -30,7 +30,7 @@ class Failure:
 
 
 def failure(rows: Mask, why: str) -> Failure | None:
-    """Return the failure of the rows in a mask; None if the mask is empty."""
+    """Return a failure for the rows in a mask, with one reason; None if no row failed."""
     return Failure(rows, ((rows, why),)) if rows.any() else None
 
 

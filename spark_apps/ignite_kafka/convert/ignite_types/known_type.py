@@ -1,4 +1,4 @@
-"""A binary type with the fields learned from records, each of which can be undone."""
+"""A binary type that learns fields from records, each change with a way to undo it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ See docs/decisions/0040-fields-of-a-row.md.
 
 @dataclass
 class KnownType:
-    """A binary type: its fields in the order written, and the type codes that the cluster has for them.
+    """A binary type: its fields in the order written, and the type codes that the cluster stores for them.
 
     :param by_name: the fields are written in the order of their names.
     :param always: names in lower case of the fields that all objects have, in the order written. The other fields are

@@ -41,7 +41,7 @@ class SqlColumns:
         return self.key_fields.get(type_name, {}).get(name.lower())
 
     def undecided(self, type_name: str) -> Iterator[pa.Field]:
-        """Return the key columns of a type whose Java class the cluster does not know."""
+        """Return a type's key columns of Java classes unknown to the cluster."""
         return (field for field in self.key_fields.get(type_name, {}).values() if undecided_class(field))
 
     def refusal(self, type_name: str, name: str) -> str | None:

@@ -83,6 +83,6 @@ def _element(field: pa.Field) -> pa.Field:
 
 
 def _of_element(field: pa.Field, element: pa.Field) -> pa.Field:
-    """Return a field like `field` with another element: a list of the elements if `field` is a list."""
+    """Return a field with the type of `element`; for a list, a list of such elements."""
     typed = pa.field(field.name, pa.list_(element)) if pa.types.is_list(field.type) else element
     return typed.with_nullable(field.nullable)

@@ -52,7 +52,7 @@ def with_uses(entry_types: EntryTypes, cache: CacheInfo, types: TypeSource, uses
 
 
 def _names(uses: Iterable[TypeUse]) -> dict[tuple[str, str], set[str]]:
-    """Group the names of the classes seen by key or value, and by path."""
+    """Group the names of the seen classes by key or value, and by path."""
     names: dict[tuple[str, str], set[str]] = defaultdict(set)
     for use in uses:
         names[use.side, use.path].add(use.name)
@@ -71,7 +71,7 @@ class _Seen:
     declared: Mapping[str, Sequence[pa.Field]]
 
     def objects(self, side: str, type_name: str) -> Objects:
-        """Return the fields that the classes seen complete, by binary type, for all objects within keys or values."""
+        """Return the fields completed by seen classes, by binary type, for all objects within keys or values."""
         objects: Objects = {}
         self._collect(side, "", type_name, objects)
         self._visit(side, "", objects)

@@ -142,7 +142,7 @@ class JsonReader:
 
 @dataclass(frozen=True)
 class _Choice:
-    """The members of JSON objects to read; see :class:`JsonReader`."""
+    """Members of JSON objects to read, such as the fields of a key; see :class:`JsonReader`."""
 
     names: tuple[str, ...]
     alone: bool

@@ -79,7 +79,7 @@ class JsonSchemaDeserializer:
         return Deserialized(tuple(parts), tuple(sorted(bad)))
 
     def _schemas(self, ids: list[int]) -> tuple[dict[int, KnownSchema], dict[int, str]]:
-        """Return the schemas of schema ids, and the reasons for unreadable ones, by index in `ids`."""
+        """Return the schema for each schema id or, for an unreadable schema, the reason; both by index in `ids`."""
         schemas = {}
         refused = {}
         for place, id in enumerate(ids):

@@ -188,7 +188,7 @@ class _Batch:
         self._singly(self._by_schema(rest, _MOST_SCHEMAS))
 
     def _by_schema(self, rest: RowIndex, most: int) -> RowIndex:
-        """Deserialize the rows of the first schemas, `most` at most; return the other rows."""
+        """Deserialize the rows of at most `most` schemas, the first rows' ones; return the other rows."""
         for _ in range(most):
             if rest.size:
                 rest = self._one_schema(rest)

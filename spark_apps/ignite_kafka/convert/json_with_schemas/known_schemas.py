@@ -15,7 +15,7 @@ SchemaOf = Callable[[str], ConnectSchema | None]
 
 
 class KnownSchema:
-    """A schema with the reader of single values of it.
+    """A schema with its reader of single values.
 
     :param defaults: see :class:`.PayloadReader`.
     """

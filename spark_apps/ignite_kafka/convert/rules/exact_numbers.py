@@ -38,7 +38,7 @@ _EXACT = Context(prec=2_000, Emax=MAX_EMAX, Emin=MIN_EMIN)
 
 
 def holds(digits: str, value: float) -> bool:
-    """Return whether a double, parsed from a number's text, still is this number."""
+    """Return whether a double has lost no digits of the number text that it was parsed from."""
     try:
         exact = Decimal(digits)
     except InvalidOperation:

@@ -25,7 +25,7 @@ _TRUE = 1
 
 @dataclass(frozen=True)
 class Primitive:
-    """A primitive type with its bytes as Kafka's serializer of the type writes them.
+    """Primitive type with the form in which Kafka's serializer writes its values.
 
     :param name: name of the converter in settings, and of the type in Kafka's messages.
     :param wire: numpy type of the bytes.

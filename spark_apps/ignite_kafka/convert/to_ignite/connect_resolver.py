@@ -254,7 +254,7 @@ def _make_empty_field(item: pa.Field) -> pa.Field:
 
 
 def struct_name(schema: ConnectSchema, otherwise: str) -> str:
-    """Return the binary type for a STRUCT: its name if Java accepts it, else `otherwise`."""
+    """Return the name of the binary type for a STRUCT: the STRUCT's name if Java accepts it, else `otherwise`."""
     name = schema.name or ""
     parts = name.replace("$", "_").split(".")
     return name if all(part.isidentifier() for part in parts) else otherwise

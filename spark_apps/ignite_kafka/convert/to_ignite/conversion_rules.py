@@ -29,7 +29,7 @@ class SideRules:
 
     @property
     def json_format(self) -> JsonFormat:
-        """JSON format for JSON without schemas."""
+        """Options of JSON without schemas, such as the form of decimals."""
         return JsonFormat(self.properties.get("decimal.format") or "BASE64")
 
 

@@ -80,7 +80,7 @@ class HeaderReader:
 
 
 def _take_header(name: str, parts: list[Header], number: int, places: RowIndex) -> Header:
-    """Return a header column with the values at some places; nulls for number -1."""
+    """Return a header with its values at the given places of a column; all null if `number` is -1."""
     if number < 0:
         return Header(name, ConnectColumn(pa.repeat(_NULL, places.size), None))
     part = parts[number]

@@ -18,7 +18,7 @@ from ..connect.schema import ConnectField, ConnectSchema, ConnectType, date, dec
 from ..rules.decimal_scales import declared_scales, is_decimal
 
 UNDEFINED = ConnectSchema(ConnectType.STRUCT, optional=True, name="o.g.k.c.s.undef")
-"""The reference's placeholder schema for values of unknown schema, such as a null object."""
+"""Placeholder schema of the GridGain connector for values of unknown schema, such as a null object."""
 
 _SIMPLE: tuple[tuple[Callable[[pa.DataType], bool], ConnectSchema], ...] = (
     (pa.types.is_int8, ConnectSchema(ConnectType.INT8, True)),
@@ -49,7 +49,7 @@ def simple_schema(field: pa.Field) -> ConnectSchema | None:
 
 
 def schema_of_code(code: int, field: pa.Field) -> ConnectSchema | None:
-    """Return the schema for a type code in the metadata; None if the code does not decide it."""
+    """Return the schema for a type code in binary metadata; None if the code alone does not determine it."""
     if code in (codes.ENUM, codes.BINARY_ENUM):
         ordinal = pa.types.is_int32(field.type)
         return ConnectSchema(ConnectType.INT32 if ordinal else ConnectType.STRING, True)

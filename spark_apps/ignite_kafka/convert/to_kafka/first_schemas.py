@@ -1,4 +1,6 @@
-"""First schema seen of each type, used for all values of the type (the reference's ``isSchemaDynamic`` false).
+"""Cache of the first schema seen of each type, which then applies to all values of the type.
+
+The GridGain connector does so if ``isSchemaDynamic`` is false.
 
 Further fields of a value are not sent; event 15169 names them, once for each cache and field.
 """

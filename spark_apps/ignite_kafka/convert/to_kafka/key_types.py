@@ -31,7 +31,7 @@ _LOOKED_AT = 1_000  # decimals of a batch that are checked
 
 
 def key_types_of(group: EntryGroup, texts: pa.BinaryArray, decimal_format: str) -> set[KeyType]:
-    """Return the types of a group's keys, with the shapes that their JSON may have.
+    """Return the types of a group's keys, with the forms of their JSON, to find types with equal JSON.
 
     :param texts: the keys as JSON.
     """
@@ -50,7 +50,7 @@ def key_types_of(group: EntryGroup, texts: pa.BinaryArray, decimal_format: str) 
 
 
 def text_key_types_of(group: EntryGroup, texts: pa.BinaryArray) -> set[KeyType]:
-    """Return the types of a group's keys, with the shapes that their text of converter `string` may have.
+    """Return the types of a group's keys, with the forms of their text by converter `string`, to find equal texts.
 
     :param texts: the keys as text.
     """
@@ -73,7 +73,7 @@ def text_key_types_of(group: EntryGroup, texts: pa.BinaryArray) -> set[KeyType]:
 
 
 def connect_key_types_of(group: EntryGroup) -> set[KeyType]:
-    """Return the type of a group's keys, with the Connect schema that they are written with.
+    """Return the type of a group's keys, with their Connect schema, to find types with equal record keys.
 
     The schema of an object has the name of its class.
     """
@@ -139,7 +139,7 @@ def _shown(texts: pa.BinaryArray, row: int) -> str:
 
 
 def _fields(schema_id: int) -> frozenset[str]:
-    """Return the shape of objects with a schema id, because the same fields in the same order give equal JSON.
+    """Return the form of JSON objects as a shape, made of the schema id of the Ignite objects.
 
     Objects of several types have the same JSON if they have the same fields in the same order, and so the same schema
     id.
@@ -162,7 +162,7 @@ def _scales(decimals: pa.Array) -> dict[int, int]:
 
 
 def _shapes(column: pa.Field) -> frozenset[str]:
-    """Return the shapes that the JSON of a column's values may have; not for structs and decimals."""
+    """Return the forms that the JSON of a column's values may have, as shapes; not for structs and decimals."""
     kind = column.type
     types = pa.types
     if types.is_boolean(kind):

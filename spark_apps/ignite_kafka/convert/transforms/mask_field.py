@@ -152,7 +152,7 @@ def _decimal(text: str) -> Decimal | None:
 
 
 def _decimals(mask: Decimal, is_valid: Any, kind: pa.DataType) -> pa.Array:
-    """Return a column with the same decimal in all valid rows; as text if the column's scale differs."""
+    """Return a column of one repeated decimal, null in invalid rows; as text if its scale differs from the type's."""
     places = pa.array(np.where(is_valid, 0, 1))
     if pa.types.is_decimal(kind) and -int(mask.as_tuple().exponent) == kind.scale:
         return pa.array([mask, None], kind).take(places)
