@@ -91,7 +91,7 @@ def _library() -> ctypes.CDLL:
 
 
 class NativeQueue:
-    """Native queue of librdkafka that collects the records of some partitions, to read them in batches.
+    """Native queue of librdkafka that collects the records of the given partitions, to read them in batches.
 
     It is created before the partitions' assignment, and closed before the consumer. Connection events stay in the
     consumer's own queue, which :meth:`consume` polls through confluent-kafka: a Python callback that librdkafka makes

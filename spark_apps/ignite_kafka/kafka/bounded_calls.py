@@ -1,4 +1,4 @@
-"""Calls of librdkafka with a time limit enforced here, because some of them never return.
+"""Calls of librdkafka with an enforced time limit, because some calls never return.
 
 librdkafka may wait without limit, whatever time-out it was given: ``send_offsets_to_transaction`` waits for a wake-up
 that is lost when the coordinator's connection breaks (its issues 5456 and 5511). A waiting thread cannot be

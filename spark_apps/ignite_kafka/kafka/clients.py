@@ -222,7 +222,7 @@ class KafkaClients:
         )
 
     def writer(self, **settings: Any) -> Producer:
-        """Create a producer for single records in order, such as those of compacted topics.
+        """Create a producer for single records in order, for example to a compacted topic.
 
         Records are written in order and at least once, and acknowledged by all in-sync replicas.
 

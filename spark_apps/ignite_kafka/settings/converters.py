@@ -30,7 +30,7 @@ SIMPLE = "simple"
 HEADER_NAMES = (SIMPLE, JSON, STRING, BYTES)
 """Names of the converters for headers."""
 SCALARS = (STRING, BYTES, *PRIMITIVES)
-"""Names of the converters for single values, such as texts and numbers, without fields."""
+"""Names of the converters for values without fields, such as texts and numbers."""
 FIELDLESS = (IGNITE_BINARY, *SCALARS)
 """Names of the converters whose values have no fields, so that no key can be made from fields."""
 NAMES = (JSON, IGNITE_BINARY, AVRO, JSON_SCHEMA, STRING, BYTES, *PRIMITIVES)

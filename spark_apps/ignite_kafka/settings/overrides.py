@@ -47,7 +47,7 @@ OVERRIDES = SettingType(
 
 
 class NamedSettings(Settings):
-    """Base class of source and sink settings: rules for topic or cache names, and overrides for single ones."""
+    """Base class of source and sink settings: rules for names, and overrides for single caches or topics."""
 
     overrides: Mapping[str, Mapping[str, Any]]
 

@@ -1,4 +1,4 @@
-"""Settings of a sink connector (Kafka to Ignite); those of both directions are in :mod:`.connector`."""
+"""Settings of a sink connector (Kafka to Ignite), besides the settings in :mod:`.connector`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings of a source connector (Ignite to Kafka); those of both directions are in :mod:`.connector`."""
+"""Settings of a source connector (Ignite to Kafka), besides the settings in :mod:`.connector`."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ class IsNull:
 
 @dataclass(frozen=True)
 class In:
-    """Test whether a value equals one of some literals."""
+    """Test whether a value equals any of several literals."""
 
     operand: Condition
     items: tuple[Literal, ...]

@@ -22,7 +22,7 @@ _MOST_SHIFT = 63
 
 
 class Bodies:
-    """The bytes of N Avro bodies, and the reasons why some of them are broken."""
+    """Bytes of N Avro bodies, with the reasons why broken bodies cannot be read."""
 
     def __init__(self, data: pa.BinaryArray) -> None:
         letters = data_of(data)

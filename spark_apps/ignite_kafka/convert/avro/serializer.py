@@ -59,7 +59,9 @@ class AvroSerializer:
         self._lock = Lock()
 
     def check(self, schema: ConnectSchema, topic: str) -> None:
-        """Check that a schema can be written as Avro, without registering it; report several record types in a subject.
+        """Check that a schema can be written as Avro, without registering it.
+
+        Reports several record types in one subject.
 
         :raises UnsupportedType: Avro has no form for the schema, or the subject's strategy finds no name.
         """

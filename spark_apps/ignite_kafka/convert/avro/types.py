@@ -125,7 +125,10 @@ def _field(field: AvroField, space: str, seen: dict[str, AvroType]) -> dict[str,
 
 
 def _redefined(first: AvroType) -> UnsupportedType:
-    """Return the error that two different types have the same name; `first` is the first of them in the schema."""
+    """Return the error to raise for a schema with two different types of the same name.
+
+    :param first: the first of these types in the schema.
+    """
     within = [field.name for field in first.fields if field.type.name == first.name or _has(field.type, first.name)]
     if within:
         why = "each level has another form in Avro, which knows one form of a type within a schema"

@@ -1,4 +1,4 @@
-"""Conversion between maps with other keys than texts and the lists of entries that JSON needs for them."""
+"""Conversion between maps and lists of entries, because a JSON object has only texts as keys."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def _number(operand: Operand, kind: pa.DataType, target: str, count: int) -> Ope
 
 
 def _narrow(values: Numbers, kind: pa.DataType) -> tuple[Numbers, Mask]:
-    """Convert numbers to another type as Java does; return them and a mask of those within the type's range."""
+    """Convert numbers to another type as Java does; return also a mask of the numbers within the type's range."""
     dtype = numpy_type(kind)
     if dtype.kind == "f":
         with np.errstate(all="ignore"):

@@ -193,7 +193,7 @@ def _fold(*parts: Operand) -> bool:
 
 
 def _first_is_constant(arguments: list[Operand]) -> bool:
-    """Return whether Spark replaces a coalesce call by a constant, as no column precedes its first non-null constant."""
+    """Return whether Spark replaces coalesce by a constant, as no column precedes its first non-null constant."""
     first = next((argument for argument in arguments if not argument.void), None)
     return first is None or first.constant
 

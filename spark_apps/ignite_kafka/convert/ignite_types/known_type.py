@@ -12,7 +12,7 @@ from ...java.hash_code import java_hash
 from ..rules.marked_fields import UNKNOWN, is_a
 
 MAX_DENSE_FIELDS = 256
-"""Maximum number of fields of a type whose objects are written with all fields, as those of a Java class are.
+"""Maximum number of fields of a type whose objects have all fields written, like objects of a Java class.
 
 See docs/decisions/0040-fields-of-a-row.md.
 """

@@ -1,4 +1,4 @@
-"""Types of a cache's keys and values as its query entities declare them; without any, they may have any type."""
+"""Types of a cache's keys and values, as query entities declare; any types without query entities."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def object_paths(entity: QueryEntity, column: QueryField, *, whole: bool = False
 
 
 def _value_fields(entity: QueryEntity) -> Iterable[QueryField]:
-    """Yield the columns for fields of the value, without those for a whole key or value."""
+    """Yield the columns for single fields of the value, without columns for a whole key or value."""
     return (
         field
         for field in entity.fields

@@ -79,7 +79,7 @@ def sql_columns(cache: CacheInfo, types: TypeSource) -> SqlColumns:
 
 
 def _key_columns(entity: QueryEntity) -> Iterator[QueryField]:
-    """Yield the columns of the key: those of its own fields, and the column for the whole key."""
+    """Yield the columns for fields of the key and for the whole key."""
     listed = [
         column
         for column in entity.fields

@@ -53,7 +53,7 @@ def unscaled_of(value: Decimal, scale: int) -> bytes:
 
 
 def decimals_from_bytes(data: pa.BinaryArray, wrong: Mask, kind: pa.DataType) -> tuple[pa.Array, Mask]:
-    """Convert unscaled bytes to decimal128 values; return them and a mask of the rows without one.
+    """Convert unscaled bytes to decimal128 values; return also a mask of the rows without a valid decimal.
 
     The mask includes values of 16 bytes or more, which may have more than 38 digits and must be read one by one.
 

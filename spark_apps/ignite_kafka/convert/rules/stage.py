@@ -26,7 +26,7 @@ class Stage(StrEnum):
 
 _OWN = "error_handling_policy"
 _OF_CONNECTOR = frozenset({Stage.POLL, Stage.PUT})
-"""Stages within the connector itself; the others are those of converters, transforms and clients around it."""
+"""Stages within the connector itself, not in the converters, transforms and clients around it."""
 
 
 def failed_in_filter(stage: str, where: Mapping[str, object]) -> bool:

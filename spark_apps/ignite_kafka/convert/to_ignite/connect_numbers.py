@@ -29,7 +29,7 @@ def none_wrong(array: pa.Array) -> Mask:
 
 
 def numbers(array: pa.Array, kind: pa.DataType) -> tuple[pa.Array, Mask]:
-    """Cast integers or floats to another number type; return them and a mask of the inexact ones.
+    """Cast integers or floats to another number type; return also a mask of the inexact results.
 
     NaN and infinities are exact only as floats.
 
@@ -71,7 +71,7 @@ def _is_long(values: npt.NDArray[Any]) -> Mask:
 
 
 def decimals(array: pa.Array, kind: pa.DataType | None) -> tuple[pa.Array, Mask]:
-    """Cast decimals to another decimal type; return them and a mask of the inexact ones.
+    """Cast decimals to another decimal type; return also a mask of the inexact results.
 
     :param array: decimals, texts of decimals, or integers.
     :param kind: decimal128 with the declared scale; None: each value keeps its own scale.
@@ -111,7 +111,7 @@ def _parse_decimal(value: Decimal | str | int | None) -> Decimal | None:
 
 
 def from_decimals(array: pa.Array, kind: pa.DataType) -> tuple[pa.Array, Mask]:
-    """Cast decimals to integers or floats; return them and a mask of the inexact ones.
+    """Cast decimals to integers or floats; return also a mask of the inexact results.
 
     :param kind: an Arrow integer or float type.
     """
@@ -137,7 +137,7 @@ def _convert_decimal(value: Decimal | None, kind: pa.DataType) -> int | float | 
 
 
 def chars(array: pa.Array) -> tuple[pa.Array, Mask]:
-    """Cast integers to UTF-16 code units; return them and a mask of those outside 0 to 65,535."""
+    """Cast integers to UTF-16 code units; return also a mask of the integers outside 0 to 65,535."""
     wide = array.cast(pa.int64())
     wrong = np.asarray(pc.invert(pc.and_(pc.greater_equal(wide, 0), pc.less_equal(wide, 0xFFFF))).fill_null(False))
     return pc.if_else(pa.array(wrong), pa.scalar(0, pa.int64()), wide).cast(pa.int32()), np.array(wrong)

@@ -36,7 +36,7 @@ from .scrubbed_names import ScrubbedNames
 _WAY_OUT = "cast it where the topic is written, or declare another type"
 _KEY_WAY_OUT = "declare the key type with all its fields, or name those that all keys have in key_fields"
 Unwritten = tuple[int, str, Target]
-"""A STRUCT field that the binary type does not accept: index, name, and a target that refuses its values."""
+"""A STRUCT field refused by the binary type: its index and name, and a conversion that refuses its values."""
 _CONTAINERS = (ConnectType.ARRAY, ConnectType.MAP, ConnectType.STRUCT)
 
 
@@ -72,7 +72,7 @@ class Resolver:
         self._scrubbed = scrubbed
 
     def target(self, schema: ConnectSchema, field: pa.Field | None, place: Place) -> Target:
-        """Return the target that converts a schema's values to the field's Ignite type, or refuses them.
+        """Return the conversion of a schema's values to the field's Ignite type; if none exists, it refuses all values.
 
         :param field: field in the cluster or the query entity; None: neither has the field.
         """
@@ -107,7 +107,7 @@ class Resolver:
         return ScalarTarget(schema, cast, described(field))
 
     def _find_list_target(self, schema: ConnectSchema, field: pa.Field, place: Place) -> Target:
-        """Return the target for an ARRAY where the cluster has a collection or an array."""
+        """Return the conversion of an ARRAY to a field that the cluster has as a collection or an array."""
         item = field.type.value_field
         element = self.target(schema, item, _nest(place))
         is_array = mark_of(field) != "collection"
@@ -116,7 +116,7 @@ class Resolver:
         return ListTarget(field.with_name(place.name), element, generic, item.nullable, empty, self._objects)
 
     def _find_own_target(self, schema: ConnectSchema, type_name: str, place: Place) -> Target:
-        """Return the target for values whose Ignite type follows from their schema alone."""
+        """Return the conversion of values whose Ignite type follows from their schema alone."""
         if place.depth > MAX_DEPTH:
             return RefusingTarget(place.name, f"is nested deeper than {MAX_DEPTH}")
         if schema.type is ConnectType.STRUCT:
@@ -141,7 +141,7 @@ class Resolver:
         return name if self._scrubbed is None else self._scrubbed.type_name(name)
 
     def _find_object_target(self, schema: ConnectSchema, type_name: str, place: Place) -> Target:
-        """Return the target for a STRUCT, after adding its fields to its binary type."""
+        """Return the conversion of a STRUCT to objects, after adding its fields to its binary type."""
         other = self._objects.names.other(type_name)
         if other is not None:
             why = (

@@ -98,7 +98,7 @@ class ConnectReader:
         raise AssertionError("the types of a batch change each time it is converted")
 
     def _resolve(self, parts: list[ConnectPart]) -> dict[ConnectSchema, Target]:
-        """Return the target for each schema in a batch; the cluster then has all their types.
+        """Return the conversion for each schema in a batch, after registering all their types in the cluster.
 
         Types get their fields from schemas in the order of the first records. A key type is registered, and so fixed,
         before the next schema is resolved. So the types of fields are the same as with batches of one record: other

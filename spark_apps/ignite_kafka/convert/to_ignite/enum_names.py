@@ -17,7 +17,7 @@ from .connect_casts import Cast, Converted
 
 
 def full_names(name: str, types: TypeSource) -> Cast:
-    """Return the cast of full names to encoded enum constants of enums that the cluster knows.
+    """Return the function that casts full names to encoded constants of the cluster's enums.
 
     :param name: name of the field.
     """

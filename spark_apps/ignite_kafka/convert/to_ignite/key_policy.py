@@ -192,7 +192,7 @@ def _make_kafka_keys(names: tuple[str, ...], root: pa.Field, objects: ObjectType
 
 
 def _are_misplaced(names: tuple[str, ...], fields: tuple[pa.Field, ...]) -> bool:
-    """Return whether a key type's fields are others than those for topic, partition and offset."""
+    """Return whether a key type has other fields than topic, partition and offset."""
     by_name = {field.name.lower(): field for field in fields}
     wrong = [
         label

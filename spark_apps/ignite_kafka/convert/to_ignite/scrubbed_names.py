@@ -22,7 +22,7 @@ class ScrubbedNames:
 
     @classmethod
     def of(cls, types: Iterable[str]) -> ScrubbedNames:
-        """Return the lookup for some types, without types that share a scrubbed name."""
+        """Return the lookup for the given types, without types that share a scrubbed name."""
         full_names: dict[str, set[str]] = {}
         for name in types:
             full_names.setdefault(scrubbed_full(name), set()).add(name)

@@ -77,7 +77,7 @@ def _are_objects(data: pa.BinaryArray) -> Mask:
 
 
 def _parse_each(data: pa.BinaryArray, rows: RowIndex) -> Deserialized:
-    """Check the JSON texts of some rows one by one; return the valid ones as one column."""
+    """Check JSON texts one by one, and return the valid texts as one column."""
     bad = []
     good = []
     texts = []
@@ -188,7 +188,7 @@ class TransformingReader:
     def _deserialize(
         self, side: str, data: pa.BinaryArray, topic: str, stage: Stage, bad: dict[int, BadRecord]
     ) -> list[ConnectPart]:
-        """Deserialize keys or values for the transforms; without any that use them, return their bytes as a column."""
+        """Deserialize keys or values for the transforms; if no transform uses them, return a column of their bytes."""
         reader = self._readers.get(side)
         rows = np.flatnonzero(np.asarray(data.is_valid()))
         if reader is None:

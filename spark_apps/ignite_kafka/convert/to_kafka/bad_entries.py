@@ -61,7 +61,7 @@ class Conversion:
 def separate_bad_entries(
     converter: Converter, pages: Sequence[Page], cache: CacheInfo, types: TypeSource, refuses: Refuses, topic: str = ""
 ) -> Conversion:
-    """Convert the entries of pages; find the bad ones by converting halves of a failing batch.
+    """Convert the entries of pages; find bad entries by converting halves of a failing batch.
 
     A bad entry costs some 30 small conversions.
 
@@ -112,7 +112,7 @@ class _Bisection:
         self.bad: list[BadEntry] = []
 
     def convert(self, first: int, last: int) -> None:
-        """Convert the entries from `first` to `last` (excluded), and separate the bad ones."""
+        """Convert the entries from `first` to `last` (excluded), and separate the bad entries."""
         try:
             records = self._convert(self._slices(first, last))
         except ENTRY_ERRORS as error:

@@ -57,7 +57,7 @@ class RecordFields:
         )
 
     def has_objects(self, group: EntryGroup) -> bool:
-        """Return whether objects from the values become parts of a group's record keys.
+        """Return whether a group's record keys contain objects from the values.
 
         It raises the errors of :meth:`record_key`.
         """

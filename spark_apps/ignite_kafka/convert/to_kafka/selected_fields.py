@@ -1,4 +1,4 @@
-"""Value fields chosen by setting ``select``; others are not even decoded."""
+"""Selection of value fields by setting ``select``; other fields are not even decoded."""
 
 from __future__ import annotations
 

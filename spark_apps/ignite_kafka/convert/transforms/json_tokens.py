@@ -93,7 +93,7 @@ def by_kind(tokens: pa.BinaryArray) -> list[tuple[Kind, RowIndex]]:
 
 
 def longs(tokens: pa.BinaryArray) -> pa.Int64Array:
-    """Parse JSON integers; of those beyond 64 bits the low 64 bits count, as in JsonConverter."""
+    """Parse JSON integers; an integer beyond 64 bits is cut to its low 64 bits, as in JsonConverter."""
     try:
         return tokens.view(pa.string()).cast(pa.int64())
     except pa.ArrowInvalid:

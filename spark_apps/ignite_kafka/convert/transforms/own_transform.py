@@ -81,7 +81,7 @@ class OwnTransform:
         self._properties = dict(properties)
 
     def apply(self, batch: ConnectBatch) -> Transformed:
-        """Call the user's function on a batch; after an exception, on smaller and smaller parts of it.
+        """Call the user's function on a batch; after an exception, repeat it on ever smaller batches.
 
         If the result has a wrong form, all records of the call are bad.
         """

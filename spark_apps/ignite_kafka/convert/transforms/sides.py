@@ -37,7 +37,7 @@ class Side(Enum):
         return batch.key if self is Side.KEY else batch.value
 
     def replaced(self, batch: ConnectBatch, column: ConnectColumn) -> ConnectBatch:
-        """Return the batch with other keys or other values."""
+        """Return the batch with its keys, or its values, replaced."""
         return replace(batch, key=column) if self is Side.KEY else replace(batch, value=column)
 
 
@@ -87,7 +87,7 @@ def side_change(side: Side, with_schema: ChangeColumn, without_schema: ChangeCol
 
 
 def changed(batch: ConnectBatch, change: Change) -> Transformed:
-    """Apply a change to a batch; return the changed records and the failed ones."""
+    """Apply a change to a batch; return the changed records and the failed records."""
     if not len(batch):
         return Transformed(())
     failures = Failures(len(batch))

@@ -134,7 +134,7 @@ class TimestampConverter:
         return ConnectColumn(self._values(times, is_valid), target_schema)
 
     def _times(self, data: pa.Array, kind: str, failures: Failures) -> tuple[Int64Array, Mask]:
-        """Convert times in any form to milliseconds; return them and a mask of the valid ones."""
+        """Convert times in any form to milliseconds; return them and a mask of the valid times."""
         is_valid = np.asarray(data.is_valid())
         if kind == _TEXT:
             return self._read(data, is_valid, failures)
@@ -196,7 +196,7 @@ class TimestampConverter:
         return written(maps)
 
     def _tokens(self, tokens: pa.BinaryArray, failures: Failures) -> pa.BinaryArray:
-        """Convert times given as JSON strings or integers to JSON texts in the target's form; null stays null.
+        """Convert times in JSON strings or integers to JSON texts in the form of ``target.type``; null stays null.
 
         With target Date, Time or Timestamp the results are milliseconds.
         """
@@ -215,7 +215,7 @@ class TimestampConverter:
         return changed_by_kind(tokens, change, failures)
 
     def _write_tokens(self, data: pa.Array, kind: str, failures: Failures) -> pa.BinaryArray:
-        """Convert times in one form to JSON texts in the target's form."""
+        """Convert times in one form to JSON texts in the form of ``target.type``."""
         values = self._values(*self._times(data, kind, failures))
         if self.target == _DATE:
             return tokens_of(pc.multiply(values.view(pa.int32()).cast(pa.int64()), _DAY_MS))
