@@ -66,7 +66,7 @@ class TopicState:
     may_write: bool = True
 
     def check_writable(self) -> None:
-        """Raise :class:`.TopicError` if the user may not write to the topic, before a transaction fails by it."""
+        """Raise :class:`.TopicError` if the user may not write to the topic, before a transaction would fail."""
         if not self.may_write:
             remedy = "Grant the user of the Kafka connection the permission WRITE on the topic."
             raise TopicError("the user of the Kafka connection may not write to the topic", remedy, topic=self.name)

@@ -231,10 +231,7 @@ def _convert_registry_stores(keys: Keys, side: str, target: Path) -> None:
 
 
 def _extract_registry(keys: Keys) -> None:
-    """Move registry logins to the secrets, with the addresses and other properties that decide where they are sent.
-
-    No setting may decide where a login is sent.
-    """
+    """Move registry logins to the secrets, with the properties for their destination, which no setting may decide."""
     for side in ("key", "value"):
         prefix = f"{side}.converter."
         canonical = {

@@ -85,10 +85,7 @@ class NamedSettings(Settings):
 
     @classmethod
     def _unchecked(cls, parsed: Mapping[str, Any], origins: Mapping[str, str]) -> Self:
-        """Build settings and their overridden variants without checks, which would repeat an error for each override.
-
-        Checked variants would report each error of these settings once more for each override.
-        """
+        """Build settings and their overridden variants without checks, which would repeat errors for each override."""
         settings = super()._unchecked(parsed, origins)
         variants: dict[str, Self] = {}
         for pattern in settings.overrides:

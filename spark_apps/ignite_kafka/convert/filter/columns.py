@@ -130,7 +130,7 @@ def _inner(array: pa.Array, name: str, outer: str) -> tuple[pa.Array, pa.Field]:
 def check_absent(setting: str, group: EntryGroup, cache: CacheInfo, types: TypeSource, name: str) -> None:
     """Refuse a column that neither the values' type nor the cache's declared types have; its name must be wrong.
 
-    Such a column has a wrong name; a column that one of the types has is null instead.
+    A column that one of the types has is null instead.
     """
     if pa.types.is_null(group.value.type):
         return

@@ -1,4 +1,4 @@
-"""Reader of JSON texts as columns: parsed by Arrow as plain JSON types, then converted to the fields' types.
+"""Reader of JSON texts as Arrow columns, without a Python object per row.
 
 :mod:`~ignite_kafka.convert.json.write_columns` writes these forms.
 
@@ -63,7 +63,7 @@ def parsed_as(field: pa.Field, form: JsonFormat) -> pa.DataType | None:
 
 
 def narrowed(field: pa.Field, texts: pa.BinaryArray) -> pa.Field:
-    """Return a wide object's field without optional members absent from all texts, because each would cost time.
+    """Return a wide object's field without optional members absent from all texts, to parse fewer columns.
 
     Each column costs time, even if it is all null.
 

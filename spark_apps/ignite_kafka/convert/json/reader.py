@@ -94,7 +94,7 @@ class JsonReader:
         raise AssertionError("the types of a batch change each time it is read")
 
     def _by_kind(self, texts: pa.BinaryArray) -> ConvertedSide:
-        """Convert values that may have any type: all values of one JSON kind as a column."""
+        """Convert texts of values that may have any type, with a column for each JSON kind."""
         name = str(self._root.metadata[TYPE_NAME], "utf-8")
         if not len(texts):
             return ConvertedSide(_NONE, texts, ())

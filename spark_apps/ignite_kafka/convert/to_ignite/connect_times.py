@@ -62,7 +62,7 @@ def times(array: pa.Array, zone: str) -> tuple[pa.Array, Mask]:
 
 
 def units(array: pa.Array) -> pa.Array:
-    """Return the integers that store Date, Time or Timestamp: days, or milliseconds.
+    """Return the integers that Arrow stores for Date, Time or Timestamp.
 
     They are days, milliseconds of the day, or milliseconds since 1970.
     """

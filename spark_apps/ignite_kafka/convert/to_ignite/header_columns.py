@@ -33,10 +33,7 @@ class HeaderReader:
     key: str = ""
 
     def read(self, consumed: Consumed) -> list[tuple[RowIndex, tuple[Header, ...]]]:
-        """Return the headers of all records, grouped by equal names, order and schemas of headers.
-
-        All rows of a group have headers with the same names, order and schemas.
-        """
+        """Return the headers of all records, grouped by equal names, order and schemas of headers."""
         count = len(consumed)
         if consumed.headers is None:
             return [(np.arange(count), ())]

@@ -1,4 +1,4 @@
-"""Keys from headers, checked so that converter `simple` does not make one key of different texts.
+"""Cache keys from headers, checked so that converter `simple` does not read different texts as one key.
 
 ``Values.parseString`` reads `007` as 7 and `1::2` as 1. As keys, such headers make one entry from two records.
 """

@@ -156,10 +156,7 @@ def _join(parts: Sequence[pa.Array], schema: ConnectSchema) -> pa.Array:
 
 
 def _decimal(array: pa.Array, schema: ConnectSchema) -> pa.Array:
-    """Convert decimals to the schema's scale as decimal128; as decimal256 or text if that is not exact.
-
-    Otherwise return decimal256, or text.
-    """
+    """Convert decimals to the schema's scale as decimal128; as decimal256 or text if that is not exact."""
     scale = scale_of(schema)
     assert scale is not None
     if pa.types.is_decimal128(array.type) and array.type.scale == scale:
