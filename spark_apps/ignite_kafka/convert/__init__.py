@@ -37,7 +37,7 @@ def check_transforms(settings: ConnectorSettings) -> None:
 
 
 def converter(settings: SourceSettings, whole: SourceSettings | None = None) -> Converter:
-    """Return the converter from a cache's entries to records that the settings choose.
+    """Return the source converter that the settings choose, from a cache's entries to records.
 
     :param settings: settings of the cache.
     :param whole: settings of the connector, to find the topic of each cache; None: `settings`.

@@ -46,7 +46,7 @@ class SelectedField:
     alias: str
 
     def renamed(self, own: str) -> str:
-        """Return the field's name in the result: the alias or, without one, `own`, which has the cache's spelling."""
+        """Return the field's name in the result: its alias or, without one, its name in the cache, given as `own`."""
         return own if self.alias == self.name else self.alias
 
 

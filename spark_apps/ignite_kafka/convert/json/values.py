@@ -72,7 +72,10 @@ class DuplicateNames(dict[str, Any]):
         self._twice = [name for name in self if counts[name] > 1]
 
     def refuse(self, read: Iterable[str] | None = None) -> None:
-        """Raise Refused if a name that is read occurs twice; `read` None: any name."""
+        """Raise Refused if a name to be read occurs twice in the object.
+
+        :param read: the names to be read; None: all.
+        """
         among = self.keys() if read is None else set(read)
         for name in self._twice:
             if name in among:
