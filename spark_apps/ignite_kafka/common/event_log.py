@@ -1,4 +1,4 @@
-"""Counts and newest texts of events, by id, in a form that is small enough for a record of Kafka."""
+"""Counts of events by id, with their newest texts, small enough for a Kafka record."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from .python_compat import UTC
 from .typed_json import Milliseconds, Range
 
 KEPT_TEXTS = 5
-"""Number of newest occurrences of an event whose text is kept."""
+"""Number of newest occurrences whose text is kept, per event."""
 MOST_TEXT = 500
 """Maximum length of a kept text in characters."""
 MOST_FIELDS = 12
-"""Maximum number of fields that are kept of an occurrence."""
+"""Maximum number of fields kept per occurrence."""
 _MOST_FIELD = 200  # characters
 MOST_BYTES = 800_000
 """Maximum size of a run's events in bytes, so that their record stays below the 1 MB that brokers accept by default."""
@@ -41,7 +41,7 @@ class Occurrence:
 
 @dataclass(frozen=True)
 class EventCount:
-    """How often an event occurred, and its newest occurrences, oldest first. Times are milliseconds since 1970."""
+    """Count of an event, with its newest occurrences, oldest first."""
 
     count: Annotated[int, Range(0, 1 << 53)]
     first_ms: Milliseconds
@@ -59,11 +59,11 @@ class EventCount:
 
 
 EventCounts = Mapping[int, EventCount]
-"""Counts of events, by id."""
+"""Counts of events, by event id."""
 
 
 def count_of(at_ms: int, text: str, fields: Mapping[str, object]) -> EventCount:
-    """Count one occurrence. Its text and fields are shortened.
+    """Return the count for one occurrence, with its text and fields shortened.
 
     :param fields: values that are no text are written as Python's ``str`` writes them.
     """
@@ -72,7 +72,7 @@ def count_of(at_ms: int, text: str, fields: Mapping[str, object]) -> EventCount:
 
 
 def add_events(*counts: EventCounts) -> dict[int, EventCount]:
-    """Add counts up, by id."""
+    """Add up the counts of several sources, by event id."""
     total: dict[int, EventCount] = {}
     for of_source in counts:
         for id, count in of_source.items():
@@ -133,14 +133,14 @@ def event_totals(counts: EventCounts) -> dict[str, int]:
 
 
 class EventLog:
-    """The events of this process during one run or task. Threads may read it while it grows."""
+    """Counts of the events that this process emits during a run or task."""
 
     def __init__(self, lock: threading.Lock) -> None:
         self._lock = lock
         self._counts: dict[int, EventCount] = {}
 
     def counts(self) -> dict[int, EventCount]:
-        """Return the counts so far, by id."""
+        """Return the counts so far, by event id."""
         with self._lock:
             return dict(self._counts)
 
@@ -151,12 +151,12 @@ class EventLog:
                 self.add(id, count)
 
     def add(self, id: int, count: EventCount) -> None:
-        """Add to the count of an event; the caller holds the lock."""
+        """Add to the count of an event; the caller must hold the lock."""
         self._counts[id] = self._counts[id] + count if id in self._counts else count
 
 
 class EventCollectors:
-    """The logs to which the events of this process are added."""
+    """The open event logs of this process; each gets every event that is emitted."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -164,11 +164,11 @@ class EventCollectors:
 
     @property
     def are_open(self) -> bool:
-        """Whether any log is open."""
+        """Whether any event log is open."""
         return bool(self._logs)
 
     def add(self, id: int, text: str, fields: Mapping[str, object]) -> None:
-        """Add an occurrence, at the present time, to every open log."""
+        """Add an event that occurs now to every open log."""
         count = count_of(int(time.time() * 1000), text, fields)
         with self._lock:
             for log in self._logs:
@@ -176,7 +176,7 @@ class EventCollectors:
 
     @contextmanager
     def collect(self) -> Iterator[EventLog]:
-        """Give a log of the events that are emitted in this process until the context ends."""
+        """Return a context with a log of the events that this process emits meanwhile."""
         log = EventLog(self._lock)
         with self._lock:
             self._logs.append(log)

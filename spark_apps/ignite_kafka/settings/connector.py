@@ -1,4 +1,4 @@
-"""Settings of both directions, source and sink.
+"""Settings that source and sink share.
 
 Names and defaults are those of the GridGain connector; names are in snake_case and have units. docs/settings.md is
 generated from the classes.
@@ -41,7 +41,7 @@ TIME = whole_number(1, 2_147_483_647)
 
 @dataclass(frozen=True, kw_only=True)
 class ConnectorSettings(NamedSettings):
-    """Settings that both directions have; for the errors see :class:`~ignite_kafka.settings.base.Settings`."""
+    """Settings that source and sink share; for the errors see :class:`~ignite_kafka.settings.base.Settings`."""
 
     reads_records: ClassVar[bool] = False
     """Whether the connector is a sink, which reads records."""
@@ -284,7 +284,7 @@ class ConnectorSettings(NamedSettings):
     )
 
     def check_together(self, findings: Findings) -> None:
-        """Check settings that depend on one another; a direction adds its own checks."""
+        """Check settings that depend on one another; source and sink add their own checks."""
         for side in ("key", "value", "header"):
             with findings.check(f"{side}_converter", f"{side}_converter_config"):
                 self.converter_properties(side)
@@ -342,7 +342,7 @@ class ConnectorSettings(NamedSettings):
 
     @property
     def conversion_policy(self) -> str:
-        """Error policy for refusals by converters, transforms and Kafka's clients."""
+        """Error policy for entries and records that a converter, a transform or Kafka's client refuses."""
         return self.conversion_error_policy or self.error_handling_policy
 
     @property
@@ -352,12 +352,12 @@ class ConnectorSettings(NamedSettings):
 
     @property
     def streams(self) -> bool:
-        """Whether the run copies changes until it is stopped; SIGTERM then ends it after the current batch."""
+        """Whether the run copies changes until it is stopped."""
         return self.run_mode == "continuous"
 
     @property
     def ignite_endpoint(self) -> IgniteEndpoint:
-        """Addresses, TLS settings and timeouts of the Ignite cluster, without credentials."""
+        """Addresses, TLS settings and timeouts for connections to the Ignite cluster, without credentials."""
         tls = TlsSettings(
             enabled=self.ignite_tls_enabled,
             ca_file=self.ignite_tls_ca_file or None,
@@ -371,7 +371,7 @@ class ConnectorSettings(NamedSettings):
 
     @property
     def kafka_common(self) -> dict[str, str]:
-        """Properties of librdkafka for every Kafka client, without secrets."""
+        """Properties of librdkafka for every Kafka client of the connector, without secrets."""
         return {**self.kafka_config, "bootstrap.servers": self.bootstrap_servers}
 
     @property
