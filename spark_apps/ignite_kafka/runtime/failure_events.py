@@ -30,6 +30,8 @@ def report_retry(error: IgniteKafkaError, event: events.Event | None, slots: str
 
 
 def report_end(error: IgniteKafkaError) -> None:
-    """Emit the event of a failed backlog, if a backlog error ends the run."""
+    """Emit the event of the cause, if a wrong setting or a backlog error ends the run."""
+    if error.exit_code == 2:
+        events.emit(events.MISCONFIGURED, reason=str(error))
     if isinstance(error, _OF_BACKLOG):
         events.emit(events.BACKLOG_FAILED, reason=str(error))
