@@ -1,4 +1,4 @@
-"""Events about a failure of Ignite or of the backlog service that delays or ends a run."""
+"""Events about a failure of Ignite or of the backlog service, or a wrong setting, that delays or ends a run."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def run_has_ended(settings: ConnectorSettings, secrets: Secrets, run_id: str) ->
 
 
 def events_of_earlier_attempts(settings: ConnectorSettings, secrets: Secrets, run_id: str) -> EventCounts:
-    """Return the events that earlier attempts of this run have recorded; empty in the first attempt."""
+    """Read the events recorded by earlier attempts of this run, to add to them; empty in the first attempt."""
     if attempt_of() == 1:
         return {}
     clients = kafka_clients(settings, secrets)
@@ -99,5 +99,5 @@ def _ended_before(
 
 
 def _retried(settings: ConnectorSettings, call: Callable[[], T]) -> T:
-    """Call, and wait for unreachable brokers; raise as :func:`_ended_before`."""
+    """Repeat a call while brokers are down, at most for `retry_timeout_ms`; raise as :func:`_ended_before`."""
     return retry(call, settings.retry_timeout_ms / 1000, lambda error: isinstance(error, KafkaUnavailable))
