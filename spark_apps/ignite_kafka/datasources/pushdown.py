@@ -1,4 +1,4 @@
-"""Filter pushdown that also works in sessions without it, where PySpark refuses readers with ``pushFilters``."""
+"""Optional filter pushdown, because PySpark refuses readers with ``pushFilters`` in sessions without pushdown."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ class SilenceWatch:
         self._since: float | None = None
 
     def check(self, running: int, heard_at: Iterable[float]) -> None:
-        """Raise an error if, for too long, more tasks run than have reported lately.
+        """Raise an error if some running task has not reported for too long, by comparing their numbers.
 
         :raises TaskFailed: for too long, more tasks run than are heard of.
         """
