@@ -94,7 +94,7 @@ def test_values_that_lose_something(snapshots: World) -> None:
     value: Any = GenericObjectMeta(kind, (), {}, schema={"a": String, "b": String, "at": TimestampObject, "price": DecimalObject})
     with snapshots.ignite.client() as client:
         cache = client.create_cache({PROP_NAME: name, PROP_EXPIRY_POLICY: ExpiryPolicy(create=datetime.timedelta(hours=1))})
-        at = (datetime.datetime(2026, 1, 1), 500)
+        at = (datetime.datetime(2026, 1, 1), 500_000)
         # null fields have no place in a lazy schema, so either entry lacks a field of the other
         cache.put(1, value("x", None, at, decimal.Decimal("1.5")), key_hint=LongObject)
         cache.put(2, value(None, "y", at, decimal.Decimal("2.5")), key_hint=LongObject)
