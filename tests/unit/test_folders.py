@@ -73,7 +73,7 @@ COVERED_BY = {
     "integration/sink/test_sink.py": "sink.run sink.slots runtime.clients plan.sink_plan",
     "integration/sink/test_two_clusters.py": "convert.ignite_types.cluster_types",
     "integration/source/test_snapshot.py": (
-        "source.snapshot.run source.snapshot.progress runtime.progress state.open_slots state.slot_claim state.status"
+        "source.snapshot.run source.snapshot.progress runtime.driver_consumer state.open_slots state.slot_claim state.status"
     ),
     "integration/source/test_stream.py": "source.stream.run source.stream.task",
     "integration/source/test_queries.py": "source.stream.query_sender source.stream.query_task",

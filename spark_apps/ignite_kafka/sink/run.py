@@ -22,9 +22,9 @@ from ..runtime import parallelism
 from ..runtime.clients import connected, ignite_cluster
 from ..runtime.connector_run import RunRequest
 from ..runtime.counts import SlotResult, counts_of
+from ..runtime.driver_consumer import DriverConsumer
 from ..runtime.epoch import LONGEST_S, Epoch
 from ..runtime.epoch_run import EpochRun
-from ..runtime.progress import RunFollower
 from ..runtime.spark_job import Work, slot_work
 from ..settings.sink import SinkSettings
 from ..state import status
@@ -80,8 +80,8 @@ class SinkRun(EpochRun[SinkSettings]):
         plan_now = self._retry(lambda: with_first_offsets(plan, self._topics, self._clients))
         self._plan = replace(plan_now, generation=self._control.record.generation)
         self._retry(self._control.begin)
-        self._follower = self._retry(lambda: RunFollower(self._clients, self._topics, self._plan))
-        self._stack.callback(self._follower.close)
+        self._consumer = self._retry(lambda: DriverConsumer(self._clients, self._topics, self._plan))
+        self._stack.callback(self._consumer.close)
         self._adopt_target()
         events.emit(
             events.RUN_STARTED, connector=settings.name, run_id=self._request.run_id, generation=self._plan.generation

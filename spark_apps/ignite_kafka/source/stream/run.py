@@ -24,9 +24,9 @@ from ...runtime import parallelism
 from ...runtime.clients import connected, ignite_cluster
 from ...runtime.connector_run import RunRequest
 from ...runtime.counts import SlotResult, counts_of
+from ...runtime.driver_consumer import DriverConsumer
 from ...runtime.epoch import LOADING_S, STREAMING_S, Epoch, Running, Unit
 from ...runtime.epoch_run import EpochRun
-from ...runtime.progress import RunFollower
 from ...runtime.spark_job import Job, Work, slot_work
 from ...settings.source import SourceSettings
 from ...state import status
@@ -131,8 +131,8 @@ class StreamRun(EpochRun[SourceSettings]):
         self._plan = self._with_topics(captured, {cache.name for cache in captured.caches}, control.record.generation)
         self._loaded = False
         self._retry(lambda: control.begin(self._record(), claimed.snapshot))
-        self._follower = self._retry(lambda: RunFollower(self._clients, self._topics, self._plan))
-        self._stack.callback(self._follower.close)
+        self._consumer = self._retry(lambda: DriverConsumer(self._clients, self._topics, self._plan))
+        self._stack.callback(self._consumer.close)
         self._adopt_target()
 
     def _with_topics(self, plan: TransferPlan, added: Set[str], generation: int) -> TransferPlan:
