@@ -16,7 +16,7 @@ from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.plan.sink_offsets import PartitionKey, PartitionOffset
 from ignite_kafka.plan.slots import Owner, SlotKey, SlotState, UnitKey, UnitOffset
 from ignite_kafka.runtime.counts import add_counts, counts_of
-from ignite_kafka.state import status
+from ignite_kafka.state import internal_records, status
 from ignite_kafka.state.comparisons import comparison_of
 from ignite_kafka.state.configs import ConnectorFold, capture_secret_of, connector_generation, epoch_of
 from ignite_kafka.state.internal_records import InternalRecord, format_of, written_ms
@@ -60,7 +60,7 @@ def status_topic(monkeypatch: pytest.MonkeyPatch, *messages: FakeMessage) -> Non
         return iter(messages)
 
     monkeypatch.setattr(status, "Topics", Topics)
-    monkeypatch.setattr(status, "read_to_end", read)
+    monkeypatch.setattr(internal_records, "read_to_end", read)
     monkeypatch.setattr(status, "read_to", read)
 
 

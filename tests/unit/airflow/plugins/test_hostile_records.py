@@ -16,10 +16,10 @@ from airflow_provider_ignite_kafka.plugins import html, reading, views
 from airflow_provider_ignite_kafka.plugins.monitored import MonitoredCluster, monitored_clusters
 from airflow_provider_ignite_kafka.plugins.page import create_page
 from airflow_provider_ignite_kafka.plugins.reading import ClusterReading, read_cluster
-from ignite_kafka.admin import overview
 from ignite_kafka.admin.overview import ConnectorOverview, read_overview
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.topics import Topics
+from ignite_kafka.state import internal_records
 from ignite_kafka.state.configs import ConnectorRecord, ConnectorState
 from ignite_kafka.state.status import CacheStatus, RunStatus, now_ms
 from tests.support.fake_messages import FakeMessage
@@ -43,7 +43,7 @@ def connectors(monkeypatch: pytest.MonkeyPatch, *hostile: Timed) -> dict[str, Co
     """The connectors of a cluster with a good one and these records in both topics."""
     taken = Timed(b'["connector","good"]', encoded({"generation": 1, "slots": 2, "run_id": "r"}))
     records = {f"{PREFIX}-configs": [*hostile, taken], f"{PREFIX}-status": [*hostile, Timed(b'["run","good","r"]', GOOD.to_json())]}
-    monkeypatch.setattr(overview, "read_to_end", lambda clients, topics, topic, partitions: iter(records[topic]))
+    monkeypatch.setattr(internal_records, "read_to_end", lambda clients, topics, topic, partitions: iter(records[topic]))
     return read_overview(KafkaClients({}), cast(Topics, SimpleNamespace(exists=lambda _: True)), PREFIX)
 
 
