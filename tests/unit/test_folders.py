@@ -64,7 +64,7 @@ COVERED_BY = {
         "convert.transforms.batch convert.transforms.filter convert.transforms.sides convert.transforms.thrown"
     ),
     "integration/convert/test_connect_json.py": "convert.json.converter convert.json.write_rows",
-    "integration/datasources/test_sources.py": "datasources.kafka_tx datasources.pushdown datasources.spark_api",
+    "integration/datasources/test_sources.py": "datasources.kafka_tx datasources.spark_api",
     "integration/ignite/test_binary_java.py": (
         "ignite.binary.java_classes ignite.binary.optimized_temporal ignite.binary.optimized_transcode ignite.protocol"
     ),
