@@ -30,6 +30,7 @@ from ..sink import planning as sink_planning
 from ..sink.caches import ensure_caches, routed_cache
 from ..sink.start_offsets import resolve_starts
 from ..source import planning as source_planning
+from ..source.topic_creation import with_size_limits
 from ..state.configs import read_connector
 from ..state.offsets import read_slots
 from ..state.types import TypesTopic
@@ -199,7 +200,7 @@ def _make_source_plan(
         raise TopicError(
             what, "Run the connector first: its first run creates them.", topic=_shorten(sorted(topic_names))
         )
-    return source_planning.with_size_limits(plan, topics), counts
+    return with_size_limits(plan, topics), counts
 
 
 def _verify_source(settings: ConnectorSettings, context: _Context) -> list[Judged]:

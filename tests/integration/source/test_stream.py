@@ -19,10 +19,11 @@ from ignite_kafka.kafka.topics import Topics, read_to_end
 from ignite_kafka.runtime.clients import ignite_cluster
 from ignite_kafka.runtime.epoch import Epoch
 from ignite_kafka.settings.secrets import Secrets
-from ignite_kafka.source.planning import ensure_topics, make_plan
+from ignite_kafka.source.planning import make_plan
 from ignite_kafka.source.stream import run as backlog
 from ignite_kafka.source.stream.capture import Capture, owner_of
 from ignite_kafka.source.stream.task import stream_slots
+from ignite_kafka.source.topic_creation import ensure_topics
 from ignite_kafka.state import status
 from ignite_kafka.state import target_state as target
 from ignite_kafka.state.configs import epoch_of

@@ -35,14 +35,8 @@ from ...state.configs_writer import ConfigsWriter
 from ...state.sent_topics import check_complete, check_plan
 from ...state.status import CacheStatus, RunStatus
 from ..deadlines import report_policies
-from ..planning import (
-    cache_configurations,
-    continue_plan,
-    ensure_topics,
-    ensure_types_topic,
-    make_plan,
-    register_schemas,
-)
+from ..planning import cache_configurations, continue_plan, make_plan, register_schemas
+from ..topic_creation import ensure_topics, ensure_types_topic
 from .progress import SnapshotProgress
 from .task import copy_slots
 

@@ -35,8 +35,9 @@ from ...state.configs import SnapshotRecord
 from ...state.sent_topics import check_plan
 from ...state.status import RunStatus, TaskProgress
 from ..deadlines import report_policies
-from ..planning import cache_configurations, ensure_topics, ensure_types_topic, make_plan, register_schemas
+from ..planning import cache_configurations, make_plan, register_schemas
 from ..snapshot.run import planned
+from ..topic_creation import ensure_topics, ensure_types_topic
 from .capture import Capture, Deployments, deployment_of, owner_of
 from .query_capture import capture_of
 from .start_policy import StartState, loads_after_change, start_policy
