@@ -80,8 +80,9 @@ COVERED_BY = {
     "unit/convert/to_ignite/test_connect_keys.py": "convert.ignite_types.type_names",
     "unit/convert/to_ignite/test_transforming_reader.py": "convert.to_ignite.header_columns",
     "unit/ignite/binary/test_encode_sparse.py": "ignite.binary.encode_headers",
-    "unit/verification/test_entry_comparison.py": "verification.comparison verification.entry_reader",
-    "unit/verification/test_job.py": "verification.direction verification.source",
+    "unit/verification/test_entry_comparison.py": "verification.differences verification.entry_reader",
+    "unit/verification/test_job.py": "verification.direction verification.source_direction",
+    "unit/verification/test_sink_direction.py": "verification.entry_equality",
     "integration/cli/test_local_run.py": "runtime.spark_conf",
     "unit/cli/test_main.py": (
         "cli.__main__ cli.arguments cli.command_settings cli.offset_commands cli.settings_table cli.tables settings.connector"

@@ -39,9 +39,9 @@ from .entry_comparison import Verified
 from .exchange import Exchange
 from .job import Progress, VerifyJob, max_judging_tasks
 from .repair_claim import Idle, RepairClaim
-from .routing import Routes, add_routed_pairs, count_absent_caches, make_pairs
-from .sink import SinkDirection
-from .source import SourceDirection
+from .routed_caches import Routes, add_routed_pairs, count_absent_caches, make_pairs
+from .sink_direction import SinkDirection
+from .source_direction import SourceDirection
 from .task import Open
 from .topic_batches import topic_bounds
 

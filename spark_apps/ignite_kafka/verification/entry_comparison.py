@@ -27,7 +27,7 @@ from ..plan.source_plan import CachePlan, TransferPlan
 from ..settings.error_policies import STOP
 from ..settings.source import SourceSettings
 from ..source.entry_selection import EntrySelectors, Selection
-from .comparison import Comparison, Kind
+from .differences import Comparison, Kind
 from .entry_reader import EntryReader
 
 
@@ -97,10 +97,10 @@ def _compare(
         else:
             in_both.append((key, expected, last.pop(key)))
         seen.add(key)
-    equal = reader.compare_values([expected for _, expected, _ in in_both], [record for _, _, record in in_both])
+    equal = reader.equality.compare([expected for _, expected, _ in in_both], [record for _, _, record in in_both])
     for (key, expected, record), is_equal in zip(in_both, equal, strict=True):
         if not is_equal:
-            fields = "; ".join(reader.describe_differences(expected, record))
+            fields = "; ".join(reader.equality.describe_differences(expected, record))
             details = f"{in_message(fields)}: " if fields else ""
             values = f"the entry gives {in_message(repr(expected))}, the record is {in_message(repr(record))}"
             result.note("different", key, f"key {format_key(key)}: {details}{values}")

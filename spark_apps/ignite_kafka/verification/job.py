@@ -18,12 +18,13 @@ from typing import Any
 import numpy as np
 
 from ..state.configs import MOST_PRODUCERS
-from .comparison import Difference
+from .differences import Difference
 from .direction import MOST_UNKNOWN, ComparedPair, Judged, SuspectRows
 from .entry_comparison import Verified, format_key, normalize_fields
 from .exchange import Block, MakeExchange
-from .fingerprints import ROW, JoinResult, Rows, find_keys, find_last_of_keys, join, probe, select_sample
-from .routing import Routes, find_routes
+from .fingerprint_join import JoinResult, find_keys, find_last_of_keys, join
+from .fingerprints import ROW, Rows, probe, select_sample
+from .routed_caches import Routes, find_routes
 from .task import Open, Share, Task, distribute
 
 _BUCKET_ROWS = 500_000

@@ -178,7 +178,9 @@ class SourceDirection(DirectionClients):
         reader = self._reader_of(pair, info)
         try:
             expected = [value for _, value in reader.entries(page)]
-            unlike = [key for key, same in zip(keys, reader.compare_values(expected, values), strict=True) if not same]
+            unlike = [
+                key for key, same in zip(keys, reader.equality.compare(expected, values), strict=True) if not same
+            ]
         except ENTRY_ERRORS:
             unlike = keys
         same_value = pa.array([_UNLIKE_VALUE] * len(unlike), pa.binary())
