@@ -20,8 +20,8 @@ from airflow_provider_ignite_kafka.hooks.ignite_connection import DEFAULT_CONN_I
 from airflow_provider_ignite_kafka.runs import result as run_result
 from airflow_provider_ignite_kafka.runs.request import Connections, Request, build_request
 from airflow_provider_ignite_kafka.runs.result import AppExit
+from airflow_provider_ignite_kafka.spark.app_paths import app_path
 from airflow_provider_ignite_kafka.spark.hook import SparkAppHook
-from airflow_provider_ignite_kafka.spark.packaging import app_path
 from airflow_provider_ignite_kafka.spark.submission import SparkMaster, build_submission
 from airflow_provider_ignite_kafka.templates import TypedTemplates
 from ignite_kafka.common.local_disk import disk_errors

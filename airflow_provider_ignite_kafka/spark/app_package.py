@@ -23,7 +23,7 @@ from airflow_provider_ignite_kafka.runs import result as run_result
 from airflow_provider_ignite_kafka.runs.identity import FollowedRun
 from airflow_provider_ignite_kafka.runs.names import RunNames
 from airflow_provider_ignite_kafka.runs.request import Connections, Request, build_request
-from airflow_provider_ignite_kafka.spark.packaging import app_path
+from airflow_provider_ignite_kafka.spark.app_paths import app_path
 from ignite_kafka.common.local_disk import disk_errors
 from ignite_kafka.errors import IgniteKafkaError, SettingsError
 from ignite_kafka.runtime.library_zip import zip_library

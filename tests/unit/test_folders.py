@@ -47,7 +47,7 @@ COVERED_BY = {
         "convert.filter.arithmetic convert.filter.casts convert.filter.failures convert.filter.functions"
     ),
     "unit/convert/to_ignite/test_learned_types.py": "convert.rules.parsed_json",
-    "unit/convert/filter/test_entries.py": ("convert.filter.columns convert.filter.declared_types convert.filter.separate"),
+    "unit/convert/filter/test_entries.py": ("convert.filter.columns convert.filter.declared_types convert.filter.failed_rows"),
     "unit/ignite/test_cache_writer.py": "ignite.cache_inserts",
     "unit/settings/files/test_load.py": "settings.ignite_addresses",
     "unit/sink/test_store.py": "sink.program_faults",
@@ -111,7 +111,7 @@ COVERED_BY = {
     "unit/convert/json_with_schemas/test_serializer.py": "convert.json_with_schemas.schema_from_connect convert.json_with_schemas.payloads",
     "unit/convert/json/test_write_columns.py": "convert.json.floats",
     "unit/convert/to_kafka/test_connect_columns.py": "convert.to_kafka.connect_schemas",
-    "unit/convert/to_kafka/test_bad_entries.py": "convert.rules.stage",
+    "unit/convert/to_kafka/test_bad_entries.py": "convert.rules.failure_stages",
     "unit/convert/to_kafka/test_read_back.py": (
         "convert.to_kafka.key_values convert.to_kafka.object_keys ignite.binary.key_kinds ignite.types.key_kind"
     ),
@@ -134,7 +134,7 @@ COVERED_BY = {
     "unit/ignite/test_connection.py": "ignite.framing ignite.handshake ignite.tls",
     "unit/kafka/test_topics.py": "kafka.topic_errors kafka.topic_lookup",
     "unit/convert/json_schema/test_deserializer.py": "convert.connect.map_entries convert.json_schema.schema_to_connect",
-    "unit/convert/json_schema/test_serializer.py": "convert.json_schema.reads convert.json_schema.schema_from_connect",
+    "unit/convert/json_schema/test_serializer.py": "convert.json_schema.compatibility convert.json_schema.schema_from_connect",
     "unit/registry/test_client.py": "registry.errors",
     "unit/registry/test_config.py": (
         "registry.schema settings.converter_property settings.json_schema_properties settings.registry_properties"

@@ -27,7 +27,7 @@ from .connector_run import POLL_S, ConnectorRun, S
 from .counts import Counts, SlotResult, add_counts, cap_units, counts_of
 from .driver_consumer import DriverConsumer
 from .epoch import STREAMING_S, Epoch, Running
-from .silence import SILENCE_CHECK_S, SilenceWatch, longest_silence_s
+from .silent_tasks import SILENCE_CHECK_S, SilenceWatch, longest_silence_s
 from .spark_job import Job, TaskEvents, Work
 
 

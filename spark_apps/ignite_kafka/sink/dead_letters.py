@@ -13,7 +13,7 @@ from .. import events
 from ..common.deadline import Deadline
 from ..common.redaction import in_message
 from ..convert.filter.entries import EntryFilter
-from ..convert.rules.stage import Stage, failed_in_filter, setting_of
+from ..convert.rules.failure_stages import Stage, failed_in_filter, setting_of
 from ..convert.to_ignite import BadRecord, RecordConverter
 from ..errors import KafkaUnavailable, RecordRefused, RecordsOvertaken
 from ..kafka.bounded_calls import close_consumer

@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from ..convert.filter.columns import TIMESTAMP, OfRecords
 from ..convert.filter.entries import EntryFilter
-from ..convert.filter.separate import Decided, each_row
-from ..convert.rules.stage import Stage
+from ..convert.filter.failed_rows import Decided, each_row
+from ..convert.rules.failure_stages import Stage
 from ..convert.to_ignite import BadRecord, Entries
 from ..ignite.types.model import CacheInfo, TypeSource
 from ..kafka.records import Consumed

@@ -18,7 +18,7 @@ from ..kafka.records import Consumed
 from ..kafka.value_heads import HeadOf
 from ..plan.sink_plan import SinkPlan
 from ..settings.sink import HEADER, SinkSettings
-from ..state.types import TypesTopic
+from ..state.types_topic import TypesTopic
 from .caches import routed_cache
 from .carried_types import CarriedTypes, TypesGrown
 from .conversion import inbound_rules, reads_headers, transforming, value_head_of

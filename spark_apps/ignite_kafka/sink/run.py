@@ -31,7 +31,7 @@ from ..state import status
 from ..state import target_state as target
 from ..state.configs import ConnectorState
 from ..state.status import CacheStatus, RunStatus, TaskProgress
-from ..state.types import TypesTopic
+from ..state.types_topic import TypesTopic
 from .caches import ensure_caches
 from .carried_types import CarriedTypes
 from .lag_watch import CHECK_S, STANDS_S, LagWatch

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..convert.rules.stage import Stage, policy_of
+from ..convert.rules.failure_stages import Stage, policy_of
 from ..convert.to_ignite import BadRecord, Entries, concat_entries, last_per_key
 from ..errors import EntriesRefused, RecordRefused
 from ..ignite.cache_writer import CacheWriter

@@ -15,8 +15,8 @@ from ..common.arrays import Mask, RowIndex
 from ..convert import Converters
 from ..convert.filter import Filters
 from ..convert.filter.entries import EntryFilter
-from ..convert.filter.separate import ROW_ERRORS, Decided, each_row
-from ..convert.rules.stage import Stage
+from ..convert.filter.failed_rows import ROW_ERRORS, Decided, each_row
+from ..convert.rules.failure_stages import Stage
 from ..convert.to_kafka.bad_entries import BadEntry, bad_entry
 from ..convert.to_kafka.converter import Converter
 from ..errors import IgniteKafkaError

@@ -33,7 +33,7 @@ from ..source import planning as source_planning
 from ..source.topic_creation import with_size_limits
 from ..state.configs import read_connector
 from ..state.offsets import read_slots
-from ..state.types import TypesTopic
+from ..state.types_topic import TypesTopic
 from .direction import ComparedPair, Direction, Judged
 from .entry_comparison import Verified
 from .exchange import Exchange

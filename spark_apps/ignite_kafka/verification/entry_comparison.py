@@ -17,7 +17,7 @@ from typing import Any
 
 from ..common.redaction import in_message
 from ..convert import Converters
-from ..convert.rules.stage import policy_of_error
+from ..convert.rules.failure_stages import policy_of_error
 from ..convert.to_kafka.bad_entries import ENTRY_ERRORS
 from ..errors import IgniteKafkaError
 from ..ignite.binary import decode_rows, entry_cuts

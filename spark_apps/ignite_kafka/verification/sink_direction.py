@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from ..convert.ignite_binary.serializer import IgniteBinaryConverter
-from ..convert.rules.stage import policy_of
+from ..convert.rules.failure_stages import policy_of
 from ..ignite.page_batches import batches
 from ..ignite.scan import scan_partitions
 from ..kafka.records import Consumed

@@ -16,7 +16,7 @@ from ...ignite.binary import EntryBounds, Wire, concat_bounds, type_ids_within
 from ...ignite.types.key_kind import KeyKind
 from ...ignite.types.model import CacheInfo, Page, TypeSource
 from ...kafka.records import MOST_BYTES, Records, no_records, too_large
-from ..rules.stage import Stage
+from ..rules.failure_stages import Stage
 
 
 class IgniteBinaryConverter:

@@ -25,7 +25,7 @@ from ...runtime.clients import connected, ignite_cluster
 from ...runtime.connector_run import POLL_S, ConnectorRun, RunRequest
 from ...runtime.counts import add_counts
 from ...runtime.epoch import LONGEST_S
-from ...runtime.silence import SILENCE_CHECK_S, SilenceWatch, longest_silence_s
+from ...runtime.silent_tasks import SILENCE_CHECK_S, SilenceWatch, longest_silence_s
 from ...runtime.spark_job import Job, RunSlots, slot_work
 from ...settings.secrets import Secrets
 from ...settings.source import SourceSettings
@@ -34,7 +34,7 @@ from ...state.configs import ConnectorState, SnapshotRecord
 from ...state.configs_writer import ConfigsWriter
 from ...state.sent_topics import check_complete, check_plan
 from ...state.status import CacheStatus, RunStatus
-from ..deadlines import report_policies
+from ..expiring_entries import report_expiry_policies
 from ..planning import cache_configurations, continue_plan, make_plan, register_schemas
 from ..topic_creation import ensure_topics, ensure_types_topic
 from .progress import SnapshotProgress
@@ -91,7 +91,7 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
             )
         self._retry(lambda: ensure_types_topic(self._settings, self._topics))
         self._retry(lambda: control.write_caches(configurations))
-        report_policies(self._settings, configurations.values())
+        report_expiry_policies(self._settings, configurations.values())
         plan = replace(self._retry(lambda: ensure_topics(planned, self._topics)), generation=control.record.generation)
         record = SnapshotRecord(snapshot_id, plan.to_dict())
         # a continued snapshot is written again for the ids of its topics, which a record of 0.1.0 lacks

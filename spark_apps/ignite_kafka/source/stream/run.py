@@ -34,7 +34,7 @@ from ...state import target_state as target
 from ...state.configs import SnapshotRecord
 from ...state.sent_topics import check_plan
 from ...state.status import RunStatus, TaskProgress
-from ..deadlines import report_policies
+from ..expiring_entries import report_expiry_policies
 from ..planning import cache_configurations, make_plan, register_schemas
 from ..snapshot.run import planned
 from ..topic_creation import ensure_topics, ensure_types_topic
@@ -143,7 +143,7 @@ class StreamRun(EpochRun[SourceSettings]):
         self._retry(lambda: ensure_types_topic(self._settings, self._topics))
         configurations = self._retry(lambda: cache_configurations(chosen, self._cluster))
         self._retry(lambda: self._control.write_caches(configurations))
-        report_policies(self._settings, configurations.values())
+        report_expiry_policies(self._settings, configurations.values())
         return replace(self._retry(lambda: ensure_topics(plan, self._topics)), generation=generation)
 
     # capture

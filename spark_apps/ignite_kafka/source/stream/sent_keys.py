@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from ...common.arrays import Mask
 from ...convert.filter.entries import EntryFilter
-from ...convert.filter.separate import Decided, each_row
+from ...convert.filter.failed_rows import Decided, each_row
 from ...ignite.types.model import CacheInfo
 from ...plan.source_plan import CachePlan
 from .backlog_client import BacklogClient

@@ -12,10 +12,10 @@ from airflow.api_fastapi.auth.managers.simple.user import SimpleAuthManagerUser
 from airflow.api_fastapi.core_api.security import get_user
 from fastapi.testclient import TestClient
 
-from airflow_provider_ignite_kafka.plugins import html, reading, views
+from airflow_provider_ignite_kafka.plugins import html, page_data, views
 from airflow_provider_ignite_kafka.plugins.monitored import MonitoredCluster, monitored_clusters
 from airflow_provider_ignite_kafka.plugins.page import create_page
-from airflow_provider_ignite_kafka.plugins.reading import ClusterReading, read_cluster
+from airflow_provider_ignite_kafka.plugins.page_data import ClusterReading, read_cluster
 from ignite_kafka.admin.overview import ConnectorOverview, read_overview
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.topics import Topics
@@ -138,14 +138,14 @@ def test_an_unexpected_error_of_a_lag_is_that_of_its_connector(connect: Any, mon
         name: ConnectorOverview(name, ConnectorState(ConnectorRecord(1, run_id="r", settings={"topics": ["t"], "consumer_group": group})))
         for name, group in (("bad", "of bad"), ("good", ["no text"]))
     }
-    monkeypatch.setattr(reading, "read_overview", lambda *_: sinks)
+    monkeypatch.setattr(page_data, "read_overview", lambda *_: sinks)
 
     def lag(_topics: Any, group: str, _names: Any) -> dict[str, int]:
         if group == "of bad":
             raise TypeError("no topic")
         return {group: 3}
 
-    monkeypatch.setattr(reading, "sink_lag", lag)
+    monkeypatch.setattr(page_data, "sink_lag", lag)
     found = read_cluster(MonitoredCluster("kafka_default"))
     assert found.lags == {"good": {"connect-good": 3}}
     assert "TypeError" in str(found.lag_errors["bad"])

@@ -16,7 +16,7 @@ import pytest
 from ignite_kafka import events, filter_function
 from ignite_kafka.convert.filter import Filters, check_conditions, entry_filter
 from ignite_kafka.convert.filter.entries import EntryFilter
-from ignite_kafka.convert.filter.separate import each_row
+from ignite_kafka.convert.filter.failed_rows import each_row
 from ignite_kafka.errors import ConditionFailed, DecodeError, ProgramFault, SettingsError, UnsupportedType
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import CacheInfo, QueryEntity, QueryField
