@@ -20,7 +20,7 @@ from ignite_kafka.settings.secrets import Secrets
 from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.verification import source_direction
 from ignite_kafka.verification.direction import ComparedPair, Judged
-from ignite_kafka.verification.entry_comparison import Verified
+from ignite_kafka.verification.entry_comparison import PairDifferences
 from ignite_kafka.verification.job import VerifyJob
 from ignite_kafka.verification.source_direction import SourceDirection
 from tests.support.ignite_bytes import CACHE, Types, page
@@ -82,7 +82,7 @@ class Compared:
         (judged,) = VerifyJob(LocalExchange, pairs=[pair], open=lambda: direction, **options).run()
         return judged
 
-    def row_by_row(self) -> Verified:
+    def row_by_row(self) -> PairDifferences:
         """The verdict of the comparison in one process."""
         messages = [
             SimpleNamespace(key=lambda key=key: key, value=lambda value=value: value) for part in self.records for key, value in part

@@ -45,7 +45,7 @@ def error_of(consumed: Consumed, bad: BadRecord) -> RecordRefused:
     )
 
 
-def reported(consumed: Consumed, bad: BadRecord) -> RecordRefused:
+def report_bad_record(consumed: Consumed, bad: BadRecord) -> RecordRefused:
     """Emit the event of a bad record, and return its error."""
     error = error_of(consumed, bad)
     event = events.FILTER_FAILED if failed_in_filter(error.where["stage"], error.where) else events.OBJECT_NOT_BUILT

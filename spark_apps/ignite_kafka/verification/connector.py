@@ -35,7 +35,7 @@ from ..state.configs import read_connector
 from ..state.offsets import read_slots
 from ..state.types_topic import TypesTopic
 from .direction import ComparedPair, Direction, Judged
-from .entry_comparison import Verified
+from .entry_comparison import PairDifferences
 from .exchange import Exchange
 from .job import Progress, VerifyJob, max_judging_tasks
 from .repair_claim import Idle, RepairClaim
@@ -234,7 +234,7 @@ def _verify_source(settings: ConnectorSettings, context: _Context) -> list[Judge
 
 def _judge_absent_topic(cache: CachePlan, entries: int) -> Judged:
     """Return the result for a cache whose topic does not exist: all entries are missing."""
-    result = Verified(cache.name, cache.topic, entries=entries)
+    result = PairDifferences(cache.name, cache.topic, entries=entries)
     if entries:
         result.note(
             "missing",
@@ -326,7 +326,7 @@ def _verify_sink(settings: SinkSettings, context: _Context) -> list[Judged]:
 def _judge_absent_cache(cache: str, count: int, pairs: Sequence[ComparedPair], routes: Routes) -> Judged:
     """Return the result for a cache that does not exist: all its records are missing."""
     topics = ", ".join(pairs[number].topic for number, counts in sorted(routes.items()) if cache in counts)
-    result = Verified(cache, topics, records=count)
+    result = PairDifferences(cache, topics, records=count)
     result.note(
         "missing",
         b"",

@@ -51,7 +51,7 @@ class JoinResult:
     suspects: Rows
 
 
-def join(topic: Rows, cache: Rows, *, first: bool = False) -> JoinResult:
+def join_fingerprints(topic: Rows, cache: Rows, *, first: bool = False) -> JoinResult:
     """Join the fingerprints of a topic and its cache by key, and select the suspects.
 
     A key is no suspect if its last record has the hash of its only entry, or if its last record is a tombstone and it

@@ -24,7 +24,7 @@ from ..settings.secrets import Secrets
 from ..sink.dead_letters import error_of
 from ..sink.entry_router import EntryRouter
 from .direction import Batch, ComparedPair, DirectionClients, Judged, SuspectRows, make_taker
-from .entry_comparison import Verified
+from .entry_comparison import PairDifferences
 from .entry_equality import EntryEquality
 from .fingerprints import ROW, fingerprint, record_order
 from .refused_entries import read_refused_entries
@@ -114,7 +114,7 @@ class SinkDirection(DirectionClients):
         first = self.first_counts
         expected = topic.last_by_partition(first=first)
         entries = {key: value or b"" for key, value in cache.zip_columns()}
-        result = Verified(pair.cache, pair.topic, limit=self.limit)
+        result = PairDifferences(pair.cache, pair.topic, limit=self.limit)
         put = {}
         remove = []
         held = {key: entries.pop(key, None) for key in expected}

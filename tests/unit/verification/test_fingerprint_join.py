@@ -10,7 +10,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ignite_kafka.verification.fingerprint_join import find_keys, find_last_of_keys, join
+from ignite_kafka.verification.fingerprint_join import find_keys, find_last_of_keys, join_fingerprints
 from ignite_kafka.verification.fingerprints import fingerprint, record_order
 from tests.unit.verification.test_fingerprints import rows
 
@@ -37,7 +37,7 @@ def test_the_join_finds_what_dictionaries_find(topic: list[Record], cache: list[
     chance.shuffle(order)
     entry_rows = rows(cache)
     entry_rows["order"] = 0
-    found = join(shuffled[order], entry_rows, first=first)
+    found = join_fingerprints(shuffled[order], entry_rows, first=first)
     assert (found.records, found.entries) == (len(topic), len(cache))
     assert found.repeated == len(topic) - len({key for key, _ in topic})
     assert {(int(one["high"]), int(one["low"])) for one in found.suspects} == hashes_of(sorted(suspects))
@@ -55,14 +55,16 @@ def test_the_records_that_may_count_are_one_of_each_key_and_place(topic: list[tu
             expected[key, place] = at
     found = find_last_of_keys(made, first=first)
     assert found.tolist() == sorted(expected.values())
-    assert len(join(made[found], made[:0], first=first).suspects) == len(join(made, made[:0], first=first).suspects)
+    assert len(join_fingerprints(made[found], made[:0], first=first).suspects) == len(
+        join_fingerprints(made, made[:0], first=first).suspects
+    )
 
 
 def test_an_entry_that_is_to_be_judged_is_a_suspect_and_counts_once() -> None:
     entry = rows([(b"1", b"x")])
     second = fingerprint(pa.array([b"1"], pa.binary()), pa.array([b"x"], pa.binary()), np.array([-1]))
-    assert len(join(entry, entry).suspects) == 0
-    found = join(entry, np.concatenate([entry, second]))
+    assert len(join_fingerprints(entry, entry).suspects) == 0
+    found = join_fingerprints(entry, np.concatenate([entry, second]))
     assert (found.entries, len(found.suspects)) == (1, 1)
 
 

@@ -25,8 +25,8 @@ from ignite_kafka.runtime.clients import slot_opener
 from ignite_kafka.settings.secrets import Secrets
 from ignite_kafka.verification import job, repair, source_direction
 from ignite_kafka.verification.direction import Batch
-from ignite_kafka.verification.entry_comparison import compare_last
-from ignite_kafka.verification.fingerprint_join import join
+from ignite_kafka.verification.entry_comparison import compare_last_records
+from ignite_kafka.verification.fingerprint_join import join_fingerprints
 from ignite_kafka.verification.fingerprints import ROW
 from ignite_kafka.verification.task import Share
 from tests.support.bad_entries import long
@@ -89,14 +89,14 @@ def test_entries_of_a_key_with_very_many_records_are_found_in_small_buckets(monk
 
     def join_and_note(topic: Any, cache: Any, **more: Any) -> Any:
         sizes.append(len(topic))
-        return join(topic, cache, **more)
+        return join_fingerprints(topic, cache, **more)
 
     def judge_and_note(self: Any, pair: Any, topic: Any, *given: Any, **more: Any) -> Any:
         sizes.append(len(topic.zip_columns()))
         return judge(self, pair, topic, *given, **more)
 
     judge = source_direction.SourceDirection.judge
-    monkeypatch.setattr(job, "join", join_and_note)
+    monkeypatch.setattr(job, "join_fingerprints", join_and_note)
     monkeypatch.setattr(source_direction.SourceDirection, "judge", judge_and_note)
     case = equal_case(40)
     (records,) = case.records
@@ -168,14 +168,14 @@ def test_entries_are_also_read_by_rows_which_share_no_code_with_the_converter(th
             yield key, value
 
     monkeypatch.setattr(source_direction, "decode_rows", other_rows)
-    monkeypatch.setattr("ignite_kafka.verification.source_direction.compare_last", with_rows(other_rows))
+    monkeypatch.setattr("ignite_kafka.verification.source_direction.compare_last_records", with_rows(other_rows))
     found = case.job(monkeypatch, thorough=thorough).result
     assert (found.different, found.entries) == (600 if thorough else 3, 600)
 
 
 def with_rows(decode: Any) -> Any:
     def judge(result: Any, plan: Any, cache: Any, cluster: Any, last: Any, pages: Any) -> None:
-        compare_last(result, plan, cache, cluster, last, pages, decode)
+        compare_last_records(result, plan, cache, cluster, last, pages, decode)
 
     return judge
 

@@ -17,7 +17,7 @@ Decided = tuple[Mask, dict[int, IgniteKafkaError]]
 """N flags of the rows to keep, and the errors of single rows; a row with an error is not kept."""
 
 
-def each_row(count: int, evaluate: Callable[[int, int], Decided]) -> Decided:
+def decide_each_row(count: int, evaluate: Callable[[int, int], Decided]) -> Decided:
     """Decide N rows by bisection; return flags, false for rows with an error, and the errors by row.
 
     :param evaluate: function that decides the rows from the first number to the second (excluded); it raises an error

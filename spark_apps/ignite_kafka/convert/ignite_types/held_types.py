@@ -7,7 +7,7 @@ from ...ignite.types.model import BinaryType
 from ...java.hash_code import java_hash
 
 
-def alike(held: BinaryType, expected: BinaryType) -> bool:
+def has_expected_fields(held: BinaryType, expected: BinaryType) -> bool:
     """Return whether the cluster holds a key type as expected: its schemas, no other fields, equal field types."""
     expected_codes = {field.field_id: field.type_code for field in expected.fields}
     return (

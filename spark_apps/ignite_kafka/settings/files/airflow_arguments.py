@@ -66,7 +66,7 @@ TASK: Mapping[str, SettingType] = MappingProxyType(
 """Arguments of the task, with their types; names that end in ``_s`` have values in seconds."""
 
 
-def parsed(
+def parse_airflow_arguments(
     part: str, arguments: Mapping[str, Any], types: Mapping[str, SettingType], lines: Mapping[Any, int]
 ) -> dict[str, Any]:
     """Return the canonical values of the arguments of a Dag or task.

@@ -158,14 +158,14 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
         """
         progress = self._retry(lambda: SnapshotProgress(self._clients, self._topics, plan, from_start=ends is None))
         self._stack.callback(progress.close)
-        self._status = replace(self._status, generation=plan.generation, caches=planned(plan))
+        self._status = replace(self._status, generation=plan.generation, caches=planned_counts(plan))
         self._retry(self._publish)
         tasks = slots_of_tasks(plan.slots, parallelism.tasks(self._settings, parallelism.cores(self._spark)))
         work = slot_work(self._run_slots, plan, tasks, self._request.secrets_file, ends)
         job = self._start(work, len(tasks), f"snapshot {plan.snapshot_id}")
         try:
             self._follow(job, progress, plan)
-            caches = add_counts(planned(plan), [result.caches for result in job.result()])
+            caches = add_counts(planned_counts(plan), [result.caches for result in job.result()])
         except BaseException:
             job.cancel()
             self._settle(control)
@@ -194,7 +194,7 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
             if progress.error is not None:
                 raise progress.error
             if report.due():
-                self._status = replace(self._status, caches=add_counts(planned(plan), [progress.caches]))
+                self._status = replace(self._status, caches=add_counts(planned_counts(plan), [progress.caches]))
                 self._publish_progress()
 
 
@@ -205,7 +205,7 @@ def _snapshot_id(state: ConnectorState) -> str:
     return new_id()
 
 
-def planned(plan: TransferPlan) -> dict[str, CacheStatus]:
+def planned_counts(plan: TransferPlan) -> dict[str, CacheStatus]:
     """Return the status of each planned cache before any entry is sent."""
     return {cache.name: CacheStatus(cache.topic, units=cache.partitions) for cache in plan.caches}
 

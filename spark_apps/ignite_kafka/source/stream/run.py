@@ -36,7 +36,7 @@ from ...state.sent_topics import check_plan
 from ...state.status import RunStatus, TaskProgress
 from ..expiring_entries import report_expiry_policies
 from ..planning import cache_configurations, make_plan, register_schemas
-from ..snapshot.run import planned
+from ..snapshot.run import planned_counts
 from ..topic_creation import ensure_topics, ensure_types_topic
 from .capture import Capture, Deployments, deployment_of, owner_of
 from .query_capture import capture_of
@@ -100,7 +100,7 @@ class StreamRun(EpochRun[SourceSettings]):
             self._status,
             snapshot_id=self._plan.snapshot_id,
             generation=self._plan.generation,
-            caches=planned(self._plan),
+            caches=planned_counts(self._plan),
             state=self._target,
         )
         self._retry(self._publish)
@@ -215,14 +215,14 @@ class StreamRun(EpochRun[SourceSettings]):
         return True
 
     def _on_epoch_end(self, epoch: Epoch, results: Sequence[SlotResult]) -> None:
-        self._add([result.caches for result in results], planned(self._plan))
+        self._add([result.caches for result in results], planned_counts(self._plan))
         self._rate_due = Deadline.after(sum(result.ahead_s for result in results) / len(results))
         self._publish_progress()
         if all(result.loaded for result in results):
             self._all_loaded()
 
     def _on_progress(self, tasks: Sequence[TaskProgress], of: int) -> None:
-        self._add([counts_of(task) for task in tasks], planned(self._plan))
+        self._add([counts_of(task) for task in tasks], planned_counts(self._plan))
         self._publish_progress()
         if len(tasks) == of and all(task.loaded for task in tasks):
             self._all_loaded()
@@ -283,7 +283,7 @@ class StreamRun(EpochRun[SourceSettings]):
         self._plan = self._with_topics(plan, fresh, self._plan.generation)
         self._loaded = self._loaded and not fresh
         self._retry(lambda: self._control.begin_epoch(epoch + 1, self._record()))
-        counts = {**planned(self._plan), **self._status.caches}
+        counts = {**planned_counts(self._plan), **self._status.caches}
         self._status = replace(self._status, caches=counts)
         self._deployments = now
 
