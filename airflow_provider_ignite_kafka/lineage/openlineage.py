@@ -43,7 +43,7 @@ Entities = Mapping[str, tuple[QueryEntity, ...]]
 """Query entities of each cache."""
 
 
-def planned(request: Request) -> OperatorLineage[Any, Any]:
+def planned_datasets(request: Request) -> OperatorLineage[Any, Any]:
     """Return the datasets of a run that starts.
 
     The caches that match a regular expression are known only if the Ignite cluster answers at once.
@@ -61,7 +61,7 @@ def planned(request: Request) -> OperatorLineage[Any, Any]:
     return _lineage(settings, replace(clusters_of(settings), caches=caches), entities, counted=False)
 
 
-def copied(request: Request, run: Copied) -> OperatorLineage[Any, Any]:
+def copied_datasets(request: Request, run: Copied) -> OperatorLineage[Any, Any]:
     """Return the datasets of a run that has ended, with its counts."""
     try:
         with _cluster(request) as cluster:

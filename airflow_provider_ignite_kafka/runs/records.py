@@ -55,7 +55,7 @@ class RunRecords:
 
     def sink_lag(self, topics: Iterable[str]) -> Mapping[str, int]:
         """Return, by topic, the number of records behind the offsets committed by the connector, a sink."""
-        from ignite_kafka.admin.lag import sink_lag
+        from ignite_kafka.admin.lag_by_name import sink_lag
 
         record = self.owner()
         group = group_of(self._connector, record.settings if record else {})

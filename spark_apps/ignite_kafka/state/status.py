@@ -26,9 +26,9 @@ from ..common.event_log import EventCount
 from ..common.typed_json import Milliseconds, Range, dumps, read_as
 from ..errors import IgniteKafkaError, KafkaUnavailable
 from ..kafka.clients import REQUEST_TIMEOUT_S, KafkaClients
-from ..kafka.topics import COMPACTED, Topics, TopicSpec, read_to, read_to_end
+from ..kafka.topics import COMPACTED, Topics, TopicSpec, read_to
 from .internal_names import status_topic
-from .internal_records import FORMAT_HEADERS, InternalRecord, report_skipped, written_ms
+from .internal_records import FORMAT_HEADERS, InternalRecord, read_internal_topic, report_skipped, written_ms
 
 RUNNING = "RUNNING"  # fmt: skip
 PAUSED = "PAUSED"
@@ -239,10 +239,7 @@ class StatusWriter:
 
 def read_records(clients: KafkaClients, prefix: str, connector: str) -> Iterator[InternalRecord]:
     """Yield the records of a connector in the status topic, oldest first; none without the topic."""
-    topics = Topics(clients)
-    if not topics.exists(status_topic(prefix)):
-        return
-    for record in filter(None, map(InternalRecord.of, read_to_end(clients, topics, status_topic(prefix), [0]))):
+    for record, _ in read_internal_topic(clients, Topics(clients), status_topic(prefix)):
         if record.name == connector:
             yield record
 

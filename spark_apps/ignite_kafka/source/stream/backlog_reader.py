@@ -118,7 +118,7 @@ class BacklogReader:
 
     def acknowledge(self, batch: ChangeBatch) -> None:
         """Remove from the backlog the changes that a committed batch has settled."""
-        sent = batch.changes.acknowledgement(self._table.units[batch.units], batch.done, batch.expired_done)
+        sent = batch.changes.acknowledgement(self._table.units[batch.units], batch.settled, batch.expired_settled)
         if sent:
             self._client.acknowledge(sent)
 

@@ -25,7 +25,7 @@ class Difference:
 
 
 @dataclass(kw_only=True)
-class Comparison:
+class Differences:
     """Number of entries, and of keys for each kind of difference.
 
     :param skipped: entries or records that cannot be converted, if the error policy skips them or sends them as dead
@@ -68,7 +68,7 @@ class Comparison:
         if len(self.noted) > 2 * self.limit:
             self.noted = _select_first(self.noted, self.limit)
 
-    def add(self, other: Comparison) -> None:
+    def add(self, other: Differences) -> None:
         """Add another comparison's differences, which have other keys."""
         for name in ("missing", "different", "unexpected", "skipped"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
