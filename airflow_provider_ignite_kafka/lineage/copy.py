@@ -30,19 +30,19 @@ class CopyLineage:
 
     def get_openlineage_facets_on_start(self) -> OperatorLineage[Any, Any]:
         """Return the caches and topics to be copied, with columns, as far as they are known at the start."""
-        from airflow_provider_ignite_kafka.lineage.openlineage import planned
+        from airflow_provider_ignite_kafka.lineage.openlineage import planned_datasets
         from ignite_kafka.events import muted
 
         with muted():  # execute() reads the settings again
-            return planned(self._lineage_request())
+            return planned_datasets(self._lineage_request())
 
     def get_openlineage_facets_on_complete(self, task_instance: Any) -> OperatorLineage[Any, Any]:
         """Return the caches and topics that the run copied, with columns and counts."""
-        from airflow_provider_ignite_kafka.lineage.openlineage import copied
+        from airflow_provider_ignite_kafka.lineage.openlineage import copied_datasets
 
         if self._copied is None or not self._copied[1].caches:
             return self.get_openlineage_facets_on_start()
-        return copied(*self._copied)
+        return copied_datasets(*self._copied)
 
     def get_openlineage_facets_on_failure(self, task_instance: Any) -> OperatorLineage[Any, Any]:
         """Return the caches and topics of a failed run, with the counts until its failure."""

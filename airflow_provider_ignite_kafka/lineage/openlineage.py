@@ -43,8 +43,8 @@ Entities = Mapping[str, tuple[QueryEntity, ...]]
 """Query entities of each cache."""
 
 
-def planned(request: Request) -> OperatorLineage[Any, Any]:
-    """Return the lineage of a run that starts: datasets with columns, without counts.
+def planned_datasets(request: Request) -> OperatorLineage[Any, Any]:
+    """Return the datasets of a run that starts.
 
     The caches that match a regular expression are known only if the Ignite cluster answers at once.
     """
@@ -61,8 +61,8 @@ def planned(request: Request) -> OperatorLineage[Any, Any]:
     return _lineage(settings, replace(clusters_of(settings), caches=caches), entities, counted=False)
 
 
-def copied(request: Request, run: Copied) -> OperatorLineage[Any, Any]:
-    """Return the lineage of an ended run: datasets with columns and counts."""
+def copied_datasets(request: Request, run: Copied) -> OperatorLineage[Any, Any]:
+    """Return the datasets of a run that has ended, with its counts."""
     try:
         with _cluster(request) as cluster:
             entities = _entities(cluster, (cache.cache for cache in run.caches))

@@ -55,7 +55,7 @@ class RunRecords:
 
     def sink_lag(self, topics: Iterable[str]) -> Mapping[str, int]:
         """Compute, by topic, the records behind a sink's committed offsets, those not stored yet."""
-        from ignite_kafka.admin.lag import sink_lag
+        from ignite_kafka.admin.lag_by_name import sink_lag
 
         record = self.owner()
         group = group_of(self._connector, record.settings if record else {})

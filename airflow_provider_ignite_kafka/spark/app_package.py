@@ -23,7 +23,7 @@ from airflow_provider_ignite_kafka.runs import result as run_result
 from airflow_provider_ignite_kafka.runs.identity import FollowedRun
 from airflow_provider_ignite_kafka.runs.names import RunNames
 from airflow_provider_ignite_kafka.runs.request import Connections, Request, build_request
-from airflow_provider_ignite_kafka.spark.packaging import app_path
+from airflow_provider_ignite_kafka.spark.app_paths import app_path
 from ignite_kafka.common.local_disk import disk_errors
 from ignite_kafka.errors import IgniteKafkaError, SettingsError
 from ignite_kafka.runtime.library_zip import zip_library
@@ -80,8 +80,8 @@ class PackageOptions:
         ``abfss://``); the addresses are then below it.
     :param object_conn_id: Airflow connection of the object storage. Default: the credentials in the worker's
         environment.
-    :param run_mode, failover_policy, allowed_caches, ignite_conn_id, kafka_conn_id, registry_conn_id: see
-        :class:`.CopyArguments`.
+    :param run_mode, failover_policy, allowed_caches: see :class:`.CopyArguments`.
+    :param ignite_conn_id, kafka_conn_id, registry_conn_id: see :class:`.SparkAppOperator`.
     :param run_for: see :class:`.CopyArguments`; the time begins with the call.
     :param start_timeout_ms: milliseconds from the call to the app's first record.
     :param names: connector, snapshot and run. Default: those of the running task.

@@ -75,7 +75,7 @@ def build_submission(
 
     :param hook_arguments: arguments of SparkSubmitHook that the user gave; they override ours.
     :param app_arguments: the app's own arguments, after those common to all apps.
-    :param ship_secrets_unprotected: see :class:`.CopyArguments`.
+    :param ship_secrets_unprotected: see :class:`.SparkAppOperator`.
     :raises SettingsError: the master cannot run a Python app, or would store the secrets where others may read them.
     """
     _refuse(request, master)

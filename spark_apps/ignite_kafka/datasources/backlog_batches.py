@@ -148,10 +148,10 @@ class BacklogBatchPlanner:
         units["topology"] = reader.topology
         for batch in batches:
             units["touched"][[unit for unit, _ in batch.states]] = 1
-            units["touched"][batch.classified.unit[batch.done]] = 1
-            for unit in np.unique(batch.classified.unit[batch.done]).tolist():
+            units["touched"][batch.classified.unit[batch.settled]] = 1
+            for unit in np.unique(batch.classified.unit[batch.settled]).tolist():
                 span = batch.rows_of(unit, unit)
-                rows = np.flatnonzero(batch.done[span] & (batch.changes.number[span] >= 0)) + span.start
+                rows = np.flatnonzero(batch.settled[span] & (batch.changes.number[span] >= 0)) + span.start
                 units["digest"][unit] = compute_digest(batch.changes, rows)
         return Offset(start.batch + 1, self._capture_id, cache.incarnation, units, load)
 

@@ -10,7 +10,7 @@ A cache of several types has the fields of all, and ``_type``. Without query ent
 (``sample_rows``). An entry of a type that the sample lacks ends the read with an error; no row is left out. Give the
 columns with ``.schema(…)`` where the sample lacks some, or where the cache is empty and has no query entity.
 
-Filters ``_key = …`` and ``_key IN (…)`` on whole numbers and strings become gets by key if
+Filters ``_key = …`` and ``_key IN (…)`` on whole numbers and strings become gets by key (:mod:`.pushdown`) if
 ``spark.sql.python.filterPushdown.enabled`` is true and ``partitions`` is not given. The thin protocol evaluates no
 other condition without a class on the nodes: Spark evaluates the rest.
 
@@ -38,8 +38,8 @@ from pyspark.sql.types import StructType
 
 from ..errors import SettingsError, UnsupportedType
 from ..ignite.binary import decode_entries
-from ..ignite.binary.entry_table import entries_schema, is_own, to_batch
-from ..ignite.cache_reader import encodable, get_all
+from ..ignite.binary.entry_table import entries_schema, to_batch
+from ..ignite.cache_reader import get_all
 from ..ignite.cluster import Cluster
 from ..ignite.page_batches import MIN_BATCH_ROWS, batches
 from ..ignite.scan import scan_partitions
@@ -47,10 +47,8 @@ from ..ignite.types.model import CacheInfo, Page
 from .ignite_write import WriteOptions, ignite_writer
 from .option_tables import IGNITE_READ
 from .options import IgniteOptions, read_ignite_fields
-from .pushdown import optional_pushdown
-from .spark_api import EqualTo, Filter, In, arrow_schema
-
-_KEY = ("_key",)
+from .pushdown import optional_pushdown, split_key_conditions
+from .spark_api import Filter, arrow_schema
 
 
 @dataclass(frozen=True)
@@ -65,7 +63,7 @@ class ReadOptions(IgniteOptions):
 
     @staticmethod
     def of(options: Mapping[str, str]) -> ReadOptions:
-        """Parse and check the options of a read from a cache.
+        """Return the checked options of a read.
 
         :raises SettingsError: an option is unknown, missing, out of range, or a secret.
         """
@@ -93,7 +91,7 @@ class IgniteDataSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """Return the name for ``spark.read.format``."""
+        """Return the name of the format in Spark."""
         return "ignite"
 
     _own: pa.Schema | None = None
@@ -119,7 +117,7 @@ class IgniteDataSource(DataSource):
             )
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
-        """Make the writer that puts a DataFrame of the given schema into the cache."""
+        """Return a writer for DataFrames of the given schema."""
         if overwrite:
             remedy = 'Write with mode("append"); the option overwrite decides whether existing entries are replaced.'
             raise SettingsError("a cache is not emptied before it is written to", remedy, option="mode")
@@ -137,22 +135,9 @@ class IgniteReader(DataSourceReader):
 
     @optional_pushdown
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
-        """Turn the first condition on whole keys into gets by key; leave other conditions to Spark.
-
-        Spark evaluates the other conditions on the rows of these keys.
-
-        No condition is turned into gets if only some partitions are read, because a get finds keys of other partitions,
-        too; or if the schema is not the cache's own, because only the own schema has the Ignite type of the key.
-
-        :returns: the conditions that are left to Spark.
-        """
-        gets = self._options.partitions is None and is_own(self._schema)
-        for condition in filters:
-            keys = _keys_of(condition, self._schema.field("_key")) if gets else None
-            if keys is None or self._keys is not None:
-                yield condition
-            else:
-                self._keys = keys
+        """Turn a condition on whole keys into gets by key, and return the conditions that are left to Spark."""
+        self._keys, left = split_key_conditions(filters, self._schema, self._options.partitions)
+        return left
 
     def partitions(self) -> list[Partitions]:
         """Distribute the Ignite partitions over Spark partitions; keys to get form one partition.
@@ -229,14 +214,3 @@ def parse_partitions(text: str) -> tuple[int, ...]:
             f"option 'partitions' is {text!r}", "Write numbers and ranges, as 0-63,100.", option="partitions"
         ) from None
     return tuple(sorted(numbers))
-
-
-def _keys_of(condition: Filter, column: pa.Field) -> tuple[object, ...] | None:
-    """Return the keys that a condition `_key = …` or `_key IN (…)` selects; None if gets cannot serve it."""
-    if isinstance(condition, EqualTo) and condition.attribute == _KEY:
-        keys: tuple[object, ...] = (condition.value,)
-    elif isinstance(condition, In) and condition.attribute == _KEY:
-        keys = tuple(condition.value)
-    else:
-        return None
-    return keys if all(encodable(key, column) for key in keys) else None

@@ -161,7 +161,7 @@ class KafkaTxWriter(DataSourceArrowWriter):
                 topic_id = (
                     self._resolve_topic(write_ids.find_topic_id(state, options.write_id)) if options.topic else ""
                 )
-                write_ids.begin(control, state, options.write_id, named=options.named, topic_id=topic_id)
+                write_ids.begin_write(control, state, options.write_id, named=options.named, topic_id=topic_id)
                 control.fence_slots()  # an older write may have open slots that this write does not open
 
     @contextmanager
@@ -204,7 +204,7 @@ class KafkaTxWriter(DataSourceArrowWriter):
         if options.named and not self._complete:
             with self._open_control() as control:
                 state = control.take(options.slots, options.write_id, {}, -1)
-                write_ids.end(control, state, options.write_id, self._generation)
+                write_ids.end_write(control, state, options.write_id, self._generation)
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """Send the rows of one Spark partition in one transaction, unless an earlier attempt has committed them.

@@ -102,8 +102,8 @@ class PartitionReader:
         shown[units] = ~batch.changes.more | (last[units] > until[units])
         for each in batches:
             within = (each.changes.number >= 0) & (each.changes.number <= until[each.classified.unit])
-            undone = each.classified.unit[within & ~each.done]
-            shown[undone[~np.isin(undone, each.moved)]] = False
+            unsettled = each.classified.unit[within & ~each.settled]
+            shown[unsettled[~np.isin(unsettled, each.moved)]] = False
         self.open &= ~shown
         return [cut_above(each, until) for each in batches]
 
@@ -142,7 +142,7 @@ class PartitionReader:
         """
         self._states.remember(batch)
         self._states.forget()
-        return batch.changes.acknowledgement(self._table.units[batch.units], batch.done, batch.expired_done)
+        return batch.changes.acknowledgement(self._table.units[batch.units], batch.settled, batch.expired_settled)
 
     def _on_read(self, units: Int64Array, most_bytes: int, changes: Changes) -> Changes:
         first = take_first(changes, most_bytes)
@@ -196,7 +196,7 @@ def cut_above(batch: ChangeBatch, highest: Int64Array) -> ChangeBatch:
     """Remove changes above a highest update counter for each unit from a batch; they stay in the backlog."""
     within = batch.changes.number <= highest[batch.classified.unit]
     topology = np.where(np.isin(batch.units, batch.classified.unit[~within]), -1, batch.topology)
-    return replace(batch, classified=batch.classified.only(within), done=batch.done & within, topology=topology)
+    return replace(batch, classified=batch.classified.only(within), settled=batch.settled & within, topology=topology)
 
 
 def compute_digest(changes: Changes, rows: RowIndex) -> int:

@@ -23,7 +23,7 @@ from ..convert.json_with_schemas.serializer import ConnectJsonSerializer
 from ..convert.to_ignite.conversion_rules import SideRules
 from ..errors import DecodeError, SettingsError
 from ..registry.config import config_of
-from ..registry.registries import keep
+from ..registry.registries import provide_registry
 from ..settings import converters
 from ..settings.client_config import canonical
 from .frame_schemas import schema_of, to_connect, to_frame
@@ -69,7 +69,7 @@ class SideConverterOptions:
             kafka = canonical({**self.connection.kafka, **secrets.kafka})
             of_side = secrets.registry_of(self.side)
             option = f"{self.side}.converter"
-            keep(
+            provide_registry(
                 self.side,
                 self.properties,
                 config_of(self.side, self.properties, of_side, kafka, insecure=insecure, setting=option),

@@ -42,8 +42,10 @@ def find_topic_id(state: ConnectorState, write_id: str) -> str:
     return str(begun.plan.get("topic_id", "")) if begun is not None and begun.id == write_id else ""
 
 
-def begin(control: ConfigsWriter, state: ConnectorState, write_id: str, *, named: bool, topic_id: str = "") -> None:
-    """Record the start of a write, or continue it; another unfinished write is marked as superseded.
+def begin_write(
+    control: ConfigsWriter, state: ConnectorState, write_id: str, *, named: bool, topic_id: str = ""
+) -> None:
+    """Begin a write, or continue it if it was begun last; mark another, unfinished write as superseded.
 
     :param named: whether the user gave the id. A generated id is never repeated, so the end of its write need not be
         remembered.
@@ -54,8 +56,8 @@ def begin(control: ConfigsWriter, state: ConnectorState, write_id: str, *, named
     control.begin(None if continued else SnapshotRecord(write_id, plan, complete=not named), state.snapshot)
 
 
-def end(control: ConfigsWriter, state: ConnectorState, write_id: str, generation: int) -> None:
-    """Record the end of a complete write; if a newer write has begun, only warn that this id will be refused."""
+def end_write(control: ConfigsWriter, state: ConnectorState, write_id: str, generation: int) -> None:
+    """Record that a write is complete; record nothing if a newer write has begun, and refuse this write's id later."""
     try:
         if state.connector is not None and state.connector.generation == generation:
             control.end_snapshot(SnapshotRecord(write_id, {}), {})

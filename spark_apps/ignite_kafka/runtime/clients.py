@@ -13,7 +13,7 @@ from ..kafka.record_size import DEFAULT_MESSAGE_BYTES
 from ..kafka.topics import Topics
 from ..plan.slots import Owner
 from ..plan.source_plan import TransferPlan
-from ..registry.registries import provide
+from ..registry.registries import provide_registries
 from ..settings.connector import ConnectorSettings
 from ..settings.secrets import Secrets
 from ..settings.transport_security import check_ignite, check_kafka
@@ -50,7 +50,7 @@ def kafka_clients(settings: ConnectorSettings, secrets: Secrets) -> KafkaClients
     :raises SettingsError: as :func:`ignite_cluster`.
     """
     check_kafka(settings, secrets)
-    provide(settings, secrets)
+    provide_registries(settings, secrets)
     return KafkaClients.of(settings, secrets)
 
 

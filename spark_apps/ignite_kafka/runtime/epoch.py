@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from confluent_kafka import TopicPartition
 
 from ..common.heartbeat import beat
-from ..errors import Fenced, KafkaUnavailable
+from ..errors import KafkaUnavailable
 from ..kafka.clients import KafkaClients, translate
-from ..kafka.producer import fenced_by_newer
 from ..plan.source_plan import RunPlan
-from ..state.configs import capture_secret_of, connector_generation, epoch_of
+from ..state.configs import capture_secret_of, epoch_of
 from ..state.internal_names import configs_topic
 from ..state.internal_records import InternalRecord
+from .fencing import fencing_error
 
 LOADING_S = 20.0
 STREAMING_S = 120.0
@@ -124,15 +124,10 @@ class EpochEnd:
 
     def _on_record(self, record: InternalRecord) -> None:
         connector = self._plan.connector
-        generation = self._plan.generation
         self._secret = capture_secret_of(connector, record) or self._secret
-        theirs = connector_generation(connector, record)
-        if theirs > generation:
-            raise self._fenced(theirs)
-        self._ended = self._ended or epoch_of(connector, record) > (generation, self._epoch.number)
-
-    def _fenced(self, theirs: int) -> Fenced:
-        return fenced_by_newer(self._plan.connector, None, self._plan.generation, theirs)
+        if (fenced := fencing_error(self._plan, record)) is not None:
+            raise fenced
+        self._ended = self._ended or epoch_of(connector, record) > (self._plan.generation, self._epoch.number)
 
     def close(self) -> None:
         """Close the consumer of the configs topic."""

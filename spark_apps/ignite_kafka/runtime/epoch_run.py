@@ -25,17 +25,17 @@ from ..state.target_state import read_target, write_target
 from . import parallelism
 from .connector_run import POLL_S, ConnectorRun, S
 from .counts import Counts, SlotResult, add_counts, cap_units, counts_of
+from .driver_consumer import DriverConsumer
 from .epoch import STREAMING_S, Epoch, Running
-from .progress import RunFollower
-from .silence import SILENCE_CHECK_S, SilenceWatch, longest_silence_s
+from .silent_tasks import SILENCE_CHECK_S, SilenceWatch, longest_silence_s
 from .spark_job import Job, TaskEvents, Work
 
 
 class EpochRun(ConnectorRun[S]):
-    """Run as a sequence of epochs. Subclasses set :attr:`_control` and :attr:`_follower`, then call :meth:`_epochs`."""
+    """A run of epochs. Subclasses set :attr:`_control` and :attr:`_consumer`, then call :meth:`_epochs`."""
 
     _control: ConfigsWriter
-    _follower: RunFollower
+    _consumer: DriverConsumer
     _target: str = target.RUNNING
     _sent: Mapping[str, CacheStatus] = {}
     """Counts of ended epochs."""
@@ -102,7 +102,7 @@ class EpochRun(ConnectorRun[S]):
     def _adopt_target(self) -> None:
         """Start paused if a pause was requested before the run; clear an old request to stop.
 
-        The follower exists already, so that no later request is missed.
+        The consumer exists already, so that no later request is missed.
         """
         prefix = self._settings.internal_topic_prefix
         name = self._settings.name
@@ -176,11 +176,13 @@ class EpochRun(ConnectorRun[S]):
             job.check()
             self._poll()
             self._follow_target()
-            tasks = {slot: task for slot, task in self._follower.tasks.items() if task.epoch == running.epoch.number}
+            tasks = {
+                slot: task for slot, task in self._consumer.reports.tasks.items() if task.epoch == running.epoch.number
+            }
             if report.due():
                 self._on_progress(list(tasks.values()), running.tasks)
             if checks.due() and self._reachable:  # else the tasks' reports, too, may not reach the status topic
-                silence.check(job.running(), [self._follower.heard_at[slot] for slot in tasks])
+                silence.check(job.running(), [self._consumer.reports.reported_at[slot] for slot in tasks])
             must_end = self._target != target.RUNNING or self._request.stop.is_set()
             must_end = must_end or (not ends and refresh.due() and self._changed())
             must_end = must_end or (cores.due() and self._other_cores(job, running))
@@ -220,7 +222,7 @@ class EpochRun(ConnectorRun[S]):
     def _reported_events(self) -> TaskEvents:
         if not self._epoch_number:
             return {}  # a run that ends before its first epoch follows no task
-        tasks = self._follower.tasks.items()
+        tasks = self._consumer.reports.tasks.items()
         return {slot: parse_counts(task.events) for slot, task in tasks if task.epoch == self._epoch_number}
 
     def _check_tasks(self) -> None:
@@ -232,17 +234,17 @@ class EpochRun(ConnectorRun[S]):
 
         :raises Fenced: a newer run began.
         """
-        self._follower.poll()
-        if self._follower.error is not None:
-            error = self._follower.error
-            self._follower.error = None
+        self._consumer.poll()
+        if self._consumer.error is not None:
+            error = self._consumer.error
+            self._consumer.error = None
             raise error
 
     def _follow_target(self) -> bool:
         """Adopt a newly requested target state, and return whether it differs from the current one."""
-        if self._follower.target in (None, self._target):
+        if self._consumer.target in (None, self._target):
             return False
-        self._target = str(self._follower.target)
+        self._target = str(self._consumer.target)
         events.emit(events.TARGET_CHANGED, connector=self._settings.name, state=self._target)
         if self._target != target.STOPPED:
             self._status = replace(self._status, state=self._target)
@@ -258,7 +260,7 @@ class EpochRun(ConnectorRun[S]):
         failed = {slot: result.caches for slot, result in job.failed().items()}
         others = [
             counts_of(task)
-            for slot, task in self._follower.tasks.items()
+            for slot, task in self._consumer.reports.tasks.items()
             if task.epoch == epoch.number and slot not in failed
         ]
         self._add([*failed.values(), *others], {})

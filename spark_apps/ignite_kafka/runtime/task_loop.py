@@ -21,7 +21,7 @@ from ..state.status import StatusWriter, TaskProgress
 from .counts import Counts, SlotResult, sum_counts
 from .epoch import Epoch, EpochEnd
 from .failure_events import report_retry
-from .silence import watched_task
+from .silent_tasks import watched_task
 
 _MOST_EVENT_BYTES = 20_000  # of a report, which each task repeats at every interval
 

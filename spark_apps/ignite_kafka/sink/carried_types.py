@@ -7,7 +7,7 @@ from ..convert.to_ignite import ClusterTypes
 from ..errors import TypeClash, UnknownBinaryType
 from ..ignite.types.model import BinaryType, TypeUse
 from ..ignite.types.type_table import code_name
-from ..state.types import TypesTopic
+from ..state.types_topic import TypesTopic
 
 
 class TypesGrown(Exception):

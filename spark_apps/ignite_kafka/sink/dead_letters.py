@@ -13,7 +13,7 @@ from .. import events
 from ..common.deadline import Deadline
 from ..common.redaction import in_message
 from ..convert.filter.entries import EntryFilter
-from ..convert.rules.stage import Stage, failed_in_filter, setting_of
+from ..convert.rules.failure_stages import Stage, failed_in_filter, setting_of
 from ..convert.to_ignite import BadRecord, RecordConverter
 from ..errors import KafkaUnavailable, RecordRefused, RecordsOvertaken
 from ..kafka.bounded_calls import close_consumer
@@ -45,8 +45,8 @@ def error_of(consumed: Consumed, bad: BadRecord) -> RecordRefused:
     )
 
 
-def reported(consumed: Consumed, bad: BadRecord) -> RecordRefused:
-    """Emit the event of a bad record, and return the error to raise if the policy is to stop."""
+def report_bad_record(consumed: Consumed, bad: BadRecord) -> RecordRefused:
+    """Emit the event of a bad record, and return its error."""
     error = error_of(consumed, bad)
     event = events.FILTER_FAILED if failed_in_filter(error.where["stage"], error.where) else events.OBJECT_NOT_BUILT
     events.emit(event, **{"reason": error.what, **error.where})

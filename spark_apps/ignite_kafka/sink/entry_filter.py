@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from ..convert.filter.columns import TIMESTAMP, OfRecords
 from ..convert.filter.entries import EntryFilter
-from ..convert.filter.separate import Decided, each_row
-from ..convert.rules.stage import Stage
+from ..convert.filter.failed_rows import Decided, decide_each_row
+from ..convert.rules.failure_stages import Stage
 from ..convert.to_ignite import BadRecord, Entries
 from ..ignite.types.model import CacheInfo, TypeSource
 from ..kafka.records import Consumed
@@ -35,7 +35,7 @@ def kept_entries(
         columns = {name: column[first:last] for name, column in records.items()}
         return entry_filter.of_arrays(keys[first:last], values[first:last], cache, types, columns)
 
-    kept, errors = each_row(len(keys), part)
+    kept, errors = decide_each_row(len(keys), part)
     bad = [BadRecord(int(rows[row]), Stage.TRANSFORMATION, error.what) for row, error in sorted(errors.items())]
     left = np.ones(len(entries), bool)
     left[np.flatnonzero(put)] = kept

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ..convert.connect_converters import deserializer
@@ -18,12 +19,12 @@ from ..kafka.records import Consumed
 from ..kafka.value_heads import HeadOf
 from ..plan.sink_plan import SinkPlan
 from ..settings.sink import HEADER, SinkSettings
-from ..state.types import TypesTopic
+from ..state.types_topic import TypesTopic
 from .caches import routed_cache
 from .carried_types import CarriedTypes, TypesGrown
 from .conversion import inbound_rules, reads_headers, transforming, value_head_of
 from .entry_filter import kept_entries
-from .program_faults import guarded
+from .program_faults import convert_or_fault
 
 if TYPE_CHECKING:
     from ..convert.to_ignite.record_sides import ReadSide
@@ -101,7 +102,7 @@ class EntryRouter:
         reader = self._reader(consumed.topic)
         if reader is None:
             return Counter({self._plans[consumed.topic].cache: len(consumed.offsets)})
-        routed, _ = guarded(consumed, lambda: reader.read(consumed))
+        routed, _ = convert_or_fault(consumed, lambda: reader.read(consumed))
         return Counter({self._name_cache(part.topic): len(part.rows) for part in routed})
 
     def cache(self, name: str) -> CacheInfo:
@@ -145,7 +146,7 @@ class EntryRouter:
             bad += entries.bad
             yield consumed.topic, replace(entries, bad=())
             return
-        routed, refused = guarded(consumed, lambda: reader.read(consumed))
+        routed, refused = convert_or_fault(consumed, lambda: reader.read(consumed))
         bad += refused
         for part in routed:
             if leave_out and self._name_cache(part.topic) in leave_out:
@@ -166,7 +167,7 @@ class EntryRouter:
         while True:
             converter = self._converter(key)
             try:
-                return guarded(consumed, lambda: converter.convert(consumed, read))  # noqa: B023  # called at once
+                return convert_or_fault(consumed, partial(converter.convert, consumed, read))
             except TypesGrown:
                 self._converters[key] = self._make_converter(key, converter.cache)
 

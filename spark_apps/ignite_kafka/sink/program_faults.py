@@ -17,8 +17,8 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
-def guarded(consumed: Consumed, convert: Callable[[], T]) -> T:
-    """Run a conversion, and raise :class:`.ProgramFault` for unexpected exceptions, so that no record counts as bad.
+def convert_or_fault(consumed: Consumed, convert: Callable[[], T]) -> T:
+    """Call a conversion of records, and turn unexpected exceptions into :class:`.ProgramFault`.
 
     An exception that is no error of this package is a fault of the program, and must not make a record bad. Raised
     unchanged, it would not name the records, and Spark would retry the task in vain.

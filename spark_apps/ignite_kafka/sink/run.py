@@ -22,16 +22,16 @@ from ..runtime import parallelism
 from ..runtime.clients import connected, ignite_cluster
 from ..runtime.connector_run import RunRequest
 from ..runtime.counts import SlotResult, counts_of
+from ..runtime.driver_consumer import DriverConsumer
 from ..runtime.epoch import LONGEST_S, Epoch
 from ..runtime.epoch_run import EpochRun
-from ..runtime.progress import RunFollower
 from ..runtime.spark_job import Work, slot_work
 from ..settings.sink import SinkSettings
 from ..state import status
 from ..state import target_state as target
 from ..state.configs import ConnectorState
 from ..state.status import CacheStatus, RunStatus, TaskProgress
-from ..state.types import TypesTopic
+from ..state.types_topic import TypesTopic
 from .caches import ensure_caches
 from .carried_types import CarriedTypes
 from .lag_watch import CHECK_S, STANDS_S, LagWatch
@@ -80,14 +80,14 @@ class SinkRun(EpochRun[SinkSettings]):
         plan_now = self._retry(lambda: with_first_offsets(plan, self._topics, self._clients))
         self._plan = replace(plan_now, generation=self._control.record.generation)
         self._retry(self._control.begin)
-        self._follower = self._retry(lambda: RunFollower(self._clients, self._topics, self._plan))
-        self._stack.callback(self._follower.close)
+        self._consumer = self._retry(lambda: DriverConsumer(self._clients, self._topics, self._plan))
+        self._stack.callback(self._consumer.close)
         self._adopt_target()
         events.emit(
             events.RUN_STARTED, connector=settings.name, run_id=self._request.run_id, generation=self._plan.generation
         )
         self._status = replace(
-            self._status, generation=self._plan.generation, caches=planned(self._plan), state=self._target
+            self._status, generation=self._plan.generation, caches=planned_counts(self._plan), state=self._target
         )
         self._report_awaited()
         self._retry(self._publish)
@@ -168,12 +168,12 @@ class SinkRun(EpochRun[SinkSettings]):
         return slot_work(sink_slots, self._plan, tasks, self._request.secrets_file, epoch)
 
     def _on_epoch_end(self, epoch: Epoch, results: Sequence[SlotResult]) -> None:
-        self._add([result.caches for result in results], planned(self._plan))
+        self._add([result.caches for result in results], planned_counts(self._plan))
         self._publish_progress()
 
     def _on_progress(self, tasks: Sequence[TaskProgress], of: int) -> None:
         self._watch_lag()
-        self._add([counts_of(task) for task in tasks], planned(self._plan))
+        self._add([counts_of(task) for task in tasks], planned_counts(self._plan))
         self._publish_progress()
 
     # new topics and partitions
@@ -217,11 +217,11 @@ class SinkRun(EpochRun[SinkSettings]):
         self._ensure_caches(now)
         self._plan = now
         self._report_awaited()
-        self._status = replace(self._status, caches={**planned(now), **self._status.caches})
+        self._status = replace(self._status, caches={**planned_counts(now), **self._status.caches})
 
 
-def planned(plan: SinkPlan) -> dict[str, CacheStatus]:
-    """Return the initial status of each planned cache, with zero counts."""
+def planned_counts(plan: SinkPlan) -> dict[str, CacheStatus]:
+    """Return the status of each planned cache before anything is stored."""
     return {topic.cache: CacheStatus(topic.name, units=topic.partitions) for topic in plan.topics}
 
 

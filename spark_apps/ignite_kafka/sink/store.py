@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..convert.rules.stage import Stage, policy_of
+from ..convert.rules.failure_stages import Stage, policy_of
 from ..convert.to_ignite import BadRecord, Entries, concat_entries, last_per_key
 from ..errors import EntriesRefused, RecordRefused
 from ..ignite.cache_writer import CacheWriter
@@ -18,7 +18,7 @@ from ..kafka.records import Consumed
 from ..kafka.topics import TopicPartition
 from ..settings.error_policies import STOP
 from ..settings.sink import SinkSettings
-from .dead_letters import reported
+from .dead_letters import report_bad_record
 from .entry_router import CachePart, EntryRouter
 
 
@@ -152,10 +152,10 @@ class Store:
         if skipped:
             stored.skipped.append((consumed, tuple(skipped)))
         for record in skipped:
-            reported(consumed, record)
+            report_bad_record(consumed, record)
         if stopping is None:
             return parts
-        stored.stopped[consumed.topic, consumed.partition] = reported(consumed, stopping)
+        stored.stopped[consumed.topic, consumed.partition] = report_bad_record(consumed, stopping)
         stored.stopping.append((consumed, (stopping,)))
         return [(cache, entries.part(0, int(np.searchsorted(entries.rows, stopping.row)))) for cache, entries in parts]
 

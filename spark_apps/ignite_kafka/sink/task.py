@@ -16,7 +16,7 @@ from contextlib import closing
 
 from .. import events
 from ..common.deadline import Deadline, Interval
-from ..convert.rules.stage import policy_of
+from ..convert.rules.failure_stages import policy_of
 from ..errors import EntriesRefused, IgniteKafkaError, RecordsLost, RecordsOvertaken
 from ..ignite.cluster import Cluster
 from ..kafka.consumer import BatchLimits, RecordReader

@@ -15,8 +15,8 @@ from ..common.arrays import Mask, RowIndex
 from ..convert import Converters
 from ..convert.filter import Filters
 from ..convert.filter.entries import EntryFilter
-from ..convert.filter.separate import ROW_ERRORS, Decided, each_row
-from ..convert.rules.stage import Stage
+from ..convert.filter.failed_rows import ROW_ERRORS, Decided, decide_each_row
+from ..convert.rules.failure_stages import Stage
 from ..convert.to_kafka.bad_entries import BadEntry, bad_entry
 from ..convert.to_kafka.converter import Converter
 from ..errors import IgniteKafkaError
@@ -123,7 +123,7 @@ class EntrySelector:
             in_part[first:last] = True
             return self._filter.of_pages(kept_rows(pages, in_part, self._info, self._types), self._info, self._types)
 
-        return each_row(count, part)
+        return decide_each_row(count, part)
 
     def _bad(self, pages: Sequence[Page], row: int, error: IgniteKafkaError) -> BadEntry:
         return bad_entry(self._converter, pages, self._info, self._types, self._topic, row, error, Stage.TRANSFORMATION)

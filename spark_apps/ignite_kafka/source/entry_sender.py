@@ -16,7 +16,7 @@ from .. import events
 from ..common.arrays import Int64Array
 from ..convert import Converters
 from ..convert.filter.entries import EntryFilter
-from ..convert.rules.stage import Stage, failed_in_filter, policy_of
+from ..convert.rules.failure_stages import Stage, failed_in_filter, policy_of
 from ..convert.to_kafka.bad_entries import ENTRY_ERRORS, BadEntry, Conversion, raise_stopping, separate_bad_entries
 from ..convert.to_kafka.key_types import key_types_in
 from ..errors import AmbiguousKeys, IgniteKafkaError
@@ -30,7 +30,7 @@ from ..plan.source_plan import CachePlan, TransferPlan
 from ..settings.error_policies import DEAD_LETTER, STOP
 from ..settings.topic_names import types_topic
 from ..state.slot_writer import SlotWriter
-from ..state.types import write_uses
+from ..state.types_topic import write_uses
 from .entry_selection import EntrySelectors
 from .provenance import Origin, Provenance
 from .record_topics import RecordTopics

@@ -1,11 +1,11 @@
 """Plans of snapshots and streams, from the settings and from the caches and topics of the clusters.
 
-Only :func:`ensure_topics` and :func:`register_schemas` write.
+Only :func:`register_schemas` writes. :mod:`.topic_creation` creates the topics of a plan.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
@@ -16,13 +16,12 @@ from ..ignite.cache_configuration import CacheConfiguration
 from ..ignite.cluster import Cluster
 from ..ignite.sql_views import with_present_tables
 from ..java.patterns import matches_whole
-from ..kafka.topics import COMPACTED, Topics, TopicSpec, TopicState
+from ..kafka.topics import Topics
 from ..plan.routing import routes, select
 from ..plan.source_plan import CachePlan, TransferPlan
 from ..settings.name_rules import NamedBy
 from ..settings.source import SourceSettings
 from ..settings.suggestions import did_you_mean
-from ..settings.topic_names import types_topic
 
 _LARGEST_BATCH = 1_000_000
 _SHOWN_NAMES = 20
@@ -163,13 +162,6 @@ def _check_own_topics(settings: SourceSettings, topics: Iterable[str]) -> None:
             raise settings.wrong(name, "it is the topic of a cache", "Choose another topic")
 
 
-def _spec(cache: CachePlan, settings: SourceSettings) -> TopicSpec:
-    new = settings.of(cache.name).new_topic(cache.topic)
-    return TopicSpec(
-        cache.topic, cache.topic_partitions or -1, new.replication_factor, new.config, settings.create_topics
-    )
-
-
 def register_schemas(settings: SourceSettings, caches: Iterable[CachePlan], cluster: Cluster) -> None:
     """Register the schemas of the caches' declared types in the schema registry, so that tasks find them there.
 
@@ -197,62 +189,3 @@ def cache_configurations(caches: Iterable[CachePlan], cluster: Cluster) -> dict[
         with suppress(CacheNotFound):
             configurations[cache.topic] = with_present_tables(cluster, cluster.configuration(cache.name))
     return configurations
-
-
-def ensure_types_topic(settings: SourceSettings, topics: Topics) -> None:
-    """Create the topic of learned types and cache configurations (the types topic) if it is missing.
-
-    The types topic must describe a cache before the cache's own topic exists, because a running sink sees that topic.
-    """
-    topics.ensure([TopicSpec(types_topic(settings.internal_topic_prefix), 1, settings.replication_factor, COMPACTED)])
-
-
-def ensure_topics(plan: TransferPlan, topics: Topics) -> TransferPlan:
-    """Create the missing topics of a plan; a topic chosen by transforms is created with its first record.
-
-    :returns: the plan with the ids of the topics, and a batch limit that each of them accepts.
-    :raises TopicError: a topic was deleted meanwhile, or the user may not write to it.
-    """
-    settings = plan.settings
-    dead_letters = plan.settings.dead_letter_topic
-    fixed = [cache for cache in plan.caches if cache.one_topic]
-    specs = [_spec(cache, settings) for cache in fixed]
-    if dead_letters:
-        specs.append(TopicSpec(dead_letters, 1, settings.dead_letter_copies))
-    counts = topics.ensure(specs)
-    states = topics.describe(_fixed_topics(plan))
-    for cache in fixed:
-        if cache.topic not in states:
-            raise TopicError(
-                "the topic was deleted while the run began", "Start again.", topic=cache.topic, cache=cache.name
-            )
-    for state in states.values():
-        state.check_writable()
-    caches = tuple(
-        replace(cache, topic_partitions=counts[cache.topic], topic_id=states[cache.topic].topic_id)
-        if cache.one_topic
-        else cache
-        for cache in plan.caches
-    )
-    return _with_size_limits(replace(plan, caches=caches), states)
-
-
-def with_size_limits(plan: TransferPlan, topics: Topics) -> TransferPlan:
-    """Add the message size limits of the existing topics to a plan, without creating topics."""
-    return _with_size_limits(plan, topics.describe(_fixed_topics(plan)))
-
-
-def _fixed_topics(plan: TransferPlan) -> list[str]:
-    """Return the names of the topics known before the run, the dead-letter topic last."""
-    dead_letters = plan.settings.dead_letter_topic
-    return [cache.topic for cache in plan.caches if cache.one_topic] + ([dead_letters] if dead_letters else [])
-
-
-def _with_size_limits(plan: TransferPlan, states: Mapping[str, TopicState]) -> TransferPlan:
-    limits = {name: state.max_message_bytes for name, state in states.items() if state.max_message_bytes is not None}
-    caches = tuple(
-        replace(cache, topic_bytes=limits.get(cache.topic)) if cache.one_topic else cache for cache in plan.caches
-    )
-    largest_batch = min([_LARGEST_BATCH, *limits.values()])
-    letters = limits.get(plan.settings.dead_letter_topic, 0)
-    return replace(plan, caches=caches, max_batch_bytes=largest_batch, max_letter_bytes=letters)

@@ -9,12 +9,12 @@ import pyarrow.compute as pc
 
 from ..errors import SettingsError
 from ..kafka.records import Records, take_rows
-from ..kafka.topics import TopicSpec
 from ..plan.routing import check_topic
 from ..plan.source_plan import CachePlan
 from ..settings.name_rules import NamedBy
 from ..settings.source import SourceSettings
 from ..state.slot_writer import SlotWriter
+from .topic_creation import topic_spec
 
 
 class RecordTopics:
@@ -54,8 +54,5 @@ class RecordTopics:
             if topic == own:
                 what = f"transforms give a record the topic of {name}"
                 raise SettingsError(what, "Choose another one.", setting=name, cache=cache.name, topic=topic)
-        new = settings.of(cache.name).new_topic(topic)
-        topic_id, partitions = writer.ensure_topic(
-            TopicSpec(topic, new.partitions, new.replication_factor, new.config, settings.create_topics)
-        )
+        topic_id, partitions = writer.ensure_topic(topic_spec(settings, cache.name, topic))
         return replace(cache, topic=topic, topic_partitions=partitions, topic_id=topic_id)

@@ -14,10 +14,8 @@ from typing import Any
 from ..common.typed_json import Milliseconds, dumps, read_as
 from ..errors import IgniteKafkaError
 from ..kafka.clients import REQUEST_TIMEOUT_S, KafkaClients
-from ..kafka.topics import Topics, read_to_end
-from .internal_names import status_topic
 from .internal_records import InternalRecord
-from .status import Count, StatusWriter, newest_record, parsed_record
+from .status import Count, StatusWriter, keep_newest, newest_record, parsed_record, read_records, run_id_of
 
 KIND = "verify"
 MOST_RESULT_BYTES = 900_000
@@ -121,18 +119,11 @@ def forget_comparisons(clients: KafkaClients, prefix: str, connector: str, kept:
 
     :raises KafkaUnavailable: the broker did not confirm the removal.
     """
-    topics = Topics(clients)
-    run_ids: dict[str, None] = {}
-    for message in read_to_end(clients, topics, status_topic(prefix), [0]):
-        record = InternalRecord.of(message)
-        if record is None or (record.kind, record.name) != (KIND, connector):
-            continue
-        match record.rest:
-            case (str(run_id),):
-                run_ids.pop(run_id, None)
-                if record.value is not None:
-                    run_ids[run_id] = None
-    StatusWriter(clients, prefix).forget(connector, list(run_ids)[:-kept], kind=KIND)
+    comparisons: dict[str, bytes] = {}
+    for record in read_records(clients, prefix, connector):
+        if (run_id := run_id_of(record, KIND)) is not None:
+            keep_newest(comparisons, run_id, record, record.value)
+    StatusWriter(clients, prefix).forget(connector, list(comparisons)[:-kept], kind=KIND)
 
 
 def comparison_of(record: InternalRecord) -> ComparisonStatus | None:

@@ -11,7 +11,7 @@ A record that delivery depends on is never skipped: if it cannot be read, the ru
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -20,6 +20,8 @@ from confluent_kafka import Message
 from .. import events
 from ..common.typed_json import MOST_MILLISECONDS, array, integer, json_object, loads, text
 from ..errors import NewerFormat, OffsetsLost
+from ..kafka.clients import KafkaClients
+from ..kafka.topics import Topics, read_to_end
 
 FORMAT = 1
 _HEADER = "ignite_kafka.format"
@@ -87,6 +89,16 @@ class InternalRecord:
         if value is None:
             report_skipped("its value is not a JSON object", self.where)
         return value
+
+
+def read_internal_topic(clients: KafkaClients, topics: Topics, topic: str) -> Iterator[tuple[InternalRecord, Message]]:
+    """Yield the records of the configs topic or the status topic, oldest first; none without the topic."""
+    if not topics.exists(topic):
+        return
+    for message in read_to_end(clients, topics, topic, [0]):
+        record = InternalRecord.of(message)
+        if record is not None:
+            yield record, message
 
 
 def format_of(message: Message) -> int:

@@ -30,16 +30,16 @@ def read_slot(clients: KafkaClients, topics: Topics, claim: SlotClaim) -> SlotSt
     for message in read_to_end(clients, topics, claim.offsets_topic, [claim.slot]):
         key = message.key() or b""
         if key == owner_key:
-            apply(state, message)
+            apply_offset_record(state, message)
         else:
             last[key] = message
     for message in last.values():
-        apply(state, message)
+        apply_offset_record(state, message)
     return state
 
 
-def apply(state: SlotState, message: Message) -> None:
-    """Update a slot's state by a record of the offsets topic; another program's record is skipped with an event.
+def apply_offset_record(state: SlotState, message: Message) -> None:
+    """Fold a record into the state; a record of another program is skipped with an event.
 
     :raises NewerFormat: a newer version wrote the record.
     """
@@ -80,7 +80,7 @@ def read_slots(clients: KafkaClients, topics: Topics, prefix: str, connector: st
         for message in read_to_end(clients, topics, name, list(states)):
             partition = message.partition()
             if partition is not None:
-                apply(states[partition], message)
+                apply_offset_record(states[partition], message)
         for state in states.values():
             state.check(connector)
             yield state

@@ -26,9 +26,9 @@ from ..common.event_log import EventCount
 from ..common.typed_json import Milliseconds, Range, dumps, read_as
 from ..errors import IgniteKafkaError, KafkaUnavailable
 from ..kafka.clients import REQUEST_TIMEOUT_S, KafkaClients
-from ..kafka.topics import COMPACTED, Topics, TopicSpec, read_to, read_to_end
+from ..kafka.topics import COMPACTED, Topics, TopicSpec, read_to
 from .internal_names import status_topic
-from .internal_records import FORMAT_HEADERS, InternalRecord, report_skipped, written_ms
+from .internal_records import FORMAT_HEADERS, InternalRecord, read_internal_topic, report_skipped, written_ms
 
 RUNNING = "RUNNING"  # fmt: skip
 PAUSED = "PAUSED"
@@ -138,12 +138,12 @@ class RunStatus:
     versions: Mapping[str, str] = field(default_factory=dict)
 
     def to_json(self) -> bytes:
-        """Serialize the object as the value of its record."""
+        """Return the value of the record."""
         return dumps(asdict(self))
 
     @staticmethod
     def from_dict(value: Mapping[str, Any]) -> RunStatus:
-        """Parse a value written by :meth:`to_json`; fields of newer versions are ignored.
+        """Read what :meth:`to_json` wrote; fields of newer versions are ignored.
 
         :raises ValueError: the value has another form.
         """
@@ -169,12 +169,12 @@ class TaskProgress:
     events: Mapping[str, EventCount] = field(default_factory=dict)
 
     def to_json(self) -> bytes:
-        """Serialize the object as the value of its record."""
+        """Return the value of the record."""
         return dumps(asdict(self))
 
     @staticmethod
     def from_dict(value: Mapping[str, Any]) -> TaskProgress:
-        """Parse a value written by :meth:`to_json`; fields of newer versions are ignored.
+        """Read what :meth:`to_json` wrote; fields of newer versions are ignored.
 
         :raises ValueError: the value has another form.
         """
@@ -239,10 +239,7 @@ class StatusWriter:
 
 def read_records(clients: KafkaClients, prefix: str, connector: str) -> Iterator[InternalRecord]:
     """Yield all records of a connector in the status topic, oldest first; none without the topic."""
-    topics = Topics(clients)
-    if not topics.exists(status_topic(prefix)):
-        return
-    for record in filter(None, map(InternalRecord.of, read_to_end(clients, topics, status_topic(prefix), [0]))):
+    for record, _ in read_internal_topic(clients, Topics(clients), status_topic(prefix)):
         if record.name == connector:
             yield record
 

@@ -7,6 +7,8 @@ transactional id, so that it fences no run.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from ..common.typed_json import dumps, integer
 from ..kafka.clients import KafkaClients
 from ..kafka.single_record import write_record
@@ -51,32 +53,32 @@ def write_target(
 
 def read_target(clients: KafkaClients, topics: Topics, prefix: str, connector: str) -> str | None:
     """Read the last requested target state; None if there was no request."""
-    topic = configs_topic(prefix)
-    if not topics.exists(topic):
-        return None
     target = None
-    for message in read_to_end(clients, topics, topic, [0]):
-        if message.key() == _key(connector):
-            record = InternalRecord.of(message)
-            target = target_of(connector, record) if record and record.value is not None else None
+    for record in _requests(clients, topics, prefix, connector):
+        target = target_of(connector, record) if record.value is not None else None
     return target
 
 
 def read_stopped_generation(clients: KafkaClients, topics: Topics, prefix: str, connector: str) -> int:
     """Read which generation the last request asks to stop; 0 if it asks any run or no run."""
-    topic = configs_topic(prefix)
     generation = 0
-    if not topics.exists(topic):
-        return generation
-    for message in read_to_end(clients, topics, topic, [0]):
-        if message.key() == _key(connector):
-            record = InternalRecord.of(message)
-            value = (record.optional_value() if record else None) or {}
-            try:
-                generation = integer(value.get("generation")) if value.get("state") == STOPPED else 0
-            except ValueError:
-                generation = 0
+    for record in _requests(clients, topics, prefix, connector):
+        value = record.optional_value() or {}
+        try:
+            generation = integer(value.get("generation")) if value.get("state") == STOPPED else 0
+        except ValueError:
+            generation = 0
     return generation
+
+
+def _requests(clients: KafkaClients, topics: Topics, prefix: str, connector: str) -> Iterator[InternalRecord]:
+    """Yield the connector's target records, oldest first; none without the configs topic."""
+    topic = configs_topic(prefix)
+    if not topics.exists(topic):
+        return
+    for message in read_to_end(clients, topics, topic, [0]):
+        if message.key() == _key(connector) and (record := InternalRecord.of(message)) is not None:
+            yield record
 
 
 def target_of(connector: str, record: InternalRecord, generation: int = 0) -> str | None:

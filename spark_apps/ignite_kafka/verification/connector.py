@@ -30,17 +30,18 @@ from ..sink import planning as sink_planning
 from ..sink.caches import ensure_caches, routed_cache
 from ..sink.start_offsets import resolve_starts
 from ..source import planning as source_planning
+from ..source.topic_creation import with_size_limits
 from ..state.configs import read_connector
 from ..state.offsets import read_slots
-from ..state.types import TypesTopic
+from ..state.types_topic import TypesTopic
 from .direction import ComparedPair, Direction, Judged
-from .entry_comparison import Verified
+from .entry_comparison import PairDifferences
 from .exchange import Exchange
 from .job import Progress, VerifyJob, max_judging_tasks
 from .repair_claim import Idle, RepairClaim
-from .routing import Routes, add_routed_pairs, count_absent_caches, make_pairs
-from .sink import SinkDirection
-from .source import SourceDirection
+from .routed_caches import Routes, add_routed_pairs, count_absent_caches, make_pairs
+from .sink_direction import SinkDirection
+from .source_direction import SourceDirection
 from .task import Open
 from .topic_batches import topic_bounds
 
@@ -76,7 +77,7 @@ class VerifyResult:
 
     @property
     def equal(self) -> bool:
-        """Whether all caches equal their topics, or were made equal by a repair."""
+        """Whether nothing differs, or every difference was repaired."""
         return all(judged.equal for judged in self.caches)
 
     def to_dict(self) -> dict[str, object]:
@@ -199,7 +200,7 @@ def _make_source_plan(
         raise TopicError(
             what, "Run the connector first: its first run creates them.", topic=_shorten(sorted(topic_names))
         )
-    return source_planning.with_size_limits(plan, topics), counts
+    return with_size_limits(plan, topics), counts
 
 
 def _verify_source(settings: ConnectorSettings, context: _Context) -> list[Judged]:
@@ -233,7 +234,7 @@ def _verify_source(settings: ConnectorSettings, context: _Context) -> list[Judge
 
 def _judge_absent_topic(cache: CachePlan, entries: int) -> Judged:
     """Make the result for a cache whose topic does not exist: all its entries count as missing."""
-    result = Verified(cache.name, cache.topic, entries=entries)
+    result = PairDifferences(cache.name, cache.topic, entries=entries)
     if entries:
         result.note(
             "missing",
@@ -325,7 +326,7 @@ def _verify_sink(settings: SinkSettings, context: _Context) -> list[Judged]:
 def _judge_absent_cache(cache: str, count: int, pairs: Sequence[ComparedPair], routes: Routes) -> Judged:
     """Make the result for a cache that does not exist: all its records count as missing."""
     topics = ", ".join(pairs[number].topic for number, counts in sorted(routes.items()) if cache in counts)
-    result = Verified(cache, topics, records=count)
+    result = PairDifferences(cache, topics, records=count)
     result.note(
         "missing",
         b"",

@@ -19,7 +19,7 @@ from ..plan.sink_plan import SinkPlan
 from ..plan.source_plan import TransferPlan
 from ..runtime.clients import ignite_cluster, kafka_clients
 from ..settings.secrets import Secrets
-from .entry_comparison import Verified
+from .entry_comparison import PairDifferences
 from .fingerprints import OFFSET_BITS, ROW, Rows
 
 MOST_UNKNOWN = 1_000
@@ -125,7 +125,7 @@ class Judged:
         :data:`MOST_UNKNOWN` unexpected keys that are JSON objects.
     """
 
-    result: Verified
+    result: PairDifferences
     repaired: int = 0
     unknown: Counter[str] = field(default_factory=Counter)
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from ..common.redaction import in_message
 from ..convert import Converters
-from ..convert.rules.stage import policy_of_error
+from ..convert.rules.failure_stages import policy_of_error
 from ..convert.to_kafka.bad_entries import ENTRY_ERRORS
 from ..errors import IgniteKafkaError
 from ..ignite.binary import decode_rows, entry_cuts
@@ -27,17 +27,17 @@ from ..plan.source_plan import CachePlan, TransferPlan
 from ..settings.error_policies import STOP
 from ..settings.source import SourceSettings
 from ..source.entry_selection import EntrySelectors, Selection
-from .comparison import Comparison, Kind
+from .differences import Differences, Kind
 from .entry_reader import EntryReader
 
 
 @dataclass
-class Verified(Comparison):
-    """Comparison result of a cache and its topic, with counts of records.
+class PairDifferences(Differences):
+    """Result of comparing each key's last record with the cache's entry.
 
     Keys are compared by their bytes, as in Kafka's compaction.
 
-    :param repeated: records followed by another record of the same key, such as records of an earlier snapshot.
+    :param repeated: records followed by another record of the same key, such as those of an earlier snapshot.
     :param other_bytes: keys of the topic with the fields of a cache key but other bytes: another order of fields, or
         null for an absent field. Counted in ``unexpected`` too; version 0.1.0 wrote such keys.
     """
@@ -49,8 +49,8 @@ class Verified(Comparison):
     other_bytes: int = 0
 
 
-def compare_last(
-    result: Verified,
+def compare_last_records(
+    result: PairDifferences,
     plan: TransferPlan,
     cache: CachePlan,
     cluster: Cluster,
@@ -58,9 +58,8 @@ def compare_last(
     pages: Iterable[Page],
     decode: Callable[..., Iterable[tuple[Any, Any]]] = decode_rows,
 ) -> None:
-    """Compare a source's last record of each key with the record expected for its entry.
+    """Compare each key's last record with the record expected for its entry; add differences to ``result``.
 
-    :param result: counts and differences are added to it.
     :param last: value of the last record of each key; keys with an entry are removed from it.
     """
     info = cluster.cache(cache.name)
@@ -79,7 +78,7 @@ def compare_last(
 
 
 def _compare(
-    result: Verified,
+    result: PairDifferences,
     entries: Sequence[tuple[bytes, Any]],
     last: dict[bytes, bytes | None],
     seen: set[bytes],
@@ -98,16 +97,16 @@ def _compare(
         else:
             in_both.append((key, expected, last.pop(key)))
         seen.add(key)
-    equal = reader.compare_values([expected for _, expected, _ in in_both], [record for _, _, record in in_both])
+    equal = reader.equality.compare([expected for _, expected, _ in in_both], [record for _, _, record in in_both])
     for (key, expected, record), is_equal in zip(in_both, equal, strict=True):
         if not is_equal:
-            fields = "; ".join(reader.describe_differences(expected, record))
+            fields = "; ".join(reader.equality.describe_differences(expected, record))
             details = f"{in_message(fields)}: " if fields else ""
             values = f"the entry gives {in_message(repr(expected))}, the record is {in_message(repr(record))}"
             result.note("different", key, f"key {format_key(key)}: {details}{values}")
 
 
-def _note_unexpected(result: Verified, left: Sequence[bytes], seen: set[bytes], reader: EntryReader) -> None:
+def _note_unexpected(result: PairDifferences, left: Sequence[bytes], seen: set[bytes], reader: EntryReader) -> None:
     """Note topic keys without an entry, and recognize keys that equal an entry's as JSON but not in bytes."""
     key_of = {
         fields: key for key in seen if left and reader.json_keys and (fields := normalize_fields(key)) is not None

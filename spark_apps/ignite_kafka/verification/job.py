@@ -18,12 +18,13 @@ from typing import Any
 import numpy as np
 
 from ..state.configs import MOST_PRODUCERS
-from .comparison import Difference
+from .differences import Difference
 from .direction import MOST_UNKNOWN, ComparedPair, Judged, SuspectRows
-from .entry_comparison import Verified, format_key, normalize_fields
+from .entry_comparison import PairDifferences, format_key, normalize_fields
 from .exchange import Block, MakeExchange
-from .fingerprints import ROW, JoinResult, Rows, find_keys, find_last_of_keys, join, probe, select_sample
-from .routing import Routes, find_routes
+from .fingerprint_join import JoinResult, find_keys, find_last_of_keys, join_fingerprints
+from .fingerprints import ROW, Rows, probe, select_sample
+from .routed_caches import Routes, find_routes
 from .task import Open, Share, Task, distribute
 
 _BUCKET_ROWS = 500_000
@@ -87,7 +88,7 @@ class VerifyJob:
         :param entries: number of entries of all caches, for the number of buckets; 0: unknown.
         :raises IgniteKafkaError: the error that ended a task.
         """
-        results = [Judged(Verified(pair.cache, pair.topic, limit=self.limit)) for pair in self.pairs]
+        results = [Judged(PairDifferences(pair.cache, pair.topic, limit=self.limit)) for pair in self.pairs]
         rows = sum(pair.span for pair in self.pairs) + entries
         buckets = self.buckets or max(self.cores, -(-rows // _BUCKET_ROWS))
         task = self._make_task()
@@ -190,7 +191,7 @@ class _Bucket:
             _add_bad(results[number].result, bad)
 
 
-def _add_bad(result: Verified, bad: _Bad) -> None:
+def _add_bad(result: PairDifferences, bad: _Bad) -> None:
     before = result.skipped
     for text in bad.texts:
         what = "a record cannot be converted to an entry" if bad.topic else "an entry cannot be converted to a record"
@@ -252,7 +253,7 @@ def _join_bucket(task: Task, blocks: Iterator[tuple[int, Any]]) -> _Bucket:
             parts.setdefault(number, ([], []))[block[0]].append(block[1])
     for number, (cache, topic) in parts.items():
         rows = (np.frombuffer(b"".join(part), ROW) for part in (topic, cache))
-        bucket_result.joined[number] = join(*rows, first=task.first_counts)
+        bucket_result.joined[number] = join_fingerprints(*rows, first=task.first_counts)
     bucket_result.suspects = sum(len(part.suspects) for part in bucket_result.joined.values())
     return bucket_result
 

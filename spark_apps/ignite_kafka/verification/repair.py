@@ -21,14 +21,14 @@ from ..plan.source_plan import CachePlan, TransferPlan
 from ..runtime.clients import producer_settings
 from ..settings.topic_names import types_topic
 from ..state.internal_records import FORMAT_HEADERS
-from ..state.types import write_uses
-from .entry_comparison import Verified
+from ..state.types_topic import write_uses
+from .entry_comparison import PairDifferences
 from .repair_claim import RepairClaim
 
 
 @dataclass
 class _Controls:
-    """Adapter by which :func:`~ignite_kafka.state.types.write_uses` writes with a repair's producer."""
+    """Adapter that sends the records of :func:`.types_topic.write_uses` with a transactional producer."""
 
     producer: TransactionalProducer
     types_sent: dict[int, BinaryType] = field(default_factory=dict)
@@ -39,7 +39,7 @@ class _Controls:
         self.producer.produce(topic, key, value, 0, FORMAT_HEADERS)
 
 
-def select_records(records: Sequence[Records], result: Verified, *, tombstones: bool = True) -> list[Records]:
+def select_records(records: Sequence[Records], result: PairDifferences, *, tombstones: bool = True) -> list[Records]:
     """Select the records to send for a repair: those of missing or different keys, and tombstones.
 
     With `tombstones`, topic keys without an entry get one. A Kafka key of several entries is left out, because the

@@ -81,7 +81,7 @@ def test_choices_of_a_snapshot(snapshots: World) -> None:
     assert_kept(snapshots.settings, events.UPDATES_NOT_CAPTURED, events.REMOVALS_NOT_SENT, events.TOPICS_MADE, events.NOTHING_TO_SEND)
     # TLS without verification to another host, which does not answer
     other = f"192.0.2.1:{uuid.uuid4().int % 60_000 + 1}"
-    unverified = {"ignite_tls_enabled": True, "ignite_tls_verify": False, "allow_insecure_connections": True}
+    unverified: dict[str, Any] = {"ignite_tls_enabled": True, "ignite_tls_verify": False, "allow_insecure_connections": True}
     with pytest.raises(IgniteKafkaError):
         snapshots.run(ignite_addresses=(other,), ignite_connect_timeout_ms=1_000, retry_timeout_ms=1_000, **unverified)
     assert_kept(snapshots.settings, events.TLS_NOT_VERIFIED, events.INSECURE_CONNECTION)
@@ -94,7 +94,7 @@ def test_values_that_lose_something(snapshots: World) -> None:
     value: Any = GenericObjectMeta(kind, (), {}, schema={"a": String, "b": String, "at": TimestampObject, "price": DecimalObject})
     with snapshots.ignite.client() as client:
         cache = client.create_cache({PROP_NAME: name, PROP_EXPIRY_POLICY: ExpiryPolicy(create=datetime.timedelta(hours=1))})
-        at = (datetime.datetime(2026, 1, 1), 500)
+        at = (datetime.datetime(2026, 1, 1), 500_000)
         # null fields have no place in a lazy schema, so either entry lacks a field of the other
         cache.put(1, value("x", None, at, decimal.Decimal("1.5")), key_hint=LongObject)
         cache.put(2, value(None, "y", at, decimal.Decimal("2.5")), key_hint=LongObject)

@@ -20,7 +20,7 @@ from .java_classes import type_name
 from .joined_pages import JoinedPages
 from .key_kinds import key_kinds
 from .object_headers import read_headers
-from .page_buffer import Positions, Wire
+from .page_buffer import PageBuffer, Positions
 
 Fields = Collection[str] | None
 Containers = Mapping[str, Collection[int]]
@@ -120,7 +120,7 @@ def decode_arrays(
     data = [pa.py_buffer(b"") if not len(array) else array.buffers()[2] for array in (keys, values)]
     parts = [np.frombuffer(part, np.uint8) for part in data]
     whole = np.concatenate(parts)
-    wire = Wire.of([Page(-1, len(keys), memoryview(whole.data), True)], cache, types)
+    wire = PageBuffer.of([Page(-1, len(keys), memoryview(whole.data), True)], cache, types)
     offsets = [_offsets(keys), _offsets(values) + parts[0].size]
     bounds = EntryBounds(offsets[0][:-1], offsets[0][1:], offsets[1][:-1], offsets[1][1:])
     decoders = [
@@ -136,7 +136,7 @@ def _offsets(array: pa.BinaryArray) -> Positions:
     return np.frombuffer(array.buffers()[1], np.int32)[array.offset : array.offset + len(array) + 1].astype(np.int64)
 
 
-def _decode(wire: Wire, bounds: EntryBounds, decoders: Sequence[ColumnDecoder | None]) -> list[EntryGroup]:
+def _decode(wire: PageBuffer, bounds: EntryBounds, decoders: Sequence[ColumnDecoder | None]) -> list[EntryGroup]:
     if bounds.key_start.size == 0:
         return []
     nothing = np.zeros(bounds.key_start.size, np.int64)
@@ -145,7 +145,7 @@ def _decode(wire: Wire, bounds: EntryBounds, decoders: Sequence[ColumnDecoder | 
     return [_group(wire, decoders, bounds, rows) for rows in _groups(key_types, value_types)]
 
 
-def _signatures(wire: Wire, start: Positions, end: Positions) -> Positions:
+def _signatures(wire: PageBuffer, start: Positions, end: Positions) -> Positions:
     """Compute a number that identifies the type of each value: type code, and for objects the type id."""
     code = wire.data[start]
     signature: Positions = code.astype(np.int64)
@@ -170,7 +170,9 @@ def _groups(keys: Positions, values: Positions) -> list[Positions]:
     return sorted(parts, key=lambda rows: int(rows[0]))
 
 
-def _group(wire: Wire, decoders: Sequence[ColumnDecoder | None], bounds: EntryBounds, rows: Positions) -> EntryGroup:
+def _group(
+    wire: PageBuffer, decoders: Sequence[ColumnDecoder | None], bounds: EntryBounds, rows: Positions
+) -> EntryGroup:
     if rows.size == bounds.key_start.size:
         spans = bounds.key_start, bounds.key_end, bounds.value_start, bounds.value_end
     else:

@@ -22,7 +22,7 @@ from .field_order import FieldOrder, field_orders, order_column
 from .java_classes import TREE_MAP, TREE_SET, metadata, refreshed, type_name
 from .object_headers import FieldPlaces, Headers, field_places, read_headers
 from .optimized_temporal import are_temporal, optimized, rewrite
-from .page_buffer import Positions, Wire
+from .page_buffer import PageBuffer, Positions
 
 _INDIRECT = (codes.NULL, codes.HANDLE, codes.WRAPPED)
 _LISTS = codes.CODED_ARRAYS | codes.TYPED_ARRAYS | {codes.COLLECTION}
@@ -31,7 +31,7 @@ _CONTAINERS = _LISTS | {codes.MAP, codes.OBJECT, codes.WRAPPED}
 _MOST_HOPS = 8
 _COST_OF_COLUMN = 1024
 _MOST_KINDS = 126  # a union has 128 at most; one is for null
-_SIMPLE: dict[int, Callable[[Wire, Positions, Positions], Column]] = {
+_SIMPLE: dict[int, Callable[[PageBuffer, Positions, Positions], Column]] = {
     codes.CHAR: scalars.chars, codes.BOOL: scalars.booleans, codes.STRING: scalars.strings,
     codes.BYTE_ARRAY: scalars.binaries,
     codes.UUID: scalars.uuids, codes.TIMESTAMP: scalars.timestamps, codes.DECIMAL: decimals,
@@ -50,7 +50,7 @@ class ColumnDecoder:
         arrays, collections and maps, which their columns, lists or maps, do not show.
     """
 
-    wire: Wire
+    wire: PageBuffer
     enums: EnumPolicy = EnumPolicy.SHORT_NAME
     order: FieldOrder = FieldOrder.TYPE
     date_zone: str = "UTC"

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from .decode_scalars import Column, lengths
-from .page_buffer import Positions, Wire
+from .page_buffer import PageBuffer, Positions
 
 Halves = npt.NDArray[np.uint64]
 PRECISION = 38
@@ -19,7 +19,7 @@ MAX_MAGNITUDE = 16 << 10
 """Longest magnitude in bytes that is decoded (39,000 digits): longer ones would take quadratic time."""
 
 
-def decimals(wire: Wire, at: Positions, end: Positions) -> Column:
+def decimals(wire: PageBuffer, at: Positions, end: Positions) -> Column:
     """Decode BigDecimals to decimal128(38, s) if all have one scale s and at most 38 digits, else to texts.
 
     The scale must be from 0 to 38. The column is marked decimal in both cases.
@@ -57,7 +57,7 @@ def decimal_value(magnitude: memoryview | bytes, scale: int) -> Decimal:
     return Decimal(-unscaled if magnitude[0] >= 0x80 else unscaled).scaleb(-scale, _EXACT)
 
 
-def _magnitudes(wire: Wire, start: Positions, length: Positions) -> tuple[Halves, Halves, npt.NDArray[np.bool_]]:
+def _magnitudes(wire: PageBuffer, start: Positions, length: Positions) -> tuple[Halves, Halves, npt.NDArray[np.bool_]]:
     """Split each magnitude, of at most 16 bytes, into high and low 64 bits and the sign bit."""
     padded = np.zeros((start.size, 16), np.uint8)
     for size in np.unique(length):

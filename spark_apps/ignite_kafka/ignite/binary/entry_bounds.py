@@ -12,7 +12,7 @@ import numpy as np
 from ...errors import DecodeError
 from ..types import type_codes as codes
 from ..types.model import Page
-from .page_buffer import Bytes, Positions, Wire
+from .page_buffer import Bytes, PageBuffer, Positions
 from .value_end import Malformed, end_of
 
 _int = struct.Struct("<i").unpack_from
@@ -59,7 +59,7 @@ def raw_entries(page: Page, cache: str = "") -> Iterator[tuple[bytes, bytes]]:
         yield bytes(page.data[key_start:key_end]), bytes(page.data[value_start:value_end])
 
 
-def concat_bounds(pages: Sequence[Page], wire: Wire) -> EntryBounds:
+def concat_bounds(pages: Sequence[Page], wire: PageBuffer) -> EntryBounds:
     """Find the keys and values of all pages in their joined buffer; DecodeError as :func:`entry_bounds`.
 
     If all entries have the same form and each page begins with an entry, the whole buffer is searched at once; else

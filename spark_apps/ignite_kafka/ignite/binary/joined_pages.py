@@ -11,7 +11,7 @@ import numpy as np
 from ..types import type_codes as codes
 from ..types.model import CacheInfo, Page, TypeSource
 from .entry_bounds import EntryBounds, concat_bounds, entry_cuts
-from .page_buffer import Positions, Wire
+from .page_buffer import PageBuffer, Positions
 
 _WRAPPED_HEAD = 5  # code and length before a wrapped object, the object's offset after it
 _WRAPPED_TAIL = 4
@@ -41,12 +41,12 @@ class JoinedPages(Sequence[Page]):
         return len(self._pages)
 
     @cached_property
-    def entries(self) -> tuple[Wire, EntryBounds]:
+    def entries(self) -> tuple[PageBuffer, EntryBounds]:
         """All pages in one buffer, and the positions of keys and values in it.
 
         :raises DecodeError: the bounds are broken.
         """
-        wire = Wire.of(self._pages, self._cache, self._types)
+        wire = PageBuffer.of(self._pages, self._cache, self._types)
         return wire, concat_bounds(self._pages, wire)
 
     @cached_property
@@ -64,7 +64,7 @@ class JoinedPages(Sequence[Page]):
         return np.concatenate([*shifted, wire.starts[-1:]])
 
 
-def _starts(wire: Wire, bounds: EntryBounds) -> Positions | None:
+def _starts(wire: PageBuffer, bounds: EntryBounds) -> Positions | None:
     """Compute the start of each entry, with its wrapper, and the end of the last.
 
     None if the starts can only be found by reading one entry after the other.

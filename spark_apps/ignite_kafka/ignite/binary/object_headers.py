@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from ..types import type_codes as codes
 from ..types.model import BinaryType
-from .page_buffer import Positions, Wire
+from .page_buffer import PageBuffer, Positions
 
 _LAYOUT = codes.FLAG_HAS_SCHEMA | codes.FLAG_OFFSET_1 | codes.FLAG_OFFSET_2 | codes.FLAG_COMPACT
 
@@ -39,7 +39,7 @@ class Headers:
         )  # fmt: skip
 
 
-def read_headers(wire: Wire, at: Positions, end: Positions) -> Headers:
+def read_headers(wire: PageBuffer, at: Positions, end: Positions) -> Headers:
     """Parse the headers of the objects at positions `at`; DecodeError if a header is broken or beyond its `end`."""
     wire.require(at, at + codes.HEADER, end, "The header of a binary object")
     type_id = wire.at(at + 4, "<i4")
@@ -67,7 +67,9 @@ def read_headers(wire: Wire, at: Positions, end: Positions) -> Headers:
     return Headers(at, type_id, wire.at(at + 16, "<i4"), flags, at + footer, at + length)
 
 
-def _refuse(wire: Wire, at: Positions, bad: npt.NDArray[np.bool_], what: str, type_id: npt.NDArray[np.int32]) -> None:
+def _refuse(
+    wire: PageBuffer, at: Positions, bad: npt.NDArray[np.bool_], what: str, type_id: npt.NDArray[np.int32]
+) -> None:
     if bad.any():
         first = int(np.flatnonzero(bad)[0])
         raise wire.error(int(at[first]), what, int(type_id[first]))
@@ -88,7 +90,7 @@ class FieldPlaces:
     schema_of: Positions | None = None
 
 
-def field_places(wire: Wire, binary: BinaryType, headers: Headers) -> FieldPlaces:
+def field_places(wire: PageBuffer, binary: BinaryType, headers: Headers) -> FieldPlaces:
     """Find the position of each field of a type in each object, from headers and footers."""
     raw = (headers.flags & codes.FLAG_HAS_RAW) != 0
     if raw.any():
@@ -115,7 +117,7 @@ def field_places(wire: Wire, binary: BinaryType, headers: Headers) -> FieldPlace
     return FieldPlaces(places, tuple(schemas), schema_of if len(schemas) > 1 else None)
 
 
-def _places_of_schema(wire: Wire, binary: BinaryType, headers: Headers) -> dict[int, Positions]:
+def _places_of_schema(wire: PageBuffer, binary: BinaryType, headers: Headers) -> dict[int, Positions]:
     """Read the footers of objects with one schema: positions by field id, in the footers' order."""
     flags = int(headers.flags[0])
     if not flags & codes.FLAG_HAS_SCHEMA:
@@ -148,7 +150,7 @@ def _places_of_schema(wire: Wire, binary: BinaryType, headers: Headers) -> dict[
 
 
 def _absolute(
-    wire: Wire, binary: BinaryType, headers: Headers, ids: tuple[int, ...], offsets: Positions
+    wire: PageBuffer, binary: BinaryType, headers: Headers, ids: tuple[int, ...], offsets: Positions
 ) -> dict[int, Positions]:
     field_ids = {field.field_id for field in binary.fields}
     for field_id in ids:
@@ -164,7 +166,7 @@ def _absolute(
     return dict(zip(ids, offsets, strict=True))
 
 
-def _schema(wire: Wire, binary: BinaryType, headers: Headers) -> tuple[int, ...]:
+def _schema(wire: PageBuffer, binary: BinaryType, headers: Headers) -> tuple[int, ...]:
     """Look up the field ids of an object's schema in the metadata, in the order of the footer."""
     schema_id = int(headers.schema_id[0])
     if schema_id not in binary.schemas:

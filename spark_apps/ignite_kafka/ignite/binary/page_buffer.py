@@ -23,8 +23,8 @@ _BUDGET_FACTOR = 32
 
 
 @dataclass
-class Wire:
-    """Bytes of several pages in one buffer, with the context for decoding and for error messages.
+class PageBuffer:
+    """Data of pages in one buffer, with the context for decoding and for error messages.
 
     `budget` limits the bytes that decoding may produce: overlapping fields or shared handles of broken data could grow
     without limit. `ends` has the ends of measured containers, so that nested ones are not measured again at each
@@ -40,13 +40,13 @@ class Wire:
     ends: dict[int, int] = field(default_factory=dict)
 
     @staticmethod
-    def of(pages: Sequence[Page], cache: CacheInfo, types: TypeSource) -> Wire:
+    def of(pages: Sequence[Page], cache: CacheInfo, types: TypeSource) -> PageBuffer:
         """Join pages to one buffer; a single page is used without a copy."""
         parts = [np.frombuffer(page.data, np.uint8) for page in pages]
         data = parts[0] if len(parts) == 1 else np.concatenate(parts) if parts else np.zeros(0, np.uint8)
         starts = np.cumsum([0, *(part.size for part in parts)], dtype=np.int64)
         budget = _BUDGET_FLOOR + _BUDGET_FACTOR * int(data.size)
-        return Wire(data, cache.name, types, starts, tuple(page.partition for page in pages), budget)
+        return PageBuffer(data, cache.name, types, starts, tuple(page.partition for page in pages), budget)
 
     def error(self, position: int, what: str, type_id: int | None = None) -> DecodeError:
         """Make the error for broken bytes at a position of the buffer.

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from .byte_columns import data_of, offsets_of
-from .page_buffer import Bytes, Positions, Wire
+from .page_buffer import Bytes, PageBuffer, Positions
 
 _HEAD = 5
 _PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
@@ -60,7 +60,7 @@ def _is_text(data: bytes) -> bool:
     return True
 
 
-def repaired(wire: Wire, at: Positions, offsets: npt.NDArray[np.int32], data: Bytes) -> pa.Array:
+def repaired(wire: PageBuffer, at: Positions, offsets: npt.NDArray[np.int32], data: Bytes) -> pa.Array:
     """Decode Strings one by one if some are not UTF-8; DecodeError at the first invalid one."""
     texts = []
     raw = data.tobytes()

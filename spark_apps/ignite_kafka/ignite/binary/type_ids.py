@@ -17,7 +17,7 @@ from .entry_bounds import EntryBounds
 from .java_classes import SYSTEM_TYPES, TREE_MAP, TREE_SET, metadata, refreshed
 from .object_headers import Headers, read_headers
 from .optimized_transcode import classes_of
-from .page_buffer import Positions, Wire
+from .page_buffer import PageBuffer, Positions
 
 Ids = npt.NDArray[np.int32]
 
@@ -28,7 +28,7 @@ _HOLDERS = frozenset({codes.OBJECT, *_ENUMS, *_LISTS, codes.WRAPPED, codes.PROXY
 _NESTED = frozenset({codes.OBJECT, codes.OPTIMIZED, *_LISTS})
 
 
-def type_ids_within(wire: Wire, bounds: EntryBounds, *, max_depth: int | None = None) -> set[int]:
+def type_ids_within(wire: PageBuffer, bounds: EntryBounds, *, max_depth: int | None = None) -> set[int]:
     """Collect the ids of all binary types and enums in keys and values, except Ignite's own types.
 
     Of objects whose fields are all simple, only headers are read. Of objects with raw data, only their own type counts.

@@ -25,7 +25,7 @@ from ...runtime.clients import connected, ignite_cluster
 from ...runtime.connector_run import POLL_S, ConnectorRun, RunRequest
 from ...runtime.counts import add_counts
 from ...runtime.epoch import LONGEST_S
-from ...runtime.silence import SILENCE_CHECK_S, SilenceWatch, longest_silence_s
+from ...runtime.silent_tasks import SILENCE_CHECK_S, SilenceWatch, longest_silence_s
 from ...runtime.spark_job import Job, RunSlots, slot_work
 from ...settings.secrets import Secrets
 from ...settings.source import SourceSettings
@@ -34,15 +34,9 @@ from ...state.configs import ConnectorState, SnapshotRecord
 from ...state.configs_writer import ConfigsWriter
 from ...state.sent_topics import check_complete, check_plan
 from ...state.status import CacheStatus, RunStatus
-from ..deadlines import report_policies
-from ..planning import (
-    cache_configurations,
-    continue_plan,
-    ensure_topics,
-    ensure_types_topic,
-    make_plan,
-    register_schemas,
-)
+from ..expiring_entries import report_expiry_policies
+from ..planning import cache_configurations, continue_plan, make_plan, register_schemas
+from ..topic_creation import ensure_topics, ensure_types_topic
 from .progress import SnapshotProgress
 from .task import copy_slots
 
@@ -97,7 +91,7 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
             )
         self._retry(lambda: ensure_types_topic(self._settings, self._topics))
         self._retry(lambda: control.write_caches(configurations))
-        report_policies(self._settings, configurations.values())
+        report_expiry_policies(self._settings, configurations.values())
         plan = replace(self._retry(lambda: ensure_topics(planned, self._topics)), generation=control.record.generation)
         record = SnapshotRecord(snapshot_id, plan.to_dict())
         # a continued snapshot is written again for the ids of its topics, which a record of 0.1.0 lacks
@@ -167,14 +161,14 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
         """
         progress = self._retry(lambda: SnapshotProgress(self._clients, self._topics, plan, from_start=ends is None))
         self._stack.callback(progress.close)
-        self._status = replace(self._status, generation=plan.generation, caches=planned(plan))
+        self._status = replace(self._status, generation=plan.generation, caches=planned_counts(plan))
         self._retry(self._publish)
         tasks = slots_of_tasks(plan.slots, parallelism.tasks(self._settings, parallelism.cores(self._spark)))
         work = slot_work(self._run_slots, plan, tasks, self._request.secrets_file, ends)
         job = self._start(work, len(tasks), f"snapshot {plan.snapshot_id}")
         try:
             self._follow(job, progress, plan)
-            caches = add_counts(planned(plan), [result.caches for result in job.result()])
+            caches = add_counts(planned_counts(plan), [result.caches for result in job.result()])
         except BaseException:
             job.cancel()
             self._settle(control)
@@ -203,7 +197,7 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
             if progress.error is not None:
                 raise progress.error
             if report.due():
-                self._status = replace(self._status, caches=add_counts(planned(plan), [progress.caches]))
+                self._status = replace(self._status, caches=add_counts(planned_counts(plan), [progress.caches]))
                 self._publish_progress()
 
 
@@ -214,7 +208,7 @@ def _snapshot_id(state: ConnectorState) -> str:
     return new_id()
 
 
-def planned(plan: TransferPlan) -> dict[str, CacheStatus]:
+def planned_counts(plan: TransferPlan) -> dict[str, CacheStatus]:
     """Return the status of each planned cache before any entry is sent."""
     return {cache.name: CacheStatus(cache.topic, units=cache.partitions) for cache in plan.caches}
 

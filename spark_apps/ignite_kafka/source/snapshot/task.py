@@ -34,7 +34,7 @@ from ...runtime.clients import ignite_cluster, slot_clients, slot_opener
 from ...runtime.counts import SlotResult
 from ...runtime.failure_events import report_retry
 from ...runtime.memory import tune_allocation
-from ...runtime.silence import watched_task
+from ...runtime.silent_tasks import watched_task
 from ...settings.secrets import Secrets
 from ...settings.source import SourceSettings
 from ...state.open_slots import SlotOpener

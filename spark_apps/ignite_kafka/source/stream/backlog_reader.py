@@ -118,13 +118,13 @@ class BacklogReader:
 
     def acknowledge(self, batch: ChangeBatch) -> None:
         """Remove the changes of a committed batch from the backlog on the nodes."""
-        sent = batch.changes.acknowledgement(self._table.units[batch.units], batch.done, batch.expired_done)
+        sent = batch.changes.acknowledgement(self._table.units[batch.units], batch.settled, batch.expired_settled)
         if sent:
             self._client.acknowledge(sent)
 
     @property
     def all_loaded(self) -> bool:
-        """Whether all cache partitions are loaded and reconciled."""
+        """Whether loading and reconciliation are complete."""
         return self.states.all_loaded
 
     @property

@@ -56,10 +56,10 @@ class ChangeBatch:
 
     :param units: U positions of the units that were read, ascending.
     :param classified: the classes of the changes.
-    :param done: N flags: the change is settled with this batch, whether it is sent or not.
-    :param expired_done: U flags: all expired keys of the unit are settled.
-    :param sound: U flags: changes of the unit may be sent; not those of units that are marked, gone, or sent again from
-        the cache.
+    :param settled: N flags: the change is settled with this batch, whether it is sent or not.
+    :param expired_settled: U flags: all expired keys of the unit are settled.
+    :param sendable: U flags: changes of the unit may be sent; not those of units that are marked, gone, or sent again
+        from the cache.
     :param topology: U topology versions at which everything the backlog held for the unit is sent once this batch
         commits; -1 if unknown.
     :param states: looked-up values, sent after the changes; None: the cache does not have the key.
@@ -67,15 +67,15 @@ class ChangeBatch:
     :param moved: units left to another batch.
     :param unloaded: units that must be loaded again after this batch.
     :param reconciled: unit to the progress of its reconciliation with this batch; None: complete.
-    :param progress: unit to the content of its offset record, for units with an offset record in this batch.
+    :param progress: unit to the content of its offset record, for the units that have one in this batch.
     """
 
     changes: Changes
     units: Int64Array
     classified: Classification
-    done: Mask
-    expired_done: Mask
-    sound: Mask
+    settled: Mask
+    expired_settled: Mask
+    sendable: Mask
     topology: Int64Array
     states: dict[LocatedKey, bytes | None] = field(default_factory=dict)
     scanned: Mapping[int, Sequence[Page]] = field(default_factory=dict)
@@ -110,11 +110,11 @@ class ChangeBatch:
         return states
 
     @property
-    def settled(self) -> Mask:
-        """Flag for each of the U units: its backlog is empty after this batch."""
+    def units_settled(self) -> Mask:
+        """U flags: this batch settles all that the backlog had of the unit."""
         unit_of = np.repeat(np.arange(self.units.size), self.changes.count)
-        settled: Mask = ~self.changes.more & (np.bincount(unit_of[~self.done], minlength=self.units.size) == 0)
-        return settled
+        units_settled: Mask = ~self.changes.more & (np.bincount(unit_of[~self.settled], minlength=self.units.size) == 0)
+        return units_settled
 
     def located_keys(self, rows: RowIndex) -> list[LocatedKey]:
         """Return the unit and key of each change at the given positions.
@@ -132,7 +132,7 @@ class ChangeBatch:
         """Leave units to a later batch: their changes are not sent with this one, and stay in the backlog."""
         self.moved = units
         self.classified = self.classified.only(~np.isin(self.classified.unit, units))
-        self.done = self.done & ~np.isin(self.classified.unit, units)
+        self.settled = self.settled & ~np.isin(self.classified.unit, units)
 
     def has_open_changes(self, limits: Int64Array, gone: Mask) -> bool:
         """Return whether changes up to the update numbers `limits` are left after this batch, so that the run goes on.
@@ -148,7 +148,7 @@ class ChangeBatch:
         last = np.full(self.units.size, -1, np.int64)
         np.maximum.at(last, np.repeat(np.arange(self.units.size), self.changes.count), number)
         unread = self.changes.more & (last < limits[self.units]) & counts[self.units]
-        return bool(unread.any() or (~self.done & (number >= 0) & (number <= limits[unit]) & counts[unit]).any())
+        return bool(unread.any() or (~self.settled & (number >= 0) & (number <= limits[unit]) & counts[unit]).any())
 
 
 def first_of_each(changes: Changes, most: int | None, most_of_unit: int = MOST_OF_UNIT) -> Changes:

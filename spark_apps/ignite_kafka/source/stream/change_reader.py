@@ -48,7 +48,9 @@ class ChangeReader:
         self._most_records = most_records
         most_bytes = states.plan.settings.batch_bytes
         self._most_bytes = most_bytes if most_records is None else min(most_bytes, most_records * _USUAL_BYTES)
-        self._news = np.ones(len(self._table), bool)  # units that may have more in the backlog than was settled
+        self._may_have_changes = np.ones(
+            len(self._table), bool
+        )  # units that may have more in the backlog than was settled
         self._place = b""
         self._read_all = Interval(_READ_ALL_S, states.clock)
         self._batches: list[ChangeBatch] = []
@@ -56,27 +58,26 @@ class ChangeReader:
 
     def read(self) -> list[ChangeBatch]:
         """Poll the backlog once, and return batches of classified changes."""
-        units, changes = self._read_news()
+        units, changes = self._read_changed()
         self._batches = self._lookup.settle(self._reader.batch(units, first_of_each(changes, self._most_records)))
         return self._batches
 
-    def _read_news(self) -> tuple[Int64Array, Changes]:
-        """Ask the nodes for the changed cache partitions, and read the changes of these only.
-
-        :returns: the units that were read, and their changes.
-        """
+    def _read_changed(self) -> tuple[Int64Array, Changes]:
+        """Return the units that may have changes, and the units' changes."""
         self._nodes.start()
         changed = self._client.changed(self._place)
         self._place = changed.place
         if changed.units is None or self._nodes.has_pending_lookups or self._read_all.due():
-            self._news[:] = True
+            self._may_have_changes[:] = True
         else:
-            self._news[self._table.positions(changed.units)] = True
-        units = np.flatnonzero(self._states.ready & self._news)
+            self._may_have_changes[self._table.positions(changed.units)] = True
+        units = np.flatnonzero(self._states.ready & self._may_have_changes)
         changes = self._reader.read(units, self._most_bytes) if units.size else Changes.none(changed.topology)
-        if changes.topology == self._nodes.topology or self._news.all():
+        if changes.topology == self._nodes.topology or self._may_have_changes.all():
             return units, changes
-        self._news[:] = True  # a node came or went in between: look-ups after its death need the backlog of each unit
+        self._may_have_changes[:] = (
+            True  # a node came or went in between: look-ups after its death need the backlog of each unit
+        )
         units = np.flatnonzero(self._states.ready)
         return units, self._reader.read(units, self._most_bytes)
 
@@ -100,4 +101,4 @@ class ChangeReader:
 
     def remember(self, batch: ChangeBatch) -> None:
         """Note, after a commit, the cache partitions that still have changes in the backlog and must be read again."""
-        self._news[batch.units] = ~batch.settled
+        self._may_have_changes[batch.units] = ~batch.units_settled

@@ -76,7 +76,7 @@ class Loader:
             changed[unit].add(key)
         batch.scanned = {
             unit: [without_keys(page, changed[unit], cache.name) if changed[unit] else page for page in pages[unit]]
-            for unit in units[batch.sound].tolist()
+            for unit in units[batch.sendable].tolist()
         }
         return [batch]
 

@@ -112,9 +112,9 @@ class Reconciler:
             key: None for key, is_kept in zip(states, kept.tolist(), strict=True) if not is_kept
         }
         batch, _ = self._lookup.with_states(units, absent, set())
-        unsound = units[~batch.sound].tolist()
-        scan.drop_units(unsound)  # gone, or sent again once more
-        batch.reconciled = {unit: position for unit in units.tolist() if unit not in unsound}
+        unsendable = units[~batch.sendable].tolist()
+        scan.drop_units(unsendable)  # gone, or sent again once more
+        batch.reconciled = {unit: position for unit in units.tolist() if unit not in unsendable}
         return batch
 
     def remember(self, batch: ChangeBatch) -> None:

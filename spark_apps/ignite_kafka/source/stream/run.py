@@ -24,9 +24,9 @@ from ...runtime import parallelism
 from ...runtime.clients import connected, ignite_cluster
 from ...runtime.connector_run import RunRequest
 from ...runtime.counts import SlotResult, counts_of
+from ...runtime.driver_consumer import DriverConsumer
 from ...runtime.epoch import LOADING_S, STREAMING_S, Epoch, Running, Unit
 from ...runtime.epoch_run import EpochRun
-from ...runtime.progress import RunFollower
 from ...runtime.spark_job import Job, Work, slot_work
 from ...settings.source import SourceSettings
 from ...state import status
@@ -34,9 +34,10 @@ from ...state import target_state as target
 from ...state.configs import SnapshotRecord
 from ...state.sent_topics import check_plan
 from ...state.status import RunStatus, TaskProgress
-from ..deadlines import report_policies
-from ..planning import cache_configurations, ensure_topics, ensure_types_topic, make_plan, register_schemas
-from ..snapshot.run import planned
+from ..expiring_entries import report_expiry_policies
+from ..planning import cache_configurations, make_plan, register_schemas
+from ..snapshot.run import planned_counts
+from ..topic_creation import ensure_topics, ensure_types_topic
 from .capture import Capture, Deployments, deployment_of, owner_of
 from .query_capture import capture_of
 from .start_policy import StartState, loads_after_change, start_policy
@@ -99,7 +100,7 @@ class StreamRun(EpochRun[SourceSettings]):
             self._status,
             snapshot_id=self._plan.snapshot_id,
             generation=self._plan.generation,
-            caches=planned(self._plan),
+            caches=planned_counts(self._plan),
             state=self._target,
         )
         self._retry(self._publish)
@@ -131,8 +132,8 @@ class StreamRun(EpochRun[SourceSettings]):
         self._plan = self._with_topics(captured, {cache.name for cache in captured.caches}, control.record.generation)
         self._loaded = False
         self._retry(lambda: control.begin(self._record(), claimed.snapshot))
-        self._follower = self._retry(lambda: RunFollower(self._clients, self._topics, self._plan))
-        self._stack.callback(self._follower.close)
+        self._consumer = self._retry(lambda: DriverConsumer(self._clients, self._topics, self._plan))
+        self._stack.callback(self._consumer.close)
         self._adopt_target()
 
     def _with_topics(self, plan: TransferPlan, added: Set[str], generation: int) -> TransferPlan:
@@ -142,7 +143,7 @@ class StreamRun(EpochRun[SourceSettings]):
         self._retry(lambda: ensure_types_topic(self._settings, self._topics))
         configurations = self._retry(lambda: cache_configurations(chosen, self._cluster))
         self._retry(lambda: self._control.write_caches(configurations))
-        report_policies(self._settings, configurations.values())
+        report_expiry_policies(self._settings, configurations.values())
         return replace(self._retry(lambda: ensure_topics(plan, self._topics)), generation=generation)
 
     # capture
@@ -214,14 +215,14 @@ class StreamRun(EpochRun[SourceSettings]):
         return True
 
     def _on_epoch_end(self, epoch: Epoch, results: Sequence[SlotResult]) -> None:
-        self._add([result.caches for result in results], planned(self._plan))
+        self._add([result.caches for result in results], planned_counts(self._plan))
         self._rate_due = Deadline.after(sum(result.ahead_s for result in results) / len(results))
         self._publish_progress()
         if all(result.loaded for result in results):
             self._all_loaded()
 
     def _on_progress(self, tasks: Sequence[TaskProgress], of: int) -> None:
-        self._add([counts_of(task) for task in tasks], planned(self._plan))
+        self._add([counts_of(task) for task in tasks], planned_counts(self._plan))
         self._publish_progress()
         if len(tasks) == of and all(task.loaded for task in tasks):
             self._all_loaded()
@@ -282,7 +283,7 @@ class StreamRun(EpochRun[SourceSettings]):
         self._plan = self._with_topics(plan, fresh, self._plan.generation)
         self._loaded = self._loaded and not fresh
         self._retry(lambda: self._control.begin_epoch(epoch + 1, self._record()))
-        counts = {**planned(self._plan), **self._status.caches}
+        counts = {**planned_counts(self._plan), **self._status.caches}
         self._status = replace(self._status, caches=counts)
         self._deployments = now
 

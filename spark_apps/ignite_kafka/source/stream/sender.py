@@ -16,8 +16,8 @@ from ...settings.converters import IGNITE_BINARY
 from ...state.sent_topics import check_units
 from ...state.slot_writer import SlotWriter
 from ..counted_slots import CountedSlots, Counts
-from ..deadlines import note_expired
 from ..entry_sender import EntryBatch
+from ..expiring_entries import note_expired_entry
 from .batch import ChangeBatch, page_of_rows, page_of_states
 from .cache_infos import CacheInfos
 from .unit_table import UnitTable
@@ -99,7 +99,7 @@ class SlotsSender(CountedSlots):
     def _send_changes(self, batch: ChangeBatch, units: Int64Array, cache: CachePlan) -> None:
         span = batch.rows_of(int(units[0]), int(units[-1]))
         if (batch.changes.kind[span] == EXPIRED).any():
-            note_expired(self._settings, cache.name)
+            note_expired_entry(self._settings, cache.name)
         rows = np.flatnonzero(batch.classified.new[span]) + span.start
         kept = rows if self._settings.process_removals else rows[batch.changes.kind[rows] != REMOVED]
         if kept.size:

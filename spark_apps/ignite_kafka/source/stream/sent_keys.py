@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from ...common.arrays import Mask
 from ...convert.filter.entries import EntryFilter
-from ...convert.filter.separate import Decided, each_row
+from ...convert.filter.failed_rows import Decided, decide_each_row
 from ...ignite.types.model import CacheInfo
 from ...plan.source_plan import CachePlan
 from .backlog_client import BacklogClient
@@ -61,7 +61,7 @@ class SentKeys:
             page = page_of_states([(keys[row], values[row]) for row in rows[first:last]])
             return entry_filter.of_pages([page], self._info, self._client.cluster)
 
-        is_kept, errors = each_row(len(rows), part)
+        is_kept, errors = decide_each_row(len(rows), part)
         is_kept[list(errors)] = True
         kept[rows] = is_kept
         return kept

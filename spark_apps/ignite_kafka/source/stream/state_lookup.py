@@ -50,7 +50,7 @@ class StateLookup:
 
     def settle(self, batch: ChangeBatch) -> list[ChangeBatch]:
         """Look up unclear keys of a batch; their units move to a second batch, with the looked-up values."""
-        open_rows = batch.classified.lookup | (batch.done & self._nodes.other_topology(batch))
+        open_rows = batch.classified.lookup | (batch.settled & self._nodes.other_topology(batch))
         keys = set(batch.located_keys(np.flatnonzero(open_rows))) | self._nodes.keys_to_look_up(batch)
         if not keys:
             return [batch]
@@ -98,16 +98,16 @@ class StateLookup:
         last = self._states.deduplicator.last_sent(units.tolist()) | {
             (unit, key_hash(hashed)): hashed for unit, hashed in hashes
         }
-        unsound = set(units[~again.sound].tolist())
+        unsendable = set(units[~again.sendable].tolist())
 
-        def is_news(located: LocatedKey, value: bytes | None) -> bool:
+        def is_unsent(located: LocatedKey, value: bytes | None) -> bool:
             hashed = change_hash(located[1], value)
             return last.get((located[0], key_hash(hashed))) != hashed
 
         again.states = {
             located: value
             for located, value in states.items()
-            if located not in newer and located[0] not in unsound and is_news(located, value)
+            if located not in newer and located[0] not in unsendable and is_unsent(located, value)
         }
         return again, newer
 
@@ -118,23 +118,23 @@ def _leave_unread_changes(batch: ChangeBatch, before: set[LocatedChange]) -> Non
     changes = _located_changes(batch, batch.classified.new)
     left[np.flatnonzero(batch.classified.new)] &= np.array([change not in before for change in changes], bool)
     batch.classified = batch.classified.only(~left)
-    batch.done = batch.done & ~left
+    batch.settled = batch.settled & ~left
 
 
 def _settle_looked_up(batch: ChangeBatch, questions: set[LocatedChange], newer: set[LocatedKey]) -> None:
-    """Mark the changes of looked-up keys as done, so that they leave the backlog with the commit.
+    """Settle the changes of looked-up keys.
 
-    The expired keys of a unit are done only all together, and not if one has a newer change: without a number, either
-    may be the newer.
+    The expired keys of a unit are settled only all together, and not if one has a newer change: without a number,
+    either may be the newer.
     """
     rows = np.flatnonzero(batch.classified.lookup)
-    answered = np.zeros(batch.done.size, bool)
+    answered = np.zeros(batch.settled.size, bool)
     answered[rows] = [question in questions for question in _located_changes(batch, batch.classified.lookup)]
     expired = np.flatnonzero(answered & (batch.changes.kind == EXPIRED))
     unclear = expired[[located in newer for located in batch.located_keys(expired)]]
-    batch.done |= answered
-    batch.done[unclear] = False
-    batch.expired_done = batch.sound & ~np.isin(batch.units, batch.classified.unit[unclear])
+    batch.settled |= answered
+    batch.settled[unclear] = False
+    batch.expired_settled = batch.sendable & ~np.isin(batch.units, batch.classified.unit[unclear])
 
 
 def _located_changes(batch: ChangeBatch, which: Mask) -> list[LocatedChange]:

@@ -61,8 +61,8 @@ class UnitReader:
             marks |= np.where((marks == 0) & (changes.more | (changes.count > MOST_OF_UNIT)), TOO_MUCH, 0)
         marked = (marks != 0) & ((marks & GONE) == 0)
         self._states.mark(units[marked], changes.mark_number[marked], marks[marked])
-        sound = marks == 0
-        classified = self._states.deduplicator.classify(units, changes).only(np.repeat(sound, changes.count))
-        topology = np.where(changes.more | ~sound, self._states.topology[units], changes.topology)
-        done = classified.new | classified.duplicate
-        return ChangeBatch(changes, units, classified, done, np.zeros(units.size, bool), sound, topology)
+        sendable = marks == 0
+        classified = self._states.deduplicator.classify(units, changes).only(np.repeat(sendable, changes.count))
+        topology = np.where(changes.more | ~sendable, self._states.topology[units], changes.topology)
+        settled = classified.new | classified.duplicate
+        return ChangeBatch(changes, units, classified, settled, np.zeros(units.size, bool), sendable, topology)

@@ -132,14 +132,14 @@ class UnitStates:
         self, batch: ChangeBatch, unit: int, rows: int, states: Sequence[tuple[bytes, bytes | None]], now_s: float
     ) -> UnitProgress:
         span = batch.rows_of(unit, unit)
-        done = np.flatnonzero(batch.done[span] & (batch.changes.number[span] >= 0)) + span.start
-        numbers = batch.changes.number[done]
+        settled = np.flatnonzero(batch.settled[span] & (batch.changes.number[span] >= 0)) + span.start
+        numbers = batch.changes.number[settled]
         scanned = unit in batch.scanned
         before = self.deduplicator.recent(unit, now_s)
         if scanned:
             before = before.copy()
             before["sent"] = False  # any of its keys may be sent now as it was scanned
-        changes = settled_rows(numbers, batch.changes.hash[done], batch.classified.new[done], now_s)
+        changes = settled_rows(numbers, batch.changes.hash[settled], batch.classified.new[settled], now_s)
         # else a restart sends them again
         hashes = [] if len(states) > _MOST_STATES else [change_hash(key, value) for key, value in states]
         looked_up = settled_rows(
@@ -168,7 +168,7 @@ class UnitStates:
     def remember(self, batch: ChangeBatch) -> None:
         """Update the progress of the units after a batch was committed."""
         now = self.clock()
-        self.deduplicator.remember(batch.classified, batch.done, batch.changes, now)
+        self.deduplicator.remember(batch.classified, batch.settled, batch.changes, now)
         self.topology[batch.units] = batch.topology
         for unit in batch.unloaded:
             self.loaded[unit] = False

@@ -56,13 +56,13 @@ class SilenceWatch:
         self._clock = clock
         self._since: float | None = None
 
-    def check(self, running: int, heard_at: Iterable[float]) -> None:
+    def check(self, running: int, reported_at: Iterable[float]) -> None:
         """Raise an error if some running task has not reported for too long, by comparing their numbers.
 
         :raises TaskFailed: for too long, more tasks run than are heard of.
         """
         now = self._clock()
-        silent = running - sum(now - at < self._late_s for at in heard_at)
+        silent = running - sum(now - at < self._late_s for at in reported_at)
         if silent <= 0:
             self._since = None
             return

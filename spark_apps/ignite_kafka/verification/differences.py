@@ -25,8 +25,8 @@ class Difference:
 
 
 @dataclass(kw_only=True)
-class Comparison:
-    """Result of comparing a topic with its cache: number of entries, and of differing keys by kind.
+class Differences:
+    """Number of entries, and of keys for each kind of difference.
 
     :param skipped: entries or records that cannot be converted, if the error policy skips them or sends them as dead
         letters; for a sink also keys of records that the cache refused, by the dead letters. They are no differences.
@@ -68,7 +68,7 @@ class Comparison:
         if len(self.noted) > 2 * self.limit:
             self.noted = _select_first(self.noted, self.limit)
 
-    def add(self, other: Comparison) -> None:
+    def add(self, other: Differences) -> None:
         """Add the differences of another comparison over other keys of the same cache."""
         for name in ("missing", "different", "unexpected", "skipped"):
             setattr(self, name, getattr(self, name) + getattr(other, name))

@@ -11,7 +11,7 @@ from airflow.providers.common.compat.sdk import AirflowException
 from airflow_provider_ignite_kafka.plugins.connections import connector_access, kafka_clients
 from airflow_provider_ignite_kafka.plugins.monitored import MonitoredCluster
 from ignite_kafka.admin import backlog
-from ignite_kafka.admin.lag import sink_lag, source_lag
+from ignite_kafka.admin.lag_by_name import sink_lag, source_lag
 from ignite_kafka.admin.overview import SINK, SOURCE, ConnectorOverview, read_overview
 from ignite_kafka.errors import BacklogMissing, BacklogRefused, IgniteKafkaError, SettingsError
 from ignite_kafka.kafka.topics import Topics

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from confluent_kafka.admin import OffsetSpec
 
-from ..convert.rules.stage import Stage
+from ..convert.rules.failure_stages import Stage
 from ..kafka.clients import KafkaClients
 from ..kafka.headers import headers_of, pairs
 from ..kafka.records import Consumed

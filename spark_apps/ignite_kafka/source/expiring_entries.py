@@ -14,8 +14,8 @@ from ..ignite.cache_configuration import CacheConfiguration
 from ..settings.source import SourceSettings
 
 
-def report_policies(settings: SourceSettings, configurations: Iterable[CacheConfiguration]) -> None:
-    """Report caches with an expiry policy at a run's start, because their records will not expire."""
+def report_expiry_policies(settings: SourceSettings, configurations: Iterable[CacheConfiguration]) -> None:
+    """Report the caches with an expiry policy; called by the driver when a run begins."""
     if _sends_removals(settings):
         return
     for configuration in configurations:
@@ -24,8 +24,8 @@ def report_policies(settings: SourceSettings, configurations: Iterable[CacheConf
             emit(ENTRIES_EXPIRE, cache=configuration.name, reason="it has an expiry policy")
 
 
-def note_expired(settings: SourceSettings, cache: str) -> None:
-    """Note a cache with expired entries in a stream's task; the driver then reports the cache once."""
+def note_expired_entry(settings: SourceSettings, cache: str) -> None:
+    """Note that an entry of a cache has expired; called by the tasks of a stream."""
     if not _sends_removals(settings):
         note(ENTRIES_EXPIRE, cache=cache, reason="the stream has seen one that expired")
 

@@ -1,7 +1,8 @@
 """Comparison for a source: each key's last record, with the record that the entry would give now.
 
-Records and entries with equal bytes are equal. :func:`.entry_comparison.compare_last` judges the others. For JSON a
-second decoder, which shares no code with the converter, reads every 256th entry, or all in a thorough comparison.
+Records and entries with equal bytes are equal. :func:`.entry_comparison.compare_last_records` judges the others. For
+JSON a second decoder, which shares no code with the converter, reads every 256th entry, or all in a thorough
+comparison.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from ..settings.error_policies import STOP
 from ..settings.secrets import Secrets
 from ..source.entry_selection import EntrySelectors
 from .direction import MOST_UNKNOWN, Batch, Columns, ComparedPair, DirectionClients, Judged, SuspectRows, make_taker
-from .entry_comparison import Verified, compare_last, normalize_fields
+from .entry_comparison import PairDifferences, compare_last_records, normalize_fields
 from .entry_reader import EntryReader
 from .fingerprints import Rows, fingerprint, record_order, select_sample
 from .repair import select_records, send_again
@@ -178,7 +179,9 @@ class SourceDirection(DirectionClients):
         reader = self._reader_of(pair, info)
         try:
             expected = [value for _, value in reader.entries(page)]
-            unlike = [key for key, same in zip(keys, reader.compare_values(expected, values), strict=True) if not same]
+            unlike = [
+                key for key, same in zip(keys, reader.equality.compare(expected, values), strict=True) if not same
+            ]
         except ENTRY_ERRORS:
             unlike = keys
         same_value = pa.array([_UNLIKE_VALUE] * len(unlike), pa.binary())
@@ -199,10 +202,10 @@ class SourceDirection(DirectionClients):
         """
         _ = self.clients  # registers the schema registries
         planned = self._plan_of(pair)
-        result = Verified(pair.cache, pair.topic, limit=self.limit, keys={})
+        result = PairDifferences(pair.cache, pair.topic, limit=self.limit, keys={})
         entries = [entry for entry, _ in cache.zip_columns()]
         pages = [_join_page(entries[at : at + _JUDGED_ROWS]) for at in range(0, len(entries), _JUDGED_ROWS)]
-        compare_last(result, self.plan, planned, self.cluster, dict(topic.last()), pages)
+        compare_last_records(result, self.plan, planned, self.cluster, dict(topic.last()), pages)
         repaired = self._send_again(planned, pages, result, tombstones=complete) if repair else 0
         gone = sorted((result.keys or {}).get("unexpected", set()))
         unknown = filter(None, map(normalize_fields, gone[:MOST_UNKNOWN])) if self._has_json_keys(pair) else ()
@@ -213,7 +216,7 @@ class SourceDirection(DirectionClients):
     def _has_json_keys(self, pair: ComparedPair) -> bool:
         return self._reader_of(pair, self.cluster.cache(pair.cache)).json_keys
 
-    def _send_again(self, cache: CachePlan, pages: Sequence[Page], result: Verified, *, tombstones: bool) -> int:
+    def _send_again(self, cache: CachePlan, pages: Sequence[Page], result: PairDifferences, *, tombstones: bool) -> int:
         """Repair: send records of missing or different entries, and tombstones for topic keys without an entry."""
         info = self.cluster.cache(cache.name)
         pair = ComparedPair(cache.name, cache.topic, (), info.partitions)
