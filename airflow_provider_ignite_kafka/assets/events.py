@@ -59,7 +59,7 @@ def report_hook_lineage(hook: Any, copied: Copied) -> None:
 
 
 def _filled(uri: str, copied: Copied) -> CopiedCache | None:
-    """Find the written cache or topic with this asset URI; None if the run writes no such."""
+    """Find the cache or topic with this asset URI among those written by the run; None without one."""
     parts = urlsplit(uri)
     if parts.scheme == KAFKA_SCHEME and copied.to_kafka:
         if normalized(parts.netloc, KAFKA_PORT) in copied.kafka:

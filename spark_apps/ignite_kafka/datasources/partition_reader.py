@@ -193,7 +193,7 @@ def take_first(changes: Changes, most_bytes: int) -> Changes:
 
 
 def cut_above(batch: ChangeBatch, highest: Int64Array) -> ChangeBatch:
-    """Remove changes above a highest update counter for each unit from a batch; they stay in the backlog."""
+    """Leave out a batch's changes above each unit's limit of the update counter; they stay in the backlog."""
     within = batch.changes.number <= highest[batch.classified.unit]
     topology = np.where(np.isin(batch.units, batch.classified.unit[~within]), -1, batch.topology)
     return replace(batch, classified=batch.classified.only(within), settled=batch.settled & within, topology=topology)

@@ -24,5 +24,5 @@ class SlotClaim:
 
     @staticmethod
     def of(connector: str, slot: int, owner: Owner, prefix: str, end: int | None = None) -> SlotClaim:
-        """Make the claim of a connector's slot; `prefix` is that of the internal topics."""
+        """Make the claim of a connector's slot; `prefix` is the prefix of internal topics."""
         return SlotClaim(connector, slot, owner, offsets_topic(prefix, connector), end)

@@ -143,7 +143,7 @@ def _declared_kinds(cache: CacheInfo, types: TypeSource) -> list[_Kind]:
 
 
 def _shown_name(type_name: str, types: TypeSource) -> str:
-    """Return the name under which decoded groups show a declared value type."""
+    """Return the name that decoded groups of entries have for a declared value type."""
     simple = java_field("", type_name)
     if not pa.types.is_null(simple.type):
         return simple_type_name(type_name)
