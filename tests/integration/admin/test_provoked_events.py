@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from confluent_kafka import Producer
+from confluent_kafka.admin import NewPartitions
 from pyignite import GenericObjectMeta
 from pyignite.datatypes import DecimalObject, LongObject, String, TimestampObject
 from pyignite.datatypes.cache_config import WriteSynchronizationMode
@@ -23,6 +24,7 @@ from ignite_kafka import events
 from ignite_kafka.errors import BacklogRefused, Fenced, IgniteKafkaError
 from ignite_kafka.kafka.topics import Topics, TopicSpec
 from ignite_kafka.state import status
+from ignite_kafka.state import target_state as target
 from ignite_kafka.state.internal_names import configs_topic
 from tests.support.kept_events import assert_kept, kept
 from tests.support.sink_connector import Running as RunningSink
@@ -135,6 +137,24 @@ def test_a_newer_run_and_partitions_that_are_sent_again(stream: StreamWorld) -> 
             stream.send_again(stream.units("a")[:2])
             await_that(lambda: events.UNITS_SENT_AGAIN.id in kept(stream.settings), "their event", second)
     assert_kept(stream.settings, events.RUN_FENCED, events.UNITS_SENT_AGAIN)
+
+
+def test_caches_states_and_partitions_that_change(stream: StreamWorld) -> None:
+    stream.put("a", {key: f"v{key}" for key in range(50)})
+    with stream.running() as run:
+        stream.await_equal("a", run)
+        stream.put("b", {1: "v"})
+        stream.await_equal("b", run)
+        stream.ask(target.PAUSED)
+        await_that(lambda: run.state(stream) == status.PAUSED, "pause", run)
+        run.stop()
+    topic = f"{stream.stem}-a"
+    stream.clients.admin()[0].create_partitions([NewPartitions(topic, 3)])[topic].result()
+    wait_until(lambda: Topics(stream.clients).partitions(topic) == 3, "the new partition")
+    stream.ask(target.RUNNING)
+    stream.run(run_mode="once", failover_policy="FULL_SNAPSHOT")
+    assert_kept(stream.settings, events.IGNITE_CONNECTED, events.CAPTURE_BEGUN, events.CAPTURE_KEPT)
+    assert_kept(stream.settings, events.CACHES_CHANGED, events.TARGET_CHANGED, events.TOPIC_GREW)
 
 
 def test_a_lost_capture_and_a_key_that_cannot_be_converted_back(stream: StreamWorld, kafka: KafkaBroker) -> None:
