@@ -148,8 +148,8 @@ def test_caches_states_and_partitions_that_change(stream: StreamWorld) -> None:
         stream.ask(target.PAUSED)
         await_that(lambda: run.state(stream) == status.PAUSED, "pause", run)
         run.stop()
-    topic = f"{stream.stem}-a"
-    stream.clients.admin()[0].create_partitions([NewPartitions(topic, 3)])[topic].result()
+    (admin, _), topic = stream.clients.admin(), f"{stream.stem}-a"
+    admin.create_partitions([NewPartitions(topic, 3)])[topic].result()
     wait_until(lambda: Topics(stream.clients).partitions(topic) == 3, "the new partition")
     stream.ask(target.RUNNING)
     stream.run(run_mode="once", failover_policy="FULL_SNAPSHOT")
