@@ -26,6 +26,9 @@ class CopyArguments(TypedTemplates, BaseOperator):
     :param run_mode: ``once`` or ``continuous``; overrides the setting. Templated.
     :param allowed_caches: regular expressions of the caches that a run may reach, whatever a form, a template or
         another task gives. Default: any cache.
+    :param metrics_host: address on which the driver's endpoint for Prometheus listens (setting `metrics_port`).
+        Default: loopback. The endpoint has no login, so only this argument, which is no template, opens it to other
+        hosts.
     :param ignite_conn_id: connection of type `ignite`.
     :param kafka_conn_id: connection of the Kafka provider; its extra holds librdkafka settings.
     :param registry_conn_id: connection of type `http` of the schema registry, for converters that have one; its extra
@@ -85,6 +88,7 @@ class CopyArguments(TypedTemplates, BaseOperator):
         settings: Mapping[str, Any] | str,
         run_mode: str | None = None,
         allowed_caches: Sequence[str] | None = None,
+        metrics_host: str | None = None,
         ignite_conn_id: str = DEFAULT_CONN_ID,
         kafka_conn_id: str = "kafka_default",
         registry_conn_id: str | None = None,
@@ -112,6 +116,7 @@ class CopyArguments(TypedTemplates, BaseOperator):
         self.settings = settings
         self.run_mode = run_mode
         self.allowed_caches = allowed_caches
+        self.metrics_host = metrics_host
         self.ignite_conn_id = ignite_conn_id
         self.kafka_conn_id = kafka_conn_id
         self.registry_conn_id = registry_conn_id
@@ -139,8 +144,13 @@ class CopyArguments(TypedTemplates, BaseOperator):
         :raises SettingsError: a setting is unknown or wrong.
         """
         if not is_mapped(self):
-            arguments = {name: getattr(self, name, None) for name in ("run_mode", "failover_policy")}
+            names = ("run_mode", "failover_policy", "metrics_host")
+            arguments = {name: getattr(self, name, None) for name in names}
             check_settings(self.settings, self.direction, arguments, dag=self.dag_id, task=self.task_id)
+
+    def _setting_arguments(self) -> dict[str, Any]:
+        """Return the arguments that are settings of both directions; None: not given."""
+        return {"run_mode": self.run_mode, "metrics_host": self.metrics_host}
 
 
 def _one_connector(settings: object) -> bool:

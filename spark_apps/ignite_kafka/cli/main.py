@@ -19,6 +19,7 @@ from ..common.local_disk import disk_errors
 from ..errors import IgniteKafkaError, Interrupted
 from ..runtime import logs
 from ..runtime.spark_conf import require_pyspark
+from ..settings.listening import check_metrics_host
 from ..settings.registry_login import check_registry
 from ..settings.sink import SinkSettings
 from ..settings.transport_security import check_ignite, check_kafka
@@ -128,6 +129,11 @@ def _add_run(commands: Any) -> None:
         "--snapshot-id", help="the snapshot to begin or continue (default: the last unfinished one, else a new one)"
     )
     run_parser.add_argument("--run-id", help="key of this run's status record (default: derived from the time)")
+    run_parser.add_argument(
+        "--metrics-host",
+        metavar="HOST",
+        help="metrics_host: where the endpoint of metrics_port listens, without a login",
+    )
     run_parser.add_argument("--json", action="store_true", help="print the run's record as JSON")
     run_parser.add_argument("--mounted-secrets", metavar="FILE", help="secrets file at this path on every executor")
     run_parser.add_argument(
@@ -292,6 +298,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.connectors or holds_resources(arguments.file):
         return run_all(arguments)
     settings = settings_of(arguments)
+    check_metrics_host(
+        settings.metrics_host, arguments.metrics_host, "--metrics-host", settings.origin.get("metrics_host")
+    )
     require_pyspark()
     from ..app import stop_on_sigterm
     from .local_run import run_locally

@@ -25,6 +25,8 @@ from ..ignite.protocol import ThinError
 from ..ignite.sql_views import node_versions
 from ..kafka.clients import BRIEF_S, REQUEST_TIMEOUT_S
 from ..kafka.topics import Topics
+from ..metrics.prometheus import metrics_endpoint
+from ..metrics.samples import RunMetrics
 from ..settings.connector import ConnectorSettings
 from ..settings.secrets import Secrets
 from ..settings.secrets_file import SecretsSource
@@ -80,6 +82,7 @@ class ConnectorRun(ABC, Generic[S]):
         self._secrets = request.secrets_file.load() if request.secrets_file else Secrets()
         self._clients = kafka_clients(self._settings, self._secrets)
         self._status = RunStatus(status.RUNNING, self._settings.name, request.run_id, started_ms=status.now_ms())
+        self._metrics = RunMetrics(self._status, self._settings)
         self._writer: StatusWriter | None = None
         self._errors = TaskErrors(spark)
         self._events = stack.enter_context(events.collect())
@@ -108,6 +111,7 @@ class ConnectorRun(ABC, Generic[S]):
         self._writer = StatusWriter(self._clients, prefix)
         try:
             with interrupts_raised(), disk_errors():
+                self._stack.enter_context(metrics_endpoint(self._settings, self._metrics.samples))
                 self._run()
         except IgniteKafkaError as error:
             report_end(error)
@@ -223,6 +227,7 @@ class ConnectorRun(ABC, Generic[S]):
         self._errors.emit_noted()
         counts = add_events(self._events.counts(), self._errors.count_events(self._reported_events()))
         self._status = replace(self._status, events={str(id): count.count for id, count in counts.items()})
+        self._metrics.update(self._status)
         if self._writer is not None:
             if counts != self._events_written:
                 queue_events(self._writer, RunEvents(self._settings.name, self._request.run_id, format_counts(counts)))

@@ -22,6 +22,7 @@ from .error_policies import DEAD_LETTER, POLICY, POLICY_OR_NONE, STOP
 from .fields import BOOLEAN, BROKERS, LINE, MAPPING, TEXT, TEXTS, TIME_ZONE, Setting, choice, text_like, whole_number
 from .findings import Findings
 from .ignite_addresses import ADDRESS_MAP, why_wrong
+from .listening import HOST, LOOPBACK
 from .overrides import OVERRIDES, NamedSettings
 from .start_warnings import warnings_of
 from .topic_groups import COPIES
@@ -277,6 +278,16 @@ class ConnectorSettings(NamedSettings):
     progress_interval_ms: int = setting(
         10_000, whole_number(100, 2_147_483_647), "Interval of progress reports, in milliseconds"
     )
+    metrics_port: int | None = setting(
+        None, whole_number(0, 65_535, optional=True),
+        "Port of the driver's endpoint for Prometheus, which exists while a run does (docs/metrics.md); 0: any free "
+        "port, which is logged; none: no endpoint. The driver needs the package prometheus-client",
+    )  # fmt: skip
+    metrics_host: str = setting(
+        LOOPBACK, HOST,
+        "Address on which that endpoint listens. The default admits the driver's host alone, because the endpoint has "
+        "no login; another one is accepted from --metrics-host or the operator's argument metrics_host only",
+    )  # fmt: skip
 
     def check_together(self, findings: Findings) -> None:
         """Check settings that depend on one another; a direction adds its own checks."""
