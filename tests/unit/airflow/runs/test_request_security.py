@@ -79,5 +79,5 @@ def test_only_an_argument_of_the_operator_opens_the_metrics_to_other_hosts(bench
 def test_the_argument_for_the_metrics_host_is_no_template(bench: Bench) -> None:
     task = operator(metrics_host="{{ params.prefix }}")
     task.render_template_fields(context())
-    with pytest.raises(AirflowFailException, match=r"metrics_host, value \{\{ params\.prefix \}\}"):
+    with pytest.raises(AirflowFailException, match=r"metrics_host, value '\{\{ params\.prefix \}\}'"):
         task.execute(context())
