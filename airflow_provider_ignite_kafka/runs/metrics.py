@@ -72,14 +72,14 @@ class RunMetrics:
         """
         tag = "cache" if self._to_kafka else "topic"
         for name, value in lag.items():
-            Stats.gauge(table.LAG.airflow_name, value, tags={"connector": connector, tag: name})
+            Stats.gauge(table.LAG.dotted_name, value, tags={"connector": connector, tag: name})
             if self._with_names:
                 Stats.gauge(_named(table.LAG, connector, name), value)
 
     def _count(self, metric: Metric, difference: int, connector: str, tag: str, name: str) -> None:
         if difference <= 0:
             return
-        Stats.incr(metric.airflow_name, difference, tags={"connector": connector, tag: name})
+        Stats.incr(metric.dotted_name, difference, tags={"connector": connector, tag: name})
         if self._with_names:
             Stats.incr(_named(metric, connector, name), difference)
 
@@ -92,4 +92,4 @@ def enabled() -> bool:
 
 
 def _named(metric: Metric, *parts: str) -> str:
-    return ".".join([metric.airflow_name, *(_SEPARATOR.sub("_", part) for part in parts)])
+    return ".".join([metric.dotted_name, *(_SEPARATOR.sub("_", part) for part in parts)])

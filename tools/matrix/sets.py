@@ -49,7 +49,7 @@ class VersionSet:
 
 
 _AIRFLOW = ("airflow", "openlineage", "registry")
-_LIBRARY = ("prometheus", "registry")
+_LIBRARY = ("otlp", "prometheus", "registry")
 # packages of that time warn of Pythons and of each other; its AnyIO brings a plugin for an older pytest
 _DATED = ("-W", "default", "-p", "no:anyio")
 # what Spark Connect needs, whose sessions a test asks for

@@ -7,13 +7,15 @@ from ignite_kafka.metrics.table import METRICS, Metric
 
 _HEAD = """# Metrics
 
-A run exposes these metrics to Prometheus if `metrics_port` is set ([how to scrape](operations.md#metrics)), and the
-operators export those with a name in column *Airflow* to [Airflow's backends](airflow-lineage.md#metrics). One table
-in the code, `spark_apps/ignite_kafka/metrics/table.py`, gives all of them their names, labels and meanings.
+A run exposes these metrics to Prometheus with `metrics_port`, and exports them by OpenTelemetry's protocol with
+`metrics_otlp` ([how](operations.md#metrics)). The operators export those marked in column *Airflow* to
+[Airflow's backends](airflow-lineage.md#metrics). One table in the code, `spark_apps/ignite_kafka/metrics/table.py`,
+gives all of them their names, labels and meanings.
 
 - A counter begins with the driver. That of a continued snapshot begins with what its earlier runs have sent, except for
   bytes, filtered and events.
 - Label `state` has the values {states}.
+- OpenTelemetry and Airflow have dots after the prefix, and no `_total`: `ignite_kafka.records`.
 - There is no histogram: a status has sums alone.
 
 | metric | kind | unit | labels | meaning | Airflow | in Kafka Connect, Debezium and Kafka's clients |
@@ -29,6 +31,6 @@ def page() -> str:
 
 def _format_row(metric: Metric) -> str:
     labels = ", ".join(f"`{label}`" for label in metric.labels)
-    airflow = f"`{metric.airflow_name}`" if metric.in_airflow else ""
+    airflow = "yes" if metric.in_airflow else ""
     cells = [f"`{metric.name}`", metric.kind, metric.unit, labels, f"{metric.meaning}.", airflow, metric.twin]
     return f"| {' | '.join(cells)} |\n".replace("|  |", "| |").replace("|  |", "| |")

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from ..common.redaction import in_message
 from ..errors import PortTaken, SettingsError
 from ..settings.connector import ConnectorSettings
+from .libraries import check_libraries
 from .samples import Sample
 from .table import METRICS, Metric
 
@@ -52,24 +53,6 @@ def registry_of(read: Callable[[], Iterable[Sample]]) -> CollectorRegistry:
     return registry
 
 
-def check_library(settings: ConnectorSettings) -> None:
-    """Check that the endpoint's library is installed if `metrics_port` is set.
-
-    :raises SettingsError: it is not.
-    """
-    if settings.metrics_port is None:
-        return
-    try:
-        import prometheus_client  # noqa: F401
-    except ImportError as cause:
-        raise SettingsError(
-            "the Python package prometheus-client is not installed on the driver",
-            "Install it there, for example by the extra prometheus, or leave metrics_port out",
-            setting="metrics_port",
-            value=settings.metrics_port,
-        ) from cause
-
-
 @contextmanager
 def metrics_endpoint(settings: ConnectorSettings, read: Callable[[], Iterable[Sample]]) -> Iterator[int | None]:
     """Serve the metrics at ``/metrics`` until the context ends; give the port, or None without `metrics_port`.
@@ -81,7 +64,7 @@ def metrics_endpoint(settings: ConnectorSettings, read: Callable[[], Iterable[Sa
     if settings.metrics_port is None:
         yield None
         return
-    check_library(settings)
+    check_libraries(settings)
     from prometheus_client import start_http_server
 
     try:

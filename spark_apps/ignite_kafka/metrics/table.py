@@ -41,8 +41,8 @@ class Metric:
         return f"{PREFIX}_{self.short_name}" + ("_total" if self.kind == "counter" else "")
 
     @property
-    def airflow_name(self) -> str:
-        """Name in Airflow's backends, without the backend's prefix."""
+    def dotted_name(self) -> str:
+        """Name for OpenTelemetry, and in Airflow's backends after their prefix."""
         return f"{PREFIX}.{self.short_name}"
 
 

@@ -25,6 +25,7 @@ from ..ignite.protocol import ThinError
 from ..ignite.sql_views import node_versions
 from ..kafka.clients import BRIEF_S, REQUEST_TIMEOUT_S
 from ..kafka.topics import Topics
+from ..metrics.otlp import metrics_export
 from ..metrics.prometheus import metrics_endpoint
 from ..metrics.samples import RunMetrics
 from ..settings.connector import ConnectorSettings
@@ -111,7 +112,7 @@ class ConnectorRun(ABC, Generic[S]):
         self._writer = StatusWriter(self._clients, prefix)
         try:
             with interrupts_raised(), disk_errors():
-                self._stack.enter_context(metrics_endpoint(self._settings, self._metrics.samples))
+                self._expose_metrics()
                 self._run()
         except IgniteKafkaError as error:
             report_end(error)
@@ -126,6 +127,13 @@ class ConnectorRun(ABC, Generic[S]):
             raise
         self._forget_runs()
         return self._status
+
+    def _expose_metrics(self) -> None:
+        """Start the exporters in the settings, which end with the run."""
+        settings = self._settings
+        read = self._metrics.samples
+        self._stack.enter_context(metrics_endpoint(settings, read))
+        self._stack.enter_context(metrics_export(settings, self._request.run_id, read))
 
     def _record_nodes(self, cluster: Cluster) -> None:
         """Add the nodes' version of Ignite to the run's record.

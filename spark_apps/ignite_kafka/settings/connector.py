@@ -289,6 +289,10 @@ class ConnectorSettings(NamedSettings):
         "no login; another one is accepted from --metrics-host or the operator's argument metrics_host only",
     )  # fmt: skip
 
+    metrics_otlp: bool = setting(
+        False, BOOLEAN, "Export metrics by OTLP over HTTP, as the driver's variables OTEL_* say; needs the extra otlp"
+    )
+
     def check_together(self, findings: Findings) -> None:
         """Check settings that depend on one another; a direction adds its own checks."""
         for side in ("key", "value", "header"):

@@ -59,6 +59,7 @@ SETTINGS: Mapping[str, str] = {
             "retry_timeout_ms",
             "runs_kept",
             "progress_interval_ms",
+            "metrics_otlp",
             "load_initial_data",
             "process_removals",
             "failover_policy",
