@@ -19,9 +19,10 @@ from airflow_provider_ignite_kafka.options import (
     internal_topic_prefixes,
     permissions,
 )
+from ignite_kafka.common.event_log import EventCounts, add_events, format_counts
 from ignite_kafka.common.redaction import hidden_values
 from ignite_kafka.errors import SettingsError
-from ignite_kafka.events import CONFIG_CHANGED, emit
+from ignite_kafka.events import CONFIG_CHANGED, collect, emit
 from ignite_kafka.ignite.endpoint import IgniteCredentials, IgniteEndpoint
 from ignite_kafka.settings import secrets as secret_files
 from ignite_kafka.settings.client_config import one_name
@@ -29,7 +30,7 @@ from ignite_kafka.settings.client_properties import kept_from_settings, security
 from ignite_kafka.settings.connector import ConnectorSettings
 from ignite_kafka.settings.files import load as properties
 from ignite_kafka.settings.files.load import LoadedSettings
-from ignite_kafka.settings.listening import check_metrics_host
+from ignite_kafka.settings.metrics import check_metrics_host
 from ignite_kafka.settings.permissions import NONE, Permissions
 from ignite_kafka.settings.registry_login import check_registry
 from ignite_kafka.settings.registry_properties import USER_INFO
@@ -58,6 +59,7 @@ class Request:
     :param snapshot_id: id of the snapshot, whose entries are sent once; None if the run is no snapshot.
     :param secrets_file: a mounted file; None: secrets, if any, are shipped.
     :param permissions: the administrator's permissions; see :mod:`.options`.
+    :param events: events while the request was made, by id; the app records them with its own.
     """
 
     settings: ConnectorSettings
@@ -66,6 +68,7 @@ class Request:
     secrets: Secrets
     secrets_file: Path | None = None
     permissions: Permissions = NONE
+    events: EventCounts = field(default_factory=dict)
 
     @property
     def ships_secrets(self) -> bool:
@@ -92,6 +95,7 @@ class Request:
             "allow_insecure_connections": self.permissions.insecure_connections,
             "hidden_values": list(hidden_values()),
             "internal_topic_prefixes": list(reserved()),
+            "events": {id: asdict(count) for id, count in format_counts(self.events).items()},
         }
         path.write_text(json.dumps(content))
         return path
@@ -109,6 +113,7 @@ class Connections:
 
     :param timeouts: timeouts in the Ignite connection, by name in its extra.
     :param registry: properties of the schema registry, secrets among them.
+    :param events: events while the connections were read, by id.
     """
 
     endpoint: IgniteEndpoint
@@ -116,6 +121,7 @@ class Connections:
     kafka: KafkaConfig
     timeouts: Mapping[str, int]
     registry: Mapping[str, str] = field(default_factory=dict)
+    events: EventCounts = field(default_factory=dict)
 
     @classmethod
     def of(cls, ignite_conn_id: str, kafka_conn_id: str, registry_conn_id: str | None = None) -> Connections:
@@ -123,9 +129,11 @@ class Connections:
 
         :raises SettingsError: a field of a connection cannot be read.
         """
-        ignite = IgniteConnection.read(ignite_conn_id)
-        registry = registry_config(registry_conn_id) if registry_conn_id else {}
-        connections = cls(ignite.endpoint, ignite.credentials, kafka_config(kafka_conn_id), ignite.timeouts, registry)
+        with collect() as log:
+            ignite = IgniteConnection.read(ignite_conn_id)
+            registry = registry_config(registry_conn_id) if registry_conn_id else {}
+            kafka = kafka_config(kafka_conn_id)
+        connections = cls(ignite.endpoint, ignite.credentials, kafka, ignite.timeouts, registry, log.counts())
         mask_secrets(connections.secrets)
         return connections
 
@@ -153,9 +161,10 @@ def build_request(
     :raises SettingsError: a setting is unknown, contradictory or out of range, weakens or redirects another person's
         connection, or opens the metrics to other hosts; nothing was started.
     """
-    secrets = resolve_secrets(secrets_file, connections)
-    mounted = MountedSecurity.of(secrets_file, secrets)
-    merged = merge_settings(settings, direction, connections, arguments or {}, default_connector, mounted)
+    with collect() as log:
+        secrets = resolve_secrets(secrets_file, connections)
+        mounted = MountedSecurity.of(secrets_file, secrets)
+        merged = merge_settings(settings, direction, connections, arguments or {}, default_connector, mounted)
     check_kafka(merged, secrets)
     check_ignite(merged, secrets)
     check_registry(merged, secrets)
@@ -164,7 +173,8 @@ def build_request(
     if secrets_file is None:  # with a mounted file each process reads the stores and their passwords itself
         merged, secrets = stores_as_text(merged, secrets, connections.kafka.plain.keys())
         mask_secrets(secrets)
-    return Request(merged, run_id, snapshot_id, secrets, secrets_file, permissions())
+    events = add_events(connections.events, log.counts())
+    return Request(merged, run_id, snapshot_id, secrets, secrets_file, permissions(), events)
 
 
 @dataclass(frozen=True)

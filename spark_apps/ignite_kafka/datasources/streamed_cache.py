@@ -6,25 +6,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..errors import ChangesLost, SettingsError
-from ..ignite.backlog_units import ASKED, GIVEN_UP, LOST, MISSED
+from ..ignite.backlog_units import ASKED
 from ..ignite.cluster import Cluster
 from ..plan.source_plan import CachePlan, TransferPlan
 from ..settings.source import SourceSettings
 from ..source.stream.backlog_client import BacklogClient
 from ..source.stream.capture import Capture, Captured
-from ..source.stream.unit_reader import TOO_MUCH
+from ..source.stream.unit_marks import mark_reason
 from ..source.stream.unit_table import UnitTable
 from .partition_reader import PartitionReader
 
 OWNER = "data source ignite-backlog"
 
 _SHOWN_PARTITIONS = 20
-_WHY = {
-    GIVEN_UP: "given up because region or buffer was full",
-    MISSED: "missed while nothing captured",
-    LOST: "lost with their backlog",
-    TOO_MUCH: "too many to be read at once where one of them was in doubt",
-}
 
 
 @dataclass(frozen=True)
@@ -79,8 +73,7 @@ class StreamedCache:
         lost = {unit: marked for unit, marked in marks.items() if marked & ~ASKED}
         if not lost or self.reload:
             return
-        why = " or ".join(text for bit, text in _WHY.items() if any(marked & bit for marked in lost.values()))
-        raise self.loss_error(why, sorted(lost))
+        raise self.loss_error(mark_reason(marked & ~ASKED for marked in lost.values()), sorted(lost))
 
     def loss_error(self, why: str, partitions: Sequence[int]) -> ChangesLost:
         """Return the error for lost changes of some partitions."""

@@ -14,7 +14,7 @@ from zlib import crc32
 from pyspark.sql import SparkSession
 
 from .. import events
-from ..common.event_log import EventCounts, add_events
+from ..common.event_log import EventLog, add_events, event_totals
 from ..common.local_disk import disk_errors
 from ..common.redaction import in_message
 from ..common.retry import retry
@@ -34,9 +34,10 @@ from ..settings.secrets_file import SecretsSource
 from ..state import status
 from ..state.configs import ConnectorState, read_connector
 from ..state.configs_writer import ConfigsWriter
-from ..state.event_records import KIND, RunEvents, format_counts, queue_events
+from ..state.event_records import KIND
 from ..state.status import RunStatus, StatusWriter, read_runs
 from .clients import kafka_clients
+from .event_recorder import EventRecorder
 from .failure_events import report_end
 from .interrupts import interrupts_raised
 from .spark_job import Job, TaskErrors, TaskEvents, Work
@@ -57,6 +58,7 @@ class RunRequest(Generic[S]):
 
     :param snapshot_id: of a source; None continues the connector's last unfinished snapshot, or begins one.
     :param secrets_file: where executors find the secrets; None: there are none.
+    :param events: events before the run, to which those of its driver are added; None: none.
     :param report: called with each status.
     :param stop: set it to end the run after the current batch; a snapshot ignores it.
     """
@@ -67,6 +69,7 @@ class RunRequest(Generic[S]):
     secrets_file: SecretsSource | None = None
     report: Report = lambda _status: None
     stop: threading.Event = field(default_factory=threading.Event)
+    events: EventLog | None = None
 
 
 class ConnectorRun(ABC, Generic[S]):
@@ -80,14 +83,14 @@ class ConnectorRun(ABC, Generic[S]):
         self._request = request
         self._settings = request.settings
         self._stack = stack
+        self._events = request.events or stack.enter_context(events.collect())
         self._secrets = request.secrets_file.load() if request.secrets_file else Secrets()
         self._clients = kafka_clients(self._settings, self._secrets)
         self._status = RunStatus(status.RUNNING, self._settings.name, request.run_id, started_ms=status.now_ms())
         self._metrics = RunMetrics(self._status, self._settings)
         self._writer: StatusWriter | None = None
         self._errors = TaskErrors(spark)
-        self._events = stack.enter_context(events.collect())
-        self._events_written: EventCounts = {}
+        self._recorder: EventRecorder | None = None
 
     @abstractmethod
     def _run(self) -> None:
@@ -110,7 +113,10 @@ class ConnectorRun(ABC, Generic[S]):
         prefix = self._settings.internal_topic_prefix
         self._retry(lambda: StatusWriter.ensure_topic(self._topics, prefix, self._settings.replication_factor))
         self._writer = StatusWriter(self._clients, prefix)
+        recorder = self._recorder = EventRecorder(self._writer, self._settings, self._request.run_id)
+        self._stack.callback(recorder.close)
         try:
+            self._retry(lambda: recorder.open_topic(self._clients, self._topics))
             with interrupts_raised(), disk_errors():
                 self._expose_metrics()
                 self._run()
@@ -234,12 +240,10 @@ class ConnectorRun(ABC, Generic[S]):
     def _publish(self, wait_s: float = REQUEST_TIMEOUT_S) -> None:
         self._errors.emit_noted()
         counts = add_events(self._events.counts(), self._errors.count_events(self._reported_events()))
-        self._status = replace(self._status, events={str(id): count.count for id, count in counts.items()})
+        self._status = replace(self._status, events=event_totals(counts))
         self._metrics.update(self._status)
-        if self._writer is not None:
-            if counts != self._events_written:
-                queue_events(self._writer, RunEvents(self._settings.name, self._request.run_id, format_counts(counts)))
-                self._events_written = counts
+        if self._writer is not None and self._recorder is not None:
+            self._recorder.record(counts)
             self._writer.run(self._status, wait_s)
         self._request.report(self._status)
 

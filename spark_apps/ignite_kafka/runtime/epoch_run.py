@@ -13,12 +13,12 @@ from functools import cached_property
 
 from .. import events
 from ..common.deadline import Interval
+from ..common.event_log import parse_counts
 from ..plan.slots import slots_of_tasks
 from ..plan.source_plan import RunPlan
 from ..state import status
 from ..state import target_state as target
 from ..state.configs_writer import ConfigsWriter
-from ..state.event_records import parse_counts
 from ..state.internal_names import configs_topic
 from ..state.status import CacheStatus, TaskProgress
 from ..state.target_state import read_target, write_target

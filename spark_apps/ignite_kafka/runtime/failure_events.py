@@ -30,6 +30,8 @@ def report_retry(error: IgniteKafkaError, event: events.Event | None, slots: str
 
 
 def report_end(error: IgniteKafkaError) -> None:
-    """Report that the backlog ends a run, if it is the cause."""
+    """Report that a wrong setting or the backlog ends a run, if it is the cause."""
+    if error.exit_code == 2:
+        events.emit(events.MISCONFIGURED, reason=str(error))
     if isinstance(error, _OF_BACKLOG):
         events.emit(events.BACKLOG_FAILED, reason=str(error))

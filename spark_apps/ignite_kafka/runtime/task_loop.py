@@ -12,12 +12,11 @@ from typing import ClassVar
 
 from .. import events
 from ..common.deadline import Clock, Interval
-from ..common.event_log import EventLog
+from ..common.event_log import EventLog, format_counts
 from ..common.retry import GROWING, RetryBudget, retry
 from ..errors import IgniteKafkaError, TransactionTimeout
 from ..kafka.clients import KafkaClients
 from ..plan.source_plan import RunPlan
-from ..state.event_records import format_counts
 from ..state.status import StatusWriter, TaskProgress
 from .counts import Counts, SlotResult, sum_counts
 from .epoch import Epoch, EpochEnd

@@ -1,4 +1,4 @@
-"""Settings of both directions, source and sink.
+"""Settings that source and sink share.
 
 Names and defaults are those of the GridGain connector; names are in snake_case and have units. docs/settings.md is
 generated from the classes.
@@ -22,7 +22,7 @@ from .error_policies import DEAD_LETTER, POLICY, POLICY_OR_NONE, STOP
 from .fields import BOOLEAN, BROKERS, LINE, MAPPING, TEXT, TEXTS, TIME_ZONE, Setting, choice, text_like, whole_number
 from .findings import Findings
 from .ignite_addresses import ADDRESS_MAP, why_wrong
-from .listening import HOST, LOOPBACK
+from .metrics import METRICS_HOST, METRICS_OTLP, METRICS_PORT
 from .overrides import OVERRIDES, NamedSettings
 from .start_warnings import warnings_of
 from .topic_groups import COPIES
@@ -42,7 +42,7 @@ TIME = whole_number(1, 2_147_483_647)
 
 @dataclass(frozen=True, kw_only=True)
 class ConnectorSettings(NamedSettings):
-    """Settings that both directions have; for the errors see :class:`~ignite_kafka.settings.base.Settings`."""
+    """Settings that source and sink share; for the errors see :class:`~ignite_kafka.settings.base.Settings`."""
 
     reads_records: ClassVar[bool] = False
     """Whether the connector is a sink, which reads records."""
@@ -117,14 +117,12 @@ class ConnectorSettings(NamedSettings):
     # Form of records
     key_converter: str = setting(
         "json", converters.CONVERTER,
-            "Serialization of keys; Kafka Connect's class names are accepted. Protobuf is "
-            "not available",
+        "Serialization of keys; Kafka Connect's class names are accepted. Protobuf is not available",
         fixed_in_snapshot=True, overridable=True,
     )  # fmt: skip
     value_converter: str = setting(
         "json", converters.CONVERTER,
-            "Serialization of values; Kafka Connect's class names are accepted. Protobuf is "
-            "not available",
+        "Serialization of values; Kafka Connect's class names are accepted. Protobuf is not available",
         fixed_in_snapshot=True, overridable=True,
     )  # fmt: skip
     key_converter_config: Mapping[str, str] = setting(
@@ -151,7 +149,6 @@ class ConnectorSettings(NamedSettings):
         "own properties takes precedence",
         fixed_in_snapshot=True, overridable=True,
     )  # fmt: skip
-
     date_time_zone: str = setting(
         "UTC", TIME_ZONE,
         "Time zone of java.sql.Date and java.sql.Time: a Date is a midnight and a Time a time of day in the zone of "
@@ -248,6 +245,11 @@ class ConnectorSettings(NamedSettings):
         "Replication factor of a dead-letter topic that the connector creates; -1: the broker's default; none: "
         "replication_factor",
     )  # fmt: skip
+    events_topic: str = setting(
+        "", PREFIX,
+        "Topic that gets a JSON record for each event of the connector's runs, for programs that alert or archive; "
+        "created with one partition if missing. Empty: none",
+    )  # fmt: skip
 
     # Resources
     slots: int | None = setting(
@@ -259,10 +261,9 @@ class ConnectorSettings(NamedSettings):
         None, whole_number(1, optional=True), "Maximum number of Spark tasks; none: one per Spark core"
     )
     transaction_timeout_ms: int = setting(
-        600_000,
-        whole_number(1_000, 2_147_483_647),
+        600_000, whole_number(1_000, 2_147_483_647),
         "Time after which the broker aborts an open transaction, in milliseconds",
-    )
+    )  # fmt: skip
     retry_timeout_ms: int = setting(
         300_000, TIME,
         "Maximum time of retries of transient failures without any progress, and of waiting for brokers at a start, "
@@ -278,23 +279,12 @@ class ConnectorSettings(NamedSettings):
     progress_interval_ms: int = setting(
         10_000, whole_number(100, 2_147_483_647), "Interval of progress reports, in milliseconds"
     )
-    metrics_port: int | None = setting(
-        None, whole_number(0, 65_535, optional=True),
-        "Port of the driver's endpoint for Prometheus, which exists while a run does (docs/metrics.md); 0: any free "
-        "port, which is logged; none: no endpoint. The driver needs the package prometheus-client",
-    )  # fmt: skip
-    metrics_host: str = setting(
-        LOOPBACK, HOST,
-        "Address on which that endpoint listens. The default admits the driver's host alone, because the endpoint has "
-        "no login; another one is accepted from --metrics-host or the operator's argument metrics_host only",
-    )  # fmt: skip
-
-    metrics_otlp: bool = setting(
-        False, BOOLEAN, "Export metrics by OTLP over HTTP, as the driver's variables OTEL_* say; needs the extra otlp"
-    )
+    metrics_port: int | None = METRICS_PORT
+    metrics_host: str = METRICS_HOST
+    metrics_otlp: bool = METRICS_OTLP
 
     def check_together(self, findings: Findings) -> None:
-        """Check settings that depend on one another; a direction adds its own checks."""
+        """Check settings that depend on one another; source and sink add their own checks."""
         for side in ("key", "value", "header"):
             with findings.check(f"{side}_converter", f"{side}_converter_config"):
                 self.converter_properties(side)
@@ -328,7 +318,17 @@ class ConnectorSettings(NamedSettings):
                 raise self.wrong(
                     "dead_letter_topic", reason, "Set both: policy DEAD_LETTER and the topic, or none of them"
                 )
-            check_data_topic("dead_letter_topic", self.dead_letter_topic, self.internal_topic_prefix)
+        for name, topic in self.own_topics.items():
+            with findings.check(name):
+                check_data_topic(name, topic, self.internal_topic_prefix)
+        with findings.check("dead_letter_topic", "events_topic"):
+            if self.events_topic and self.events_topic == self.dead_letter_topic:
+                raise self.wrong("events_topic", "it is the dead-letter topic", "Choose another topic")
+
+    @property
+    def own_topics(self) -> dict[str, str]:
+        """Topics of dead letters and of events, as far as the settings name them, by setting."""
+        return {name: topic for name in ("dead_letter_topic", "events_topic") if (topic := getattr(self, name))}
 
     def parsed_text(self, name: str, parse: Callable[[str], T]) -> T | None:
         """Parse a setting in Spark SQL; return None if the setting is empty.
@@ -342,7 +342,7 @@ class ConnectorSettings(NamedSettings):
 
     @property
     def conversion_policy(self) -> str:
-        """Error policy for refusals by converters, transforms and Kafka's clients."""
+        """Error policy for entries and records that a converter, a transform or Kafka's client refuses."""
         return self.conversion_error_policy or self.error_handling_policy
 
     @property
@@ -352,12 +352,12 @@ class ConnectorSettings(NamedSettings):
 
     @property
     def streams(self) -> bool:
-        """Whether the run copies changes until it is stopped; SIGTERM then ends it after the current batch."""
+        """Whether the run copies changes until it is stopped."""
         return self.run_mode == "continuous"
 
     @property
     def ignite_endpoint(self) -> IgniteEndpoint:
-        """Addresses, TLS settings and timeouts of the Ignite cluster, without credentials."""
+        """Addresses, TLS settings and timeouts for connections to the Ignite cluster, without credentials."""
         tls = TlsSettings(
             enabled=self.ignite_tls_enabled,
             ca_file=self.ignite_tls_ca_file or None,
@@ -371,7 +371,7 @@ class ConnectorSettings(NamedSettings):
 
     @property
     def kafka_common(self) -> dict[str, str]:
-        """Properties of librdkafka for every Kafka client, without secrets."""
+        """Properties of librdkafka for every Kafka client of the connector, without secrets."""
         return {**self.kafka_config, "bootstrap.servers": self.bootstrap_servers}
 
     @property

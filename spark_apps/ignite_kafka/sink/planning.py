@@ -86,7 +86,7 @@ def chosen_topics(settings: SinkSettings, existing: Iterable[str]) -> list[str]:
         for topic in sorted(names)
         if matches_whole(topic, settings.topics_regex)
         and not is_internal_topic(topic, settings.internal_topic_prefix)
-        and topic not in (settings.dead_letter_topic, settings.types_topic)
+        and topic not in (*settings.own_topics.values(), settings.types_topic)
     ]
     if not chosen and not settings.streams:
         shown = ", ".join(sorted(names)[:_SHOWN_TOPICS]) or "none"

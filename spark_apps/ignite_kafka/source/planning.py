@@ -45,7 +45,7 @@ def make_plan(settings: SourceSettings, cluster: Cluster, topics: Topics, snapsh
     copied = chosen if settings.load_initial_data or settings.streams else ()
     topic_names = routes(copied, topic_of(settings), settings.internal_topic_prefix)
     by_record = routed_by_record(settings, copied)
-    _check_dead_letter_topic(settings, topic_names.values())
+    _check_own_topics(settings, topic_names.values())
     for name, topic in topic_names.items():
         info = cluster.cache(name)
         if not info.partitions:
@@ -139,7 +139,7 @@ def continue_plan(stored: TransferPlan, settings: SourceSettings, topics: Topics
             "Set them back to finish this snapshot, or begin a new one under another snapshot id.",
             snapshot_id=stored.snapshot_id,
         )
-    _check_dead_letter_topic(settings, [cache.topic for cache in stored.caches])
+    _check_own_topics(settings, [cache.topic for cache in stored.caches])
     existing = topics.existing()
     for cache in stored.caches:
         if not cache.one_topic:
@@ -156,9 +156,11 @@ def continue_plan(stored: TransferPlan, settings: SourceSettings, topics: Topics
     return replace(stored, settings=settings)
 
 
-def _check_dead_letter_topic(settings: SourceSettings, topics: Iterable[str]) -> None:
-    if settings.dead_letter_topic in topics:
-        raise settings.wrong("dead_letter_topic", "it is the topic of a cache", "Choose another topic")
+def _check_own_topics(settings: SourceSettings, topics: Iterable[str]) -> None:
+    of_caches = set(topics)
+    for name, topic in settings.own_topics.items():
+        if topic in of_caches:
+            raise settings.wrong(name, "it is the topic of a cache", "Choose another topic")
 
 
 def _spec(cache: CachePlan, settings: SourceSettings) -> TopicSpec:

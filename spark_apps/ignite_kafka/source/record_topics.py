@@ -50,9 +50,10 @@ class RecordTopics:
     def _created(self, writer: SlotWriter, cache: CachePlan, topic: str) -> CachePlan:
         settings = self._settings
         check_topic(cache.name, NamedBy(topic, "transforms"), settings.internal_topic_prefix)
-        if topic == settings.dead_letter_topic:
-            what = "transforms give a record the dead-letter topic"
-            raise SettingsError(what, "Choose another one.", setting="dead_letter_topic", cache=cache.name, topic=topic)
+        for name, own in settings.own_topics.items():
+            if topic == own:
+                what = f"transforms give a record the topic of {name}"
+                raise SettingsError(what, "Choose another one.", setting=name, cache=cache.name, topic=topic)
         new = settings.of(cache.name).new_topic(topic)
         topic_id, partitions = writer.ensure_topic(
             TopicSpec(topic, new.partitions, new.replication_factor, new.config, settings.create_topics)

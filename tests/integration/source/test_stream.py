@@ -32,6 +32,7 @@ from ignite_kafka.state.internal_records import InternalRecord
 from ignite_kafka.state.status import StatusWriter
 from tests.support import emitted_events
 from tests.support.event_log import event_log, ids
+from tests.support.kept_events import assert_kept
 from tests.support.stream_world import SLOTS, Part, World, await_that
 from tests.support.waiting import DEADLINE_S
 from tools.servers import IgniteCluster, KafkaBroker
@@ -124,6 +125,7 @@ def test_a_topic_that_grows_ends_the_run_and_is_not_gone_on_in(world: World) -> 
     again = world.run(run_mode="once", failover_policy="FULL_SNAPSHOT")
     assert (again.caches[topic].records, again.events["15176"]) == (300, 1)
     world.run(run_mode="once")  # the plan has the new number now
+    assert_kept(world.settings, events.TOPIC_GREW)
 
 
 def test_deleted_offsets_end_the_next_run(world: World) -> None:
@@ -244,6 +246,7 @@ def test_pause_resume_stop(world: World) -> None:
         assert run.ended.result(DEADLINE_S).state == status.STOPPED
     emitted = Counter(emitted_events.counts()) - before
     assert [emitted[event.id] for event in (events.IGNITE_CONNECTED, events.CAPTURE_KEPT, events.IGNITE_DISCONNECTED)] == [1, 1, 1]
+    assert_kept(world.settings, events.IGNITE_CONNECTED, events.CAPTURE_BEGUN, events.TARGET_CHANGED, events.CAPTURE_KEPT)
     world.ask(target.PAUSED)
     with pytest.raises(SettingsError, match="paused"):
         world.run(run_mode="once")
@@ -271,6 +274,7 @@ def test_caches_come_and_go_and_come_back(world: World) -> None:
         world.put("a", {6: "w"})
         world.await_equal("a", run)
         assert run.stop().state == status.STOPPED
+    assert_kept(world.settings, events.CACHES_CHANGED)
 
 
 def test_a_cache_that_was_made_again_is_not_sent_under_the_old_capture(world: World) -> None:

@@ -13,6 +13,7 @@ from contextlib import closing
 import numpy as np
 
 from ...common.arrays import Int64Array
+from ...events import UNITS_SENT_AGAIN, emit
 from ...ignite.scan import scan_partitions
 from ...ignite.types.model import Page
 from ...plan.source_plan import CachePlan
@@ -21,6 +22,7 @@ from .batch import ChangeBatch, without_keys
 from .cache_infos import CacheInfos
 from .load_size import LoadSize
 from .state_lookup import StateLookup
+from .unit_marks import mark_reason
 from .unit_reader import UnitReader
 from .unit_states import UnitStates
 
@@ -83,7 +85,19 @@ class Loader:
         batch = self._reader.batch(units, self._reader.read(units, 1))
         batch.move_out(units)
         batch.unloaded = frozenset(units.tolist())
+        self._report_marks(units)
         return batch
+
+    def _report_marks(self, units: Int64Array) -> None:
+        marks = {unit: self._states.marked[unit].bits for unit in units.tolist() if unit in self._states.marked}
+        if marks:
+            emit(
+                UNITS_SENT_AGAIN,
+                count=len(marks),
+                cache=self._table.cache_of(min(marks)).name,
+                partition=self._table.partition(min(marks)),
+                reason=mark_reason(marks.values()),
+            )
 
     def _clear(self, units: Int64Array) -> None:
         marked, numbers = self._states.unmark(units.tolist())

@@ -12,13 +12,11 @@ from ...ignite.backlog_units import GONE
 from .backlog_client import BacklogClient
 from .batch import MOST_OF_UNIT, ChangeBatch
 from .node_watch import NodeWatch
+from .unit_marks import TOO_MUCH
 from .unit_states import UnitStates
 
 WHOLE_BACKLOG = 64 << 20
 """Byte limit for reading one unit's entire backlog."""
-
-TOO_MUCH = 1 << 16
-"""A mark besides the service's: one of the unit's changes is in doubt, and the unit has too many to read at once."""
 
 OnRead = Callable[[Int64Array, int, Changes], Changes]
 """Function from units' positions, the byte limit and the reply to the part of the reply that is kept."""

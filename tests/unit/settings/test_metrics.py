@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ignite_kafka.errors import SettingsError
-from ignite_kafka.settings.listening import check_metrics_host, is_loopback
+from ignite_kafka.settings.metrics import check_metrics_host, is_loopback
 from ignite_kafka.settings.source import SourceSettings
 
 

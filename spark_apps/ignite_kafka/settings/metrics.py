@@ -1,14 +1,29 @@
-"""Addresses on which a driver listens, and the rule for addresses within reach of other hosts."""
+"""Settings of a run's metrics, and the rule for addresses within reach of other hosts."""
 
 from __future__ import annotations
 
 import ipaddress
 
 from ..errors import SettingsError
-from .fields import text_like
+from .base import setting
+from .fields import BOOLEAN, text_like, whole_number
 
 LOOPBACK = "127.0.0.1"
 HOST = text_like(r"[A-Za-z0-9._:%-]{1,255}", "one address or host name, without a port")
+
+METRICS_PORT = setting(
+    None, whole_number(0, 65_535, optional=True),
+    "Port of the driver's endpoint for Prometheus, which exists while a run does (docs/metrics.md); 0: any free port, "
+    "which is logged; none: no endpoint. The driver needs the package prometheus-client",
+)  # fmt: skip
+METRICS_HOST = setting(
+    LOOPBACK, HOST,
+    "Address on which that endpoint listens. The default admits the driver's host alone, because the endpoint has no "
+    "login; another one is accepted from --metrics-host or the operator's argument metrics_host only",
+)  # fmt: skip
+METRICS_OTLP = setting(
+    False, BOOLEAN, "Export metrics by OTLP over HTTP, as the driver's variables OTEL_* say; needs the extra otlp"
+)
 
 
 def is_loopback(host: str) -> bool:
