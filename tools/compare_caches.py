@@ -9,11 +9,11 @@ from ignite_kafka.ignite.binary import decode_rows, raw_entries
 from ignite_kafka.ignite.cluster import Cluster
 from ignite_kafka.ignite.scan import scan_partitions
 from ignite_kafka.ignite.types.model import CacheInfo, Page
-from ignite_kafka.verification.comparison import Comparison
+from ignite_kafka.verification.differences import Differences
 
 
 @dataclass
-class CacheComparison(Comparison):
+class CacheComparison(Differences):
     """Result of comparing one cache with another."""
 
     cache: str

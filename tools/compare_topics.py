@@ -18,12 +18,15 @@ from ignite_kafka.ignite.types.model import Page
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.topics import Topics, read_to_end
 from ignite_kafka.plan.source_plan import CachePlan, TransferPlan
-from ignite_kafka.verification.entry_comparison import Verified, compare_last
+from ignite_kafka.verification.entry_comparison import PairDifferences, compare_last_records
 
 
 def verify(
-    plan: TransferPlan, cluster: Cluster, clients: KafkaClients, on_result: Callable[[Verified], None] = lambda _: None
-) -> list[Verified]:
+    plan: TransferPlan,
+    cluster: Cluster,
+    clients: KafkaClients,
+    on_result: Callable[[PairDifferences], None] = lambda _: None,
+) -> list[PairDifferences]:
     """Compare each cache of a plan with its topic; call ``on_result`` with each result."""
     results = []
     topics = Topics(clients)
@@ -44,19 +47,19 @@ def compare(
     messages: Iterable[Message],
     pages: Iterable[Page],
     decode: Callable[..., Iterable[tuple[Any, Any]]] = decode_rows,
-) -> Verified:
+) -> PairDifferences:
     """Compare the records of a topic with the entries of its cache.
 
     :param messages: all records, in the order of each partition; read before the pages.
     :param pages: all entries.
     :param decode: decodes keys and values of pages row by row.
     """
-    result = Verified(cache.name, cache.topic)
+    result = PairDifferences(cache.name, cache.topic)
     last: dict[bytes, bytes | None] = {}
     for message in messages:
         key = message.key() or b""
         result.records += 1
         result.repeated += key in last
         last[key] = message.value()
-    compare_last(result, plan, cache, cluster, last, pages, decode)
+    compare_last_records(result, plan, cache, cluster, last, pages, decode)
     return result

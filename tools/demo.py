@@ -23,7 +23,7 @@ from ignite_kafka.kafka.topics import Topics
 from ignite_kafka.plan.source_plan import TransferPlan
 from ignite_kafka.state.configs import read_connector
 from ignite_kafka.state.status import RunStatus, read_runs
-from ignite_kafka.verification.entry_comparison import Verified
+from ignite_kafka.verification.entry_comparison import PairDifferences
 from tools.compare_topics import verify
 
 from . import demo_avro, demo_replicate, demo_restore
@@ -170,7 +170,7 @@ class _Progress:
         self._caches.clear()
 
 
-def _outcome(ignite: str, bootstrap: str) -> tuple[RunStatus, list[Verified]]:
+def _outcome(ignite: str, bootstrap: str) -> tuple[RunStatus, list[PairDifferences]]:
     """Read the run's status record and compare each topic of its plan with its cache."""
     clients = KafkaClients({"bootstrap.servers": bootstrap})
     runs = list(read_runs(clients, INTERNAL_TOPICS, CONNECTOR).values())
@@ -188,13 +188,13 @@ def _outcome(ignite: str, bootstrap: str) -> tuple[RunStatus, list[Verified]]:
     return runs[-1], found
 
 
-def _verdict(result: Verified) -> str:
+def _verdict(result: PairDifferences) -> str:
     if result.equal and not result.repeated and result.records == result.entries:
         return "verified"
     return f"NOT EQUAL: repeated {result.repeated}, {result.differences}"
 
 
-def _summary(entries: Mapping[str, int], status: RunStatus, verified: Sequence[Verified]) -> str:
+def _summary(entries: Mapping[str, int], status: RunStatus, verified: Sequence[PairDifferences]) -> str:
     rows = []
     for result in verified:
         seconds = status.caches[result.cache].seconds

@@ -18,7 +18,7 @@ from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.topics import Topics
 from ignite_kafka.plan.source_plan import TransferPlan
 from ignite_kafka.state.configs import read_connector
-from ignite_kafka.verification.entry_comparison import Verified
+from ignite_kafka.verification.entry_comparison import PairDifferences
 from tools.compare_topics import verify
 
 from .change_flights import CACHE
@@ -111,7 +111,7 @@ class StreamDemo:
             client.get_or_create_cache(NEW_CACHE).put_all({row: f"to airport {row % 7}" for row in range(_ROWS)})
 
     def _compare(self, connector: ServerProcess) -> tuple[bool, str]:
-        found: list[Verified] = []
+        found: list[PairDifferences] = []
 
         def equal() -> bool:
             found[:] = self._verified()
@@ -126,7 +126,7 @@ class StreamDemo:
         connector.wait()
         return True, f"{text}\n\n{stopped}\n{self._command('backlog', 'cleanup', CONNECTOR)}"
 
-    def _verified(self) -> list[Verified]:
+    def _verified(self) -> list[PairDifferences]:
         snapshot = read_connector(self._clients, self._topics, _INTERNAL_TOPICS, CONNECTOR).snapshot
         plan = TransferPlan.from_dict(dict(snapshot.plan)) if snapshot else None
         with Cluster(IgniteEndpoint((self._ignite,))) as cluster:
@@ -148,7 +148,7 @@ class StreamDemo:
         return f"$ ignite-kafka {' '.join(words)}\n{process.output().rstrip()}"
 
 
-def _verdict(result: Verified) -> str:
+def _verdict(result: PairDifferences) -> str:
     """Result of the comparison of a topic's last records with the entries."""
     if result.equal:
         return f"every key's last record is its entry; {result.records - result.entries:,} records were earlier states or removed keys"

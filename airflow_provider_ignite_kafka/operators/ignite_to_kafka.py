@@ -21,7 +21,7 @@ class IgniteToKafkaOperator(SparkCopyOperator):
     :param failover_policy: ``NONE``, ``FULL_SNAPSHOT`` or ``BACKLOG``; overrides the setting. Templated.
     :param snapshot_id: id of the snapshot. Default: ids of Dag, task, run and map index. Templated.
 
-    Other parameters are those of ``CopyArguments``.
+    Other parameters are those of ``CopyArguments`` and ``SparkAppOperator``.
     """
 
     app_name = "ignite_to_kafka.py"

@@ -18,7 +18,7 @@ class KafkaToIgniteOperator(SparkCopyOperator):
     ``run_mode="continuous"`` it runs until ``ignite-kafka stop``, which is a success with ``state`` STOPPED. A retried
     task resumes at the committed offsets; records stored after them are stored again, with the same values.
 
-    Parameters are those of ``CopyArguments``.
+    Parameters are those of ``CopyArguments`` and ``SparkAppOperator``.
     """
 
     app_name = "kafka_to_ignite.py"

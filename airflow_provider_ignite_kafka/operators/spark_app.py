@@ -1,4 +1,4 @@
-"""Mixin of the operators that submit a Spark app.
+"""Base of the operators that submit a Spark app.
 
 It has the app's arguments, the app's private folder with request and secrets, and ends the app with the task.
 """
@@ -8,19 +8,22 @@ from __future__ import annotations
 import inspect
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
+from airflow.providers.common.compat.sdk import BaseOperator
 
+from airflow_provider_ignite_kafka.hooks.ignite_connection import DEFAULT_CONN_ID
 from airflow_provider_ignite_kafka.runs import result as run_result
 from airflow_provider_ignite_kafka.runs.request import Connections, Request, build_request
 from airflow_provider_ignite_kafka.runs.result import AppExit
+from airflow_provider_ignite_kafka.spark.app_paths import app_path
 from airflow_provider_ignite_kafka.spark.hook import SparkAppHook
-from airflow_provider_ignite_kafka.spark.packaging import app_path
 from airflow_provider_ignite_kafka.spark.submission import SparkMaster, build_submission
+from airflow_provider_ignite_kafka.templates import TypedTemplates
 from ignite_kafka.common.local_disk import disk_errors
 from ignite_kafka.errors import IgniteKafkaError, SettingsError
 from ignite_kafka.settings.connector import ConnectorSettings
@@ -31,22 +34,78 @@ _OURS = frozenset(
 )
 
 
-class SparkAppTask:
-    """Operator mixin that runs one of our Spark apps; :class:`.CopyArguments` describes the operators' parameters."""
+class SparkAppOperator(TypedTemplates, BaseOperator):
+    """Operator base that runs one of our Spark apps.
+
+    :param settings: settings of the connector by name, or the path of a ``.properties`` file on the worker. Templated.
+    :param ignite_conn_id: connection of type `ignite`. Templated.
+    :param kafka_conn_id: connection of the Kafka provider; its extra holds librdkafka settings. Templated.
+    :param registry_conn_id: connection of type `http` of the schema registry, for converters that have one; its extra
+        holds Confluent's properties. Templated.
+    :param conn_id: connection of the Spark provider. Templated.
+    :param secrets_file: file with the secrets, mounted at this path on worker, driver and executors. Default: the
+        operator writes one from the connections, readable only by its user, and removes it when the app has ended.
+        Templated.
+    :param ship_secrets_unprotected: without `secrets_file` Spark sends the secrets to executors. If Spark does not
+        authenticate (``spark.authenticate``), this is refused, because everybody who reaches the driver's port could
+        read the secrets; True allows it.
+    :param conf: Spark properties. Templated.
+    :param application: path of the app, such as ``local:///opt/app/ignite_to_kafka.py`` in an image. Default: the
+        installed one. Templated.
+    :param spark_submit: other arguments of the Spark provider's SparkSubmitHook by name: ``archives``, ``deploy_mode``,
+        ``env_vars``, ``files``, ``keytab``, ``principal``, ``properties_file``, ``py_files``, ``spark_binary``,
+        ``yarn_queue`` and so on. Templated.
+    :param start_timeout_ms: milliseconds from the submission to the app's first record, in cluster mode.
+    :param stop_timeout_ms: milliseconds within which the app must end, after its current batch, when the task is killed
+        or times out.
+    """
 
     app_name: ClassVar[str]
-    settings: Mapping[str, Any] | str
-    ignite_conn_id: str
-    kafka_conn_id: str
-    registry_conn_id: str | None
-    secrets_file: str | None
-    conn_id: str
-    conf: Mapping[str, Any] | None
-    application: str | None
-    spark_submit: Mapping[str, Any] | None
-    ship_secrets_unprotected: bool
-    stop_timeout_ms: int
+    template_fields: Sequence[str] = (
+        "settings",
+        "ignite_conn_id",
+        "kafka_conn_id",
+        "registry_conn_id",
+        "conn_id",
+        "secrets_file",
+        "conf",
+        "application",
+        "spark_submit",
+    )
+    template_fields_renderers: ClassVar[dict[str, str]] = {"settings": "json", "conf": "json", "spark_submit": "json"}
     _hook: SparkAppHook | None = None
+
+    def __init__(
+        self,
+        *,
+        settings: Mapping[str, Any] | str,
+        ignite_conn_id: str = DEFAULT_CONN_ID,
+        kafka_conn_id: str = "kafka_default",
+        registry_conn_id: str | None = None,
+        conn_id: str = "spark_default",
+        secrets_file: str | None = None,
+        ship_secrets_unprotected: bool = False,
+        conf: Mapping[str, Any] | None = None,
+        application: str | None = None,
+        spark_submit: Mapping[str, Any] | None = None,
+        start_timeout_ms: int = 1_800_000,
+        stop_timeout_ms: int = 30_000,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.settings = settings
+        self.ignite_conn_id = ignite_conn_id
+        self.kafka_conn_id = kafka_conn_id
+        self.registry_conn_id = registry_conn_id
+        self.conn_id = conn_id
+        self.secrets_file = secrets_file
+        self.ship_secrets_unprotected = ship_secrets_unprotected
+        self.conf = conf
+        self.application = application
+        self.spark_submit = spark_submit
+        self.start_timeout_ms = start_timeout_ms
+        self.stop_timeout_ms = stop_timeout_ms
+        _check_arguments(spark_submit)
 
     def on_kill(self) -> None:
         """Ask the app to end, and kill it after `stop_timeout_ms`."""
@@ -135,7 +194,7 @@ class SparkAppTask:
         return hook.run(self.application or str(app_path(self.app_name)), on_line)
 
 
-def check_arguments(spark_submit: object) -> None:
+def _check_arguments(spark_submit: object) -> None:
     """Check arguments for spark-submit when the Dag is parsed, unless they are a template.
 
     :raises ValueError: an argument does not exist or cannot be set.

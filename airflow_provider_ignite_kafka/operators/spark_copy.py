@@ -21,7 +21,6 @@ from airflow_provider_ignite_kafka.assets.events import emit_asset_events, repor
 from airflow_provider_ignite_kafka.lineage.copy import CopyLineage, with_parent_job
 from airflow_provider_ignite_kafka.links.copy import ConnectorLink, SparkLink, TopicLink, push
 from airflow_provider_ignite_kafka.operators.copy_arguments import CopyArguments
-from airflow_provider_ignite_kafka.operators.spark_app import SparkAppTask
 from airflow_provider_ignite_kafka.runs import result as run_result
 from airflow_provider_ignite_kafka.runs.cluster_app import ClusterApp
 from airflow_provider_ignite_kafka.runs.cluster_run import ClusterRun
@@ -54,7 +53,7 @@ _NOT_DEFERRED = (
 )
 
 
-class SparkCopyOperator(ResumableJobMixin, SparkAppTask, CopyLineage, CopyArguments):
+class SparkCopyOperator(ResumableJobMixin, CopyLineage, CopyArguments):
     """Operator base that runs one of our Spark apps to its end, and returns its counts.
 
     An error that a retry would have, too, fails the task without retries.
@@ -64,7 +63,7 @@ class SparkCopyOperator(ResumableJobMixin, SparkAppTask, CopyLineage, CopyArgume
     connector's status topic. A retried task follows a run of an earlier try that has not ended; ``durable=False``
     replaces that run.
 
-    Parameters: :class:`.CopyArguments`.
+    Parameters: :class:`.CopyArguments` and :class:`.SparkAppOperator`.
     """
 
     check_clusters: Callable[..., None] = staticmethod(check_clusters)

@@ -9,17 +9,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException, BaseOperator
+from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 
-from airflow_provider_ignite_kafka.hooks.ignite_connection import DEFAULT_CONN_ID
-from airflow_provider_ignite_kafka.operators.spark_app import SparkAppTask, check_arguments
+from airflow_provider_ignite_kafka.operators.spark_app import SparkAppOperator
 from airflow_provider_ignite_kafka.parse_check import check_settings, is_mapped
 from airflow_provider_ignite_kafka.runs import result as run_result
 from airflow_provider_ignite_kafka.runs.comparison import ClusterComparison
 from airflow_provider_ignite_kafka.runs.identity import FollowedRun
 from airflow_provider_ignite_kafka.runs.request import Request
 from airflow_provider_ignite_kafka.spark.hook import SparkAppHook, spark_master
-from airflow_provider_ignite_kafka.templates import TypedTemplates
 from ignite_kafka.common import typed_json
 from ignite_kafka.errors import SettingsError
 from ignite_kafka.kafka.clients import KafkaClients
@@ -34,7 +32,7 @@ RESULT_KEY = "verified"
 _COUNTS = ("missing", "different", "unexpected", "skipped", "repaired")
 
 
-class VerifyOperator(SparkAppTask, TypedTemplates, BaseOperator):
+class VerifyOperator(SparkAppOperator):
     """Operator that compares a connector's topics with its caches in a Spark app, as ``ignite-kafka verify`` does.
 
     It returns the counts of each cache.
@@ -53,27 +51,12 @@ class VerifyOperator(SparkAppTask, TypedTemplates, BaseOperator):
         ended. Templated.
     :param fail_on_differences: False: a task with differences succeeds, and a later task can read ``equal`` in its
         result.
-    :param ignite_conn_id: connection of type `ignite`. Templated.
-    :param kafka_conn_id: connection of the Kafka provider. Templated.
-    :param registry_conn_id: connection of type `http` of the schema registry. Templated.
-    :param conn_id: connection of the Spark provider. Templated.
-    :param secrets_file: file with the secrets, mounted at this path on worker and executors. Templated.
-    :param ship_secrets_unprotected: see ``CopyArguments``.
-    :param conf: Spark properties. Templated.
-    :param application: path of the app. Default: the installed one. Templated.
-    :param spark_submit: other arguments of the Spark provider's SparkSubmitHook by name. Templated.
-    :param start_timeout_ms: milliseconds from the submission to the app's first record, in cluster mode.
-    :param stop_timeout_ms: milliseconds within which the app must end when the task is killed or times out, in client
-        mode.
+
+    Other parameters are those of ``SparkAppOperator``.
     """
 
     app_name = "verify_connector.py"
-    template_fields: Sequence[str] = (
-        "settings", "direction", "sample", "repair", "ignite_conn_id", "kafka_conn_id", "registry_conn_id", "conn_id",
-        "secrets_file",
-        "conf", "application", "spark_submit",
-    )  # fmt: skip
-    template_fields_renderers = {"settings": "json", "conf": "json", "spark_submit": "json"}
+    template_fields: Sequence[str] = (*SparkAppOperator.template_fields, "direction", "sample", "repair")
     ui_color = "#e3f1d9"
     comparison_of: Callable[[FollowedRun, KafkaClients], ClusterComparison] = staticmethod(ClusterComparison.of)
     _comparison: ClusterComparison | None = None
@@ -90,39 +73,15 @@ class VerifyOperator(SparkAppTask, TypedTemplates, BaseOperator):
         differences: int = 5,
         repair: bool | str = False,
         fail_on_differences: bool = True,
-        ignite_conn_id: str = DEFAULT_CONN_ID,
-        kafka_conn_id: str = "kafka_default",
-        registry_conn_id: str | None = None,
-        conn_id: str = "spark_default",
-        secrets_file: str | None = None,
-        ship_secrets_unprotected: bool = False,
-        conf: Mapping[str, Any] | None = None,
-        application: str | None = None,
-        spark_submit: Mapping[str, Any] | None = None,
-        start_timeout_ms: int = 1_800_000,
-        stop_timeout_ms: int = 30_000,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        self.settings = settings
+        super().__init__(settings=settings, **kwargs)
         self.direction = direction
         self.sample = sample
         self.thorough = thorough
         self.differences = differences
         self.repair = repair
         self.fail_on_differences = fail_on_differences
-        self.ignite_conn_id = ignite_conn_id
-        self.kafka_conn_id = kafka_conn_id
-        self.registry_conn_id = registry_conn_id
-        self.conn_id = conn_id
-        self.secrets_file = secrets_file
-        self.ship_secrets_unprotected = ship_secrets_unprotected
-        self.conf = conf
-        self.application = application
-        self.spark_submit = spark_submit
-        self.start_timeout_ms = start_timeout_ms
-        self.stop_timeout_ms = stop_timeout_ms
-        check_arguments(spark_submit)
         if direction in DIRECTIONS and not is_mapped(self):
             check_settings(settings, DIRECTIONS[direction], {}, dag=self.dag_id, task=self.task_id)
 

@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import Any
 
 from ignite_kafka.errors import UnknownBinaryType
-from ignite_kafka.ignite.binary import Wire, concat_bounds, type_ids_within
+from ignite_kafka.ignite.binary import PageBuffer, concat_bounds, type_ids_within
 from ignite_kafka.ignite.binary.row_values import Date, EnumValue, MapValue, Time, Timestamp
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import BinaryField, BinaryType, CacheInfo, Page, TypeSource
@@ -22,7 +22,7 @@ NUMBERS = {codes.BYTE: "<b", codes.SHORT: "<h", codes.INT: "<i", codes.LONG: "<q
 
 def nested_type_ids(pages: Sequence[Page], types: TypeSource) -> set[int]:
     """Ids of all binary types in the entries of pages."""
-    wire = Wire.of(pages, CACHE, types)
+    wire = PageBuffer.of(pages, CACHE, types)
     return type_ids_within(wire, concat_bounds(pages, wire))
 
 

@@ -19,7 +19,7 @@ from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.source.planning import make_plan
 from ignite_kafka.source.snapshot.run import run_snapshot
 from ignite_kafka.state.status import RunStatus
-from ignite_kafka.verification.entry_comparison import Verified
+from ignite_kafka.verification.entry_comparison import PairDifferences
 from tools.compare_topics import verify
 from tools.servers import IgniteCluster, KafkaBroker
 
@@ -49,7 +49,7 @@ class World:
         settings = replace(self.settings, **changed)
         return run_snapshot(self.spark, RunRequest(settings, uuid.uuid4().hex, snapshot_id))
 
-    def verify(self, **changed: Any) -> dict[str, Verified]:
+    def verify(self, **changed: Any) -> dict[str, PairDifferences]:
         settings = replace(self.settings, **changed)
         clients = kafka_clients(settings, Secrets())
         with ignite_cluster(settings, Secrets()) as cluster:

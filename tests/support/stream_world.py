@@ -27,7 +27,7 @@ from ignite_kafka.source.planning import make_plan
 from ignite_kafka.state.configs import read_connector
 from ignite_kafka.state.status import RunStatus, read_run
 from ignite_kafka.state.target_state import write_target
-from ignite_kafka.verification.entry_comparison import Verified
+from ignite_kafka.verification.entry_comparison import PairDifferences
 from tests.support.waiting import DEADLINE_S, wait_until
 from tools.compare_topics import verify
 from tools.servers import IgniteCluster, KafkaBroker
@@ -95,7 +95,7 @@ class World:
         with self.ignite.client() as client:
             client.get_cache(f"{self.stem}-{cache}").destroy()
 
-    def verified(self, cache: str) -> Verified:
+    def verified(self, cache: str) -> PairDifferences:
         clients, topics = self.clients, Topics(self.clients)
         with ignite_cluster(self.settings, Secrets()) as cluster:
             plan = make_plan(self.settings, cluster, topics, "any", 16)
@@ -109,7 +109,7 @@ class World:
     def records(self, cache: str) -> list[tuple[bytes | None, bytes | None]]:
         return [(one.key(), one.value()) for one in self.messages(cache)]
 
-    def await_equal(self, cache: str, *runs: Running) -> Verified:
+    def await_equal(self, cache: str, *runs: Running) -> PairDifferences:
         """Wait until the topic's last records equal the cache."""
         name = f"{self.stem}-{cache}"
         await_that(lambda: name in Topics(self.clients).existing(), f"topic of {cache}", *runs)

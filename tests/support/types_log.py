@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from ignite_kafka.ignite.types.model import BinaryType
-from ignite_kafka.state.types import TypesTopic, write_types
+from ignite_kafka.state.types_topic import TypesTopic, write_types
 from tests.support.ignite_bytes import Types
 
 NAME = "in-types"

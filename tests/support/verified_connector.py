@@ -18,11 +18,11 @@ from ignite_kafka.kafka.records import Consumed
 from ignite_kafka.plan.source_plan import CachePlan, TransferPlan
 from ignite_kafka.settings.secrets import Secrets
 from ignite_kafka.settings.source import SourceSettings
-from ignite_kafka.verification import source
+from ignite_kafka.verification import source_direction
 from ignite_kafka.verification.direction import ComparedPair, Judged
-from ignite_kafka.verification.entry_comparison import Verified
+from ignite_kafka.verification.entry_comparison import PairDifferences
 from ignite_kafka.verification.job import VerifyJob
-from ignite_kafka.verification.source import SourceDirection
+from ignite_kafka.verification.source_direction import SourceDirection
 from tests.support.ignite_bytes import CACHE, Types, page
 from tests.support.local_exchange import LocalExchange
 from tools.compare_topics import compare
@@ -75,14 +75,14 @@ class Compared:
         """The verdict of the job."""
         of_direction = {name: more.pop(name) for name in ("thorough",) if name in more}
         direction = InMemory(self.types, self.plan, Secrets(), more.get("percent", 100), limit=more.get("limit", 5), **of_direction)
-        monkeypatch.setattr(source, "scan_partitions", lambda _cluster, _info, numbers, **_: self._pages(numbers))
-        monkeypatch.setattr(source, "topic_batches", lambda _clients, _pair, numbers: self._consumed(numbers))
+        monkeypatch.setattr(source_direction, "scan_partitions", lambda _cluster, _info, numbers, **_: self._pages(numbers))
+        monkeypatch.setattr(source_direction, "topic_batches", lambda _clients, _pair, numbers: self._consumed(numbers))
         pair = ComparedPair(CACHE.name, "t", tuple((0, len(part)) for part in self.records), len(self.entries))
         options = {"buckets": 2, "cores": 2, **more}
         (judged,) = VerifyJob(LocalExchange, pairs=[pair], open=lambda: direction, **options).run()
         return judged
 
-    def row_by_row(self) -> Verified:
+    def row_by_row(self) -> PairDifferences:
         """The verdict of the comparison in one process."""
         messages = [
             SimpleNamespace(key=lambda key=key: key, value=lambda value=value: value) for part in self.records for key, value in part

@@ -49,7 +49,7 @@ COVERED_BY = {
         "convert.filter.arithmetic convert.filter.casts convert.filter.failures convert.filter.functions"
     ),
     "unit/convert/to_ignite/test_learned_types.py": "convert.rules.parsed_json",
-    "unit/convert/filter/test_entries.py": ("convert.filter.columns convert.filter.declared_types convert.filter.separate"),
+    "unit/convert/filter/test_entries.py": ("convert.filter.columns convert.filter.declared_types convert.filter.failed_rows"),
     "unit/ignite/test_cache_writer.py": "ignite.cache_inserts",
     "unit/settings/files/test_load.py": "settings.ignite_addresses",
     "unit/sink/test_store.py": "sink.program_faults",
@@ -66,7 +66,7 @@ COVERED_BY = {
         "convert.transforms.batch convert.transforms.filter convert.transforms.sides convert.transforms.thrown"
     ),
     "integration/convert/test_connect_json.py": "convert.json.converter convert.json.write_rows",
-    "integration/datasources/test_sources.py": "datasources.kafka_tx datasources.pushdown datasources.spark_api",
+    "integration/datasources/test_sources.py": "datasources.kafka_tx datasources.spark_api",
     "integration/ignite/test_binary_java.py": (
         "ignite.binary.java_classes ignite.binary.optimized_temporal ignite.binary.optimized_transcode ignite.protocol"
     ),
@@ -75,15 +75,16 @@ COVERED_BY = {
     "integration/sink/test_sink.py": "sink.run sink.slots runtime.clients plan.sink_plan",
     "integration/sink/test_two_clusters.py": "convert.ignite_types.cluster_types",
     "integration/source/test_snapshot.py": (
-        "source.snapshot.run source.snapshot.progress runtime.progress state.open_slots state.slot_claim state.status"
+        "source.snapshot.run source.snapshot.progress runtime.driver_consumer state.open_slots state.slot_claim state.status"
     ),
     "integration/source/test_stream.py": "source.stream.run source.stream.task",
     "integration/source/test_queries.py": "source.stream.query_sender source.stream.query_task",
     "unit/convert/to_ignite/test_connect_keys.py": "convert.ignite_types.type_names",
     "unit/convert/to_ignite/test_transforming_reader.py": "convert.to_ignite.header_columns",
     "unit/ignite/binary/test_encode_sparse.py": "ignite.binary.encode_headers",
-    "unit/verification/test_entry_comparison.py": "verification.comparison verification.entry_reader",
-    "unit/verification/test_job.py": "verification.direction verification.source",
+    "unit/verification/test_entry_comparison.py": "verification.differences verification.entry_reader",
+    "unit/verification/test_job.py": "verification.direction verification.source_direction",
+    "unit/verification/test_sink_direction.py": "verification.entry_equality",
     "integration/cli/test_local_run.py": "runtime.spark_conf",
     "unit/cli/test_main.py": (
         "cli.__main__ cli.arguments cli.command_settings cli.offset_commands cli.settings_table cli.tables settings.connector"
@@ -112,7 +113,7 @@ COVERED_BY = {
     "unit/convert/json_with_schemas/test_serializer.py": "convert.json_with_schemas.schema_from_connect convert.json_with_schemas.payloads",
     "unit/convert/json/test_write_columns.py": "convert.json.floats",
     "unit/convert/to_kafka/test_connect_columns.py": "convert.to_kafka.connect_schemas",
-    "unit/convert/to_kafka/test_bad_entries.py": "convert.rules.stage",
+    "unit/convert/to_kafka/test_bad_entries.py": "convert.rules.failure_stages",
     "unit/convert/to_kafka/test_read_back.py": (
         "convert.to_kafka.key_values convert.to_kafka.object_keys ignite.binary.key_kinds ignite.types.key_kind"
     ),
@@ -135,7 +136,7 @@ COVERED_BY = {
     "unit/ignite/test_connection.py": "ignite.framing ignite.handshake ignite.tls",
     "unit/kafka/test_topics.py": "kafka.topic_errors kafka.topic_lookup",
     "unit/convert/json_schema/test_deserializer.py": "convert.connect.map_entries convert.json_schema.schema_to_connect",
-    "unit/convert/json_schema/test_serializer.py": "convert.json_schema.reads convert.json_schema.schema_from_connect",
+    "unit/convert/json_schema/test_serializer.py": "convert.json_schema.compatibility convert.json_schema.schema_from_connect",
     "unit/registry/test_client.py": "registry.errors",
     "unit/registry/test_config.py": (
         "registry.schema settings.converter_property settings.json_schema_properties settings.registry_properties"

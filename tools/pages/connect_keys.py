@@ -9,9 +9,9 @@ from pathlib import Path
 from ignite_kafka.settings import key_table
 from ignite_kafka.settings.client_config import CONSUMER_SETTINGS, PRODUCER_SETTINGS, one_name
 from ignite_kafka.settings.client_properties import CREDENTIAL_TARGETS
-from ignite_kafka.settings.connect.keys import prepare
+from ignite_kafka.settings.connect.keys import apply_key_rules
 from ignite_kafka.settings.connect.names import CLASS, target_of, translate
-from ignite_kafka.settings.connect.worker import GivenFile, merge
+from ignite_kafka.settings.connect.worker import GivenFile, merge_worker_file
 from ignite_kafka.settings.converters import PROPERTIES
 from ignite_kafka.settings.secrets import is_secret
 from ignite_kafka.settings.sink import SinkSettings
@@ -101,7 +101,7 @@ _OF_CONNECTORS = {"bootstrap.servers": "`bootstrap_servers`", "topic.creation.en
 def _judge_worker_key(key: str) -> tuple[str, str]:
     if key.endswith(".converter"):
         return HONOURED, "default of the connectors that have none"
-    merged = merge(GivenFile("w", {key: "x"}, {key: "w"}), GivenFile("c", {"name": "c"}, {"name": "c"}))
+    merged = merge_worker_file(GivenFile("w", {key: "x"}, {key: "w"}), GivenFile("c", {"name": "c"}, {"name": "c"}))
     if (reason := merged.became.get(("w", key))) is not None:
         return ("", "") if "no such setting" in reason else (IGNORED, reason)
     if key in _OF_CONNECTORS:
@@ -127,7 +127,7 @@ def _judge_connector_key(part: str, key: str) -> tuple[str, str]:
 
 def _judge_client_key(part: str, key: str) -> tuple[str, str]:
     name = f"{part}.override.{key}"
-    keys = prepare({name: "1"}, {}, sink=part == "consumer")
+    keys = apply_key_rules({name: "1"}, {}, sink=part == "consumer")
     change = key_table.CLIENT_CHANGED.get(key)
     if change is not None:
         return HONOURED, f"{' or '.join(change.allowed)}; with another value, {change.reason}"

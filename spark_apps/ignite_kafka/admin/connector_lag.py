@@ -18,7 +18,7 @@ from ..settings.source import SourceSettings
 from ..state.configs import read_connector
 from ..state.status import COMPLETED, RunStatus, read_progress, read_run
 from . import backlog
-from .lag import source_partitions
+from .lag_by_name import source_partitions
 from .recorded_settings import recorded_settings
 
 NEVER_STARTED = "NEVER_STARTED"

@@ -11,12 +11,12 @@ from confluent_kafka import Message
 from ..common.event_log import EventCounts, add_events
 from ..errors import IgniteKafkaError
 from ..kafka.clients import KafkaClients
-from ..kafka.topics import Topics, read_to_end
+from ..kafka.topics import Topics
 from ..state.configs import ConnectorFold, ConnectorState
 from ..state.event_records import KIND as EVENTS
 from ..state.event_records import events_of
 from ..state.internal_names import configs_topic, status_topic
-from ..state.internal_records import InternalRecord, written_ms
+from ..state.internal_records import InternalRecord, read_internal_topic, written_ms
 from ..state.status import RunStatus, keep_newest, run_id_of, run_of
 from ..state.target_state import target_of
 from .target_state import NewestRun
@@ -132,11 +132,8 @@ def read_overview(clients: KafkaClients, topics: Topics, prefix: str) -> dict[st
     configs = _Configs()
     status = _Statuses()
     for topic, fold in ((configs_topic(prefix), configs), (status_topic(prefix), status)):
-        if topics.exists(topic):
-            for message in read_to_end(clients, topics, topic, [0]):
-                record = InternalRecord.of(message)
-                if record is not None:
-                    fold.add(record, message)
+        for record, message in read_internal_topic(clients, topics, topic):
+            fold.add(record, message)
     return {name: _make_overview(name, configs, status) for name in sorted(configs.folds.keys() | status.runs.keys())}
 
 

@@ -8,14 +8,14 @@ from dataclasses import asdict, dataclass
 
 from ..errors import SettingsError
 from ..kafka.clients import KafkaClients
-from ..kafka.topics import Topics, read_to_end
+from ..kafka.topics import Topics
 from ..runtime.clients import kafka_clients
 from ..settings.connector import ConnectorSettings
 from ..settings.secrets import Secrets
 from ..settings.suggestions import did_you_mean
 from ..state.configs import ConnectorRecord, ConnectorState, read_connector
 from ..state.internal_names import configs_topic
-from ..state.internal_records import InternalRecord
+from ..state.internal_records import read_internal_topic
 from ..state.status import COMPLETED, STOPPED, RunStatus, read_run, read_runs
 from ..state.target_state import write_target
 
@@ -88,10 +88,7 @@ def newest_run(clients: KafkaClients, topics: Topics, prefix: str, connector: st
 
 def list_connectors(clients: KafkaClients, topics: Topics, prefix: str) -> list[str]:
     """Return the names of all connectors that were ever started under a prefix, sorted."""
-    topic = configs_topic(prefix)
-    if not topics.exists(topic):
-        return []
-    records = filter(None, map(InternalRecord.of, read_to_end(clients, topics, topic, [0])))
+    records = [record for record, _ in read_internal_topic(clients, topics, configs_topic(prefix))]
     return sorted({record.name for record in records if record.kind == "connector" and record.value is not None})
 
 

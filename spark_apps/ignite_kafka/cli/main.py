@@ -24,7 +24,7 @@ from ..settings.metrics import check_metrics_host
 from ..settings.registry_login import check_registry
 from ..settings.sink import SinkSettings
 from ..settings.transport_security import check_ignite, check_kafka
-from . import folder, render
+from . import connector_folder, render
 from .arguments import Parser, add_allowed_providers, command_after_interrupt, whole
 from .command_settings import (
     add_name_instead_of_file,
@@ -51,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     logs.configure(level, "%(levelname)s %(message)s")
     try:
         command: Callable[[argparse.Namespace], int] = (
-            folder.folder_command(arguments, arguments.command.__name__) or arguments.command
+            connector_folder.folder_command(arguments, arguments.command.__name__) or arguments.command
         )
         with disk_errors():
             return command(arguments)
@@ -92,7 +92,7 @@ def parser() -> argparse.ArgumentParser:
     )
     add_doctor(_add_file(commands, "doctor", doctor, text, or_name=True))
     text = "bring states and offsets of a folder of connector files to Kafka"
-    folder.add_apply(_add_file(commands, "apply", folder.apply, text))
+    connector_folder.add_apply(_add_file(commands, "apply", connector_folder.apply, text))
     _add_run(commands)
     add_replicate(commands)
     add_verify(
@@ -214,7 +214,7 @@ def _add_file(
     added: argparse.ArgumentParser = commands.add_parser(name, help=text, description=text)
     if or_name:
         add_name_instead_of_file(added)
-    folders = "; or a folder of connector files in YAML" if name in folder.FOLDER_COMMANDS else ""
+    folders = "; or a folder of connector files in YAML" if name in connector_folder.FOLDER_COMMANDS else ""
     text = f"settings file: .properties (names of the GridGain connector or ours) or .json{folders}"
     added.add_argument("file", metavar="FILE", nargs="?" if or_name else None, help=text)
     _add_ignite(added)

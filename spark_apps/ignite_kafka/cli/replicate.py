@@ -111,7 +111,7 @@ def _ensure_types_topic(source: SourceSettings, source_secrets: Secrets) -> None
     """Create the types topic before source and sink start together, because a sink refuses to start without it."""
     from ..kafka.topics import Topics
     from ..runtime.clients import kafka_clients
-    from ..source.planning import ensure_types_topic
+    from ..source.topic_creation import ensure_types_topic
 
     ensure_types_topic(source, Topics(kafka_clients(source, source_secrets)))
 

@@ -19,7 +19,7 @@ from .tables import table
 if TYPE_CHECKING:
     from ..verification.connector import VerifyResult
     from ..verification.direction import Judged
-    from ..verification.entry_comparison import Verified
+    from ..verification.entry_comparison import PairDifferences
 
 DIFFERS = 5
 """Exit code of a comparison with unrepaired differences; no error has this code."""
@@ -126,7 +126,7 @@ def text_of(result: VerifyResult, *, repair: bool) -> str:
     return "\n".join([table((*head, "verified"), rows), *sample, *examples, *notes])
 
 
-def _counts_of(verified: Verified) -> tuple[object, ...]:
+def _counts_of(verified: PairDifferences) -> tuple[object, ...]:
     return tuple(getattr(verified, name) for name in _COUNTS)
 
 

@@ -41,7 +41,7 @@ class Entry:
     protected_key: bytes | None = None
 
 
-def read(data: bytes, password: str) -> list[Entry]:
+def read_jks(data: bytes, password: str) -> list[Entry]:
     """Read the entries of a key store; private keys stay encrypted.
 
     :param password: password of the store; empty: the store's integrity is not checked, as in Java's trust managers.

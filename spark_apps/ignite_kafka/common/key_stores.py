@@ -140,7 +140,7 @@ def _read_jks(data: bytes, password: str, key_password: str, key: bool) -> tuple
     from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives.serialization import load_der_private_key
 
-    entries = jks.read(data, password)
+    entries = jks.read_jks(data, password)
     if not key:
         return [_certificate(entry.chain[0]) for entry in entries if entry.chain], ""
     keys = [(entry, entry.protected_key) for entry in entries if entry.protected_key is not None]
@@ -157,7 +157,7 @@ def _read_jks(data: bytes, password: str, key_password: str, key: bool) -> tuple
 
 
 def _read_pkcs12(data: bytes, password: str, key_password: str, key: bool) -> tuple[list[x509.Certificate], str]:
-    content = pkcs12.read(data, password, key_password, key=key)
+    content = pkcs12.read_pkcs12(data, password, key_password, key=key)
     return [_certificate(certificate) for certificate in content.certificates], content.key
 
 

@@ -53,7 +53,7 @@ class Content:
     key: str
 
 
-def read(data: bytes, password: str, key_password: str, *, key: bool) -> Content:
+def read_pkcs12(data: bytes, password: str, key_password: str, *, key: bool) -> Content:
     """Read a store in another process, whose time and memory are limited.
 
     :param key: whether the store is read as a key store; otherwise as a trust store.
@@ -121,7 +121,7 @@ def main() -> None:
 
 
 def open_store(data: bytes, password: str, key_password: str, *, key: bool, keys: int) -> Content:
-    """Read a store in this process; see :func:`read`.
+    """Read a store in this process; see :func:`read_pkcs12`.
 
     :param keys: number of private keys, from :func:`checked_keys`.
     """

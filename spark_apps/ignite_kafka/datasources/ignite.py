@@ -10,7 +10,7 @@ A cache of several types has the fields of all, and ``_type``. Without query ent
 (``sample_rows``). An entry of a type that the sample lacks ends the read with an error; no row is left out. Give the
 columns with ``.schema(…)`` where the sample lacks some, or where the cache is empty and has no query entity.
 
-Filters ``_key = …`` and ``_key IN (…)`` on whole numbers and strings become gets by key if
+Filters ``_key = …`` and ``_key IN (…)`` on whole numbers and strings become gets by key (:mod:`.pushdown`) if
 ``spark.sql.python.filterPushdown.enabled`` is true and ``partitions`` is not given. The thin protocol evaluates no
 other condition without a class on the nodes: Spark evaluates the rest.
 
@@ -38,8 +38,8 @@ from pyspark.sql.types import StructType
 
 from ..errors import SettingsError, UnsupportedType
 from ..ignite.binary import decode_entries
-from ..ignite.binary.entry_table import entries_schema, is_own, to_batch
-from ..ignite.cache_reader import encodable, get_all
+from ..ignite.binary.entry_table import entries_schema, to_batch
+from ..ignite.cache_reader import get_all
 from ..ignite.cluster import Cluster
 from ..ignite.page_batches import MIN_BATCH_ROWS, batches
 from ..ignite.scan import scan_partitions
@@ -47,15 +47,13 @@ from ..ignite.types.model import CacheInfo, Page
 from .ignite_write import WriteOptions, ignite_writer
 from .option_tables import IGNITE_READ
 from .options import IgniteOptions, read_ignite_fields
-from .pushdown import optional_pushdown
-from .spark_api import EqualTo, Filter, In, arrow_schema
-
-_KEY = ("_key",)
+from .pushdown import optional_pushdown, split_key_conditions
+from .spark_api import Filter, arrow_schema
 
 
 @dataclass(frozen=True)
 class ReadOptions(IgniteOptions):
-    """Checked options of a read."""
+    """Parsed and checked options of a read from a cache."""
 
     cache: str
     partitions: tuple[int, ...] | None
@@ -75,14 +73,14 @@ class ReadOptions(IgniteOptions):
 
     @staticmethod
     def from_values(values: Mapping[str, Any], partitions: tuple[int, ...] | None = None) -> ReadOptions:
-        """Return the options of a read, made of the values of an option table."""
+        """Make the options of a read from values that an option table has parsed."""
         sizes = (values[name] for name in ("num_partitions", "page_bytes", "sample_rows"))
         return ReadOptions(*read_ignite_fields(values), values["cache"], partitions, *sizes)
 
 
 @dataclass(frozen=True)
 class Partitions(InputPartition):
-    """A Spark partition: Ignite partitions to scan, or keys to get."""
+    """Work of one Spark task: Ignite partitions to scan, or keys to get."""
 
     numbers: tuple[int, ...] = ()
     keys: tuple[object, ...] = field(default=())
@@ -103,14 +101,14 @@ class IgniteDataSource(DataSource):
     other columns, and Spark's schema lacks the marks of Ignite types."""
 
     def schema(self) -> StructType:
-        """Return the columns of the cache."""
+        """Return the columns of the cache's DataFrame, from its query entities and a sample of entries."""
         options = ReadOptions.of(dict(self.options))
         with options.connect() as cluster:
             self._own = read_schema(options, cluster, cluster.cache(options.cache))
         return from_arrow_schema(self._own)
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """Return a reader of the cache."""
+        """Make the reader of the cache, on the driver."""
         options = ReadOptions.of(dict(self.options))
         with options.connect() as cluster:
             info = cluster.cache(options.cache)
@@ -127,7 +125,7 @@ class IgniteDataSource(DataSource):
 
 
 class IgniteReader(DataSourceReader):
-    """Reader that splits a cache over Spark partitions, and yields Arrow batches of exactly the given schema."""
+    """Reader of a cache in parallel Spark tasks, which yield Arrow batches of exactly the given schema."""
 
     def __init__(self, options: ReadOptions, info: CacheInfo, schema: pa.Schema) -> None:
         self._options = options
@@ -137,22 +135,9 @@ class IgniteReader(DataSourceReader):
 
     @optional_pushdown
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
-        """Turn the first condition on whole keys into gets by key, and leave the other conditions to Spark.
-
-        Spark evaluates the other conditions on the rows of these keys.
-
-        No condition is turned into gets if only some partitions are read, because a get finds keys of other partitions,
-        too; or if the schema is not the cache's own, because only the own schema has the Ignite type of the key.
-
-        :returns: the conditions that are left to Spark.
-        """
-        gets = self._options.partitions is None and is_own(self._schema)
-        for condition in filters:
-            keys = _keys_of(condition, self._schema.field("_key")) if gets else None
-            if keys is None or self._keys is not None:
-                yield condition
-            else:
-                self._keys = keys
+        """Turn a condition on whole keys into gets by key, and return the conditions that are left to Spark."""
+        self._keys, left = split_key_conditions(filters, self._schema, self._options.partitions)
+        return left
 
     def partitions(self) -> list[Partitions]:
         """Distribute the Ignite partitions over Spark partitions; keys to get form one partition.
@@ -175,7 +160,7 @@ class IgniteReader(DataSourceReader):
         return [Partitions(numbers[first::parts]) for first in range(parts)]
 
     def read(self, partition: Partitions) -> Iterator[pa.RecordBatch]:  # type: ignore[override]
-        """Yield the entries of a partition as Arrow batches."""
+        """Yield the entries of one Spark task's Ignite partitions or keys as Arrow batches."""
         with self._options.connect() as cluster:
             if self._keys is not None:
                 pages: Iterator[Page] = iter(
@@ -189,7 +174,7 @@ class IgniteReader(DataSourceReader):
 
 
 def read_schema(options: ReadOptions, cluster: Cluster, info: CacheInfo) -> pa.Schema:
-    """Return the schema of a cache, from its query entities and a sample of its entries."""
+    """Determine the columns of a cache, from its query entities and a sample of its entries."""
     sample: list[Page] = []
     pages = scan_partitions(cluster, info, range(info.partitions), page_bytes=1 << 16)
     try:
@@ -203,9 +188,9 @@ def read_schema(options: ReadOptions, cluster: Cluster, info: CacheInfo) -> pa.S
 
 
 def choose_columns(own: Callable[[], pa.Schema], schema: StructType) -> pa.Schema:
-    """Return the columns of a schema given by the user.
+    """Return the columns of a user's schema, with the marks of Ignite types if they equal the cache's columns.
 
-    If they equal the cache's own columns, return the own columns, which have the marks of Ignite types.
+    Spark's schemas have no such marks.
     """
     try:
         own_schema = own()
@@ -229,14 +214,3 @@ def parse_partitions(text: str) -> tuple[int, ...]:
             f"option 'partitions' is {text!r}", "Write numbers and ranges, as 0-63,100.", option="partitions"
         ) from None
     return tuple(sorted(numbers))
-
-
-def _keys_of(condition: Filter, column: pa.Field) -> tuple[object, ...] | None:
-    """Return the keys in a condition on the whole key; None for another condition, or if a key cannot be encoded."""
-    if isinstance(condition, EqualTo) and condition.attribute == _KEY:
-        keys: tuple[object, ...] = (condition.value,)
-    elif isinstance(condition, In) and condition.attribute == _KEY:
-        keys = tuple(condition.value)
-    else:
-        return None
-    return keys if all(encodable(key, column) for key in keys) else None

@@ -1,4 +1,4 @@
-"""The cache read by data source `ignite-backlog`, and the connector that captures the cache."""
+"""Cache that data source `ignite-backlog` streams, and its capture on the nodes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SHOWN_PARTITIONS = 20
 
 @dataclass(frozen=True)
 class StreamedCache:
-    """A cache, and the connector whose backlog is read.
+    """Cache to stream, with the connector under whose name its changes are captured.
 
     :param settings: the connector's name, and the settings of its capture and its reads.
     :param reload: whether a partition with lost changes is read from the cache; otherwise the loss is an error.
@@ -36,7 +36,7 @@ class StreamedCache:
     pieces: int
 
     def start_capture(self, cluster: Cluster) -> tuple[StreamedCache, Captured]:
-        """Start the capture of the cache, so that later changes are captured.
+        """Start or continue the capture of the cache's changes on the nodes.
 
         :raises BacklogMissing: no node has the service.
         :raises SettingsError, BacklogRefused: the connector's name is used by another capture.
@@ -56,16 +56,16 @@ class StreamedCache:
         return replace(self, cache=captured.named(self.cache)), captured
 
     def client(self, cluster: Cluster) -> BacklogClient:
-        """Return a client of the connector's backlog."""
+        """Make a client that reads the captured changes."""
         return BacklogClient(cluster, self.settings.name)
 
     def reader(self, cluster: Cluster) -> PartitionReader:
-        """Return a reader of the captured cache."""
+        """Make a reader that deduplicates the captured changes."""
         plan = TransferPlan(self.settings.name, "", 0, 1, self.settings, (self.cache,))
         return PartitionReader(plan, UnitTable.of(plan, [0]), self.client(cluster))
 
     def check(self, marks: Mapping[int, int]) -> None:
-        """Check that no changes were lost, unless lost changes are reloaded.
+        """Raise an error if changes were lost, unless the option on_loss is to reload the entries.
 
         :param marks: bits of the mark of each marked partition.
         :raises ChangesLost: changes were lost, and ``reload`` is False.
@@ -76,7 +76,7 @@ class StreamedCache:
         raise self.loss_error(mark_reason(marked & ~ASKED for marked in lost.values()), sorted(lost))
 
     def loss_error(self, why: str, partitions: Sequence[int]) -> ChangesLost:
-        """Return the error for lost changes of some partitions."""
+        """Make the error for lost changes of some partitions."""
         more = len(partitions) - _SHOWN_PARTITIONS
         shown = ", ".join(map(str, partitions[:_SHOWN_PARTITIONS])) + (f" and {more} more" if more > 0 else "")
         return ChangesLost(

@@ -1,4 +1,4 @@
-"""Ids of writes of data source `kafka-tx`, kept in the configs topic like the ids of snapshots.
+"""Records of the `write_id`s of data source `kafka-tx` in the configs topic, so that no write is sent twice.
 
 The offsets topic has one record of each Spark partition, for the write that was begun last. So it does not show which
 records an older write has sent.
@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 
 
 def is_complete(state: ConnectorState, name: str, write_id: str) -> bool:
-    """Return whether a write has sent all its records.
+    """Return whether a write of this id has already sent all its records.
 
     :raises SnapshotConflict: the write is unfinished, and another write was begun since.
     """
@@ -34,7 +34,7 @@ def is_complete(state: ConnectorState, name: str, write_id: str) -> bool:
 
 
 def find_topic_id(state: ConnectorState, write_id: str) -> str:
-    """Return the id that the write's topic had when the write began.
+    """Return the topic id recorded when the write began, to detect a deleted topic.
 
     The id is empty if another write was begun last, or if the rows name several topics.
     """
@@ -42,7 +42,9 @@ def find_topic_id(state: ConnectorState, write_id: str) -> str:
     return str(begun.plan.get("topic_id", "")) if begun is not None and begun.id == write_id else ""
 
 
-def begin(control: ConfigsWriter, state: ConnectorState, write_id: str, *, named: bool, topic_id: str = "") -> None:
+def begin_write(
+    control: ConfigsWriter, state: ConnectorState, write_id: str, *, named: bool, topic_id: str = ""
+) -> None:
     """Begin a write, or continue it if it was begun last; mark another, unfinished write as superseded.
 
     :param named: whether the user gave the id. A generated id is never repeated, so the end of its write need not be
@@ -54,7 +56,7 @@ def begin(control: ConfigsWriter, state: ConnectorState, write_id: str, *, named
     control.begin(None if continued else SnapshotRecord(write_id, plan, complete=not named), state.snapshot)
 
 
-def end(control: ConfigsWriter, state: ConnectorState, write_id: str, generation: int) -> None:
+def end_write(control: ConfigsWriter, state: ConnectorState, write_id: str, generation: int) -> None:
     """Record that a write is complete; record nothing if a newer write has begun, and refuse this write's id later."""
     try:
         if state.connector is not None and state.connector.generation == generation:

@@ -52,7 +52,7 @@ class Keys:
         self.values[name], self.origin[name], self.stands_for[name] = value, self.origin.get(source, ""), source
 
 
-def extract(keys: Keys, main: str, folder: Path, name: str) -> None:
+def extract_client_security(keys: Keys, main: str, folder: Path, name: str) -> None:
     """Convert the security settings of a connector's Kafka client and schema registries.
 
     :param main: producer of a source, consumer of a sink.

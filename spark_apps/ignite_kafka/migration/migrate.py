@@ -12,10 +12,10 @@ from ..errors import IgniteKafkaError, NotAvailableYet, SettingsError
 from ..ignite.endpoint import IgniteCredentials
 from ..settings.connect.config_providers import is_declaration
 from ..settings.connect.given_keys import ConnectKeys
-from ..settings.connect.keys import prepare
+from ..settings.connect.keys import apply_key_rules
 from ..settings.connect.names import settings_class, target_of, translate
 from ..settings.connect.strimzi_worker import check_converters
-from ..settings.connect.worker import SIDES, GivenFile, Merged, merge
+from ..settings.connect.worker import SIDES, GivenFile, Merged, merge_worker_file
 from ..settings.connector import ConnectorSettings
 from ..settings.converters import missing_converters
 from ..settings.files.load import Allowed, LoadedSettings, resolve
@@ -86,7 +86,7 @@ def migrate(
     :param keep: a reference that is not allowed stays in the settings, to be read at each run; it is a finding only if
         the migration needs its value. Else it is a finding.
     """
-    merged = merge(worker, connector)
+    merged = merge_worker_file(worker, connector)
     raw = dict(merged.values)
     values, errors = resolve(merged.values, merged.origin, allowed, keep=keep)
     errors = [*connector.errors, *errors]
@@ -103,8 +103,8 @@ def migrate(
         name for name, value in values.items() if merged.origin.get(name, "").endswith(PROVIDED) and value == raw[name]
     )
     name = str(values.get("name", Path(connector.file).stem)).strip().replace("/", "-")
-    client_security.extract(keys, "consumer" if direction is SinkSettings else "producer", folder, name)
-    warnings = node_settings.extract(keys, folder, name, addresses)
+    client_security.extract_client_security(keys, "consumer" if direction is SinkSettings else "producer", folder, name)
+    warnings = node_settings.extract_node_settings(keys, folder, name, addresses)
     files = _Files(worker, connector, merged, raw, kept if keep else ())
     migrated = _build_migrated(files, keys, direction, errors)
     return replace(migrated, warnings=(*warnings, *_to_check(migrated.loaded, merged)), kept=kept)
@@ -139,7 +139,7 @@ def _build_migrated(
 ) -> Migrated:
     """Build the migration's result once the security settings are converted."""
     merged = files.merged
-    judged = prepare(keys.values, keys.origin, sink=direction is SinkSettings)
+    judged = apply_key_rules(keys.values, keys.origin, sink=direction is SinkSettings)
     loaded = _load(judged, keys)
     targets = _find_targets(judged.values, judged.renamed, direction)
     provided = _find_provided(files.raw, merged.origin, targets, keys.became)

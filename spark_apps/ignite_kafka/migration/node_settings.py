@@ -12,7 +12,7 @@ from .ignite_cfg import NodeFile
 _ADDRESSES = "ignite_addresses"
 
 
-def extract(keys: Keys, folder: Path, name: str, addresses: str | None) -> list[str]:
+def extract_node_settings(keys: Keys, folder: Path, name: str, addresses: str | None) -> list[str]:
     """Replace ``igniteCfg`` by connection settings, from the literal values in the node file that it names.
 
     :param folder: where converted key stores are written, by the connector's name.

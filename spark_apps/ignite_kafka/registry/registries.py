@@ -36,7 +36,7 @@ Ids = Mapping[_Key, Learned]
 """Schema ids by key or value and the properties of its converter, as :func:`known_ids` returns them."""
 
 
-def provide(settings: ConnectorSettings, secrets: Secrets) -> None:
+def provide_registries(settings: ConnectorSettings, secrets: Secrets) -> None:
     """Store the registry configurations of a connector's converters, overrides included, for later clients.
 
     For equal properties the newest credentials are used.
@@ -44,13 +44,13 @@ def provide(settings: ConnectorSettings, secrets: Secrets) -> None:
     :raises SettingsError: a URL or a credential is missing, or a connection is not protected.
     """
     for variant, side in _sides(settings):
-        keep(side, variant.converter_properties(side), registry_config(variant, secrets, side))
+        provide_registry(side, variant.converter_properties(side), registry_config(variant, secrets, side))
 
 
 def registry_configs(settings: ConnectorSettings, secrets: Secrets) -> tuple[RegistryConfig, ...]:
     """Return the registry configurations of a connector, one for each registry and login.
 
-    :raises SettingsError: as :func:`provide`.
+    :raises SettingsError: as :func:`provide_registries`.
     """
     configs = [registry_config(variant, secrets, side) for variant, side in _sides(settings)]
     return tuple({(config.urls, repr(sorted(config.client.items()))): config for config in configs}.values())
@@ -79,7 +79,7 @@ def _sides(settings: ConnectorSettings) -> Iterator[tuple[ConnectorSettings, str
                 yield variant, side
 
 
-def keep(side: str, properties: Mapping[str, Any], config: RegistryConfig) -> None:
+def provide_registry(side: str, properties: Mapping[str, Any], config: RegistryConfig) -> None:
     """Store the registry configuration for key or value converters with these properties."""
     with _lock:
         _put(_configs, _key(side, properties), config)

@@ -54,9 +54,9 @@ Report = Callable[[RunStatus], None]
 
 @dataclass(frozen=True)
 class RunRequest(Generic[S]):
-    """A run that was requested.
+    """Request for one run of a connector: settings, run id, secrets, and how to report and stop it.
 
-    :param snapshot_id: of a source; None continues the connector's last unfinished snapshot, or begins one.
+    :param snapshot_id: snapshot id of a source; None: continue the last unfinished snapshot, or begin a new one.
     :param secrets_file: where executors find the secrets; None: there are none.
     :param events: events before the run, to which those of its driver are added; None: none.
     :param report: called with each status.
@@ -73,7 +73,7 @@ class RunRequest(Generic[S]):
 
 
 class ConnectorRun(ABC, Generic[S]):
-    """One run of a connector. Subclasses implement :meth:`_run`."""
+    """Driver of one run of a connector, with its status records; subclasses implement :meth:`_run`."""
 
     _reachable = True
     """Whether the status topic took the last progress report."""
@@ -94,10 +94,10 @@ class ConnectorRun(ABC, Generic[S]):
 
     @abstractmethod
     def _run(self) -> None:
-        """Read the connector's state and run to the end; :meth:`_end` records success."""
+        """Do the work of the run; a subclass calls :meth:`_end` when it succeeded."""
 
     def run(self) -> RunStatus:
-        """Run to the end and return the run's last record.
+        """Run the connector to its end, and return the last status record, which is written in any case.
 
         :raises IgniteKafkaError: the error that ended the run; it is in the record too.
         """
@@ -142,7 +142,7 @@ class ConnectorRun(ABC, Generic[S]):
         self._stack.enter_context(metrics_export(settings, self._request.run_id, read))
 
     def _record_nodes(self, cluster: Cluster) -> None:
-        """Add the nodes' version of Ignite to the run's record.
+        """Add the nodes' Ignite version to the run's status record, for diagnosis.
 
         Without it where the nodes do not report it, as a copy needs no SQL.
         """
@@ -154,7 +154,7 @@ class ConnectorRun(ABC, Generic[S]):
         self._status = replace(self._status, versions={**self._status.versions, "Ignite": " and ".join(node_releases)})
 
     def _forget_runs(self) -> None:
-        """Remove old runs from the status topic. This reads the whole topic, so only one run in ten does it."""
+        """Remove records of old runs from the status topic; only one run in ten does, as it reads the whole topic."""
         if crc32(self._request.run_id.encode()) % _FORGET_EVERY:
             return
         assert self._writer is not None
@@ -168,7 +168,7 @@ class ConnectorRun(ABC, Generic[S]):
             log.warning("old runs could not be removed from the status topic; a later run removes them: %s", error)
 
     def _settle(self, control: ConfigsWriter) -> None:
-        """Abort open transactions of failed tasks, so that readers need not wait for the timeout.
+        """Abort open transactions of failed tasks, so that consumers need not wait for their timeout.
 
         Unless a newer run owns the slots.
         """
@@ -183,7 +183,7 @@ class ConnectorRun(ABC, Generic[S]):
             log.warning("open transactions could not be aborted; they end by their timeout: %s", error)
 
     def _retry(self, call: Callable[[], T]) -> T:
-        """Retry a repeatable call to Kafka while brokers are down, for as long as tasks retry."""
+        """Repeat a call to Kafka while brokers are down, at most for `retry_timeout_ms`."""
         reasons: list[str] = []
 
         def failed(error: IgniteKafkaError) -> None:
@@ -201,13 +201,13 @@ class ConnectorRun(ABC, Generic[S]):
         return retry(call, self._settings.retry_timeout_ms / 1000, may_pass, failed=failed)
 
     def _state(self) -> ConnectorState:
-        """Read the connector's state."""
+        """Read the connector's state (generation, snapshot, slots) from the configs topic."""
         prefix = self._settings.internal_topic_prefix
         name = self._settings.name
         return self._retry(lambda: read_connector(self._clients, self._topics, prefix, name))
 
     def _configs_writer(self) -> ConfigsWriter:
-        """Create a writer of the connector's records, which is closed when the run ends."""
+        """Open the writer of the connector's records in the configs topic; it is closed when the run ends."""
         settings = self._settings
         writer = ConfigsWriter(
             self._clients, self._topics, settings.internal_topic_prefix, settings.name, settings.runs_kept
@@ -216,17 +216,17 @@ class ConnectorRun(ABC, Generic[S]):
         return writer
 
     def _claim(self, control: ConfigsWriter, slots: int, seen: ConnectorState) -> ConnectorState:
-        """Claim the connector: see :meth:`.ConfigsWriter.take`."""
+        """Claim the connector under a new generation, which fences earlier runs; see :meth:`.ConfigsWriter.take`."""
         settings = self._settings
         return self._retry(
             lambda: control.take(slots, self._request.run_id, settings.to_dict(), settings.replication_factor, seen)
         )
 
     def _check_tasks(self) -> None:
-        """Raise the error of a task that has failed: the driver does not retry for longer than its tasks."""
+        """Raise the error of a failed task, so that the driver does not retry for longer than its tasks."""
 
     def _start(self, work: Work, tasks: int, description: str) -> Job:
-        """Start a job; see :class:`Job`."""
+        """Start a Spark job of this run in the background; see :class:`Job`."""
         self._errors.forget(self._reported_events())
         return Job(
             self._spark,
@@ -248,11 +248,11 @@ class ConnectorRun(ABC, Generic[S]):
         self._request.report(self._status)
 
     def _reported_events(self) -> TaskEvents:
-        """Return events that running tasks have reported, by first slot."""
+        """Return counts of the events that running tasks have reported, by the first slot of each task."""
         return {}
 
     def _publish_progress(self) -> None:
-        """Publish the status; a missing broker ends the run only through its tasks, after retry_timeout_ms."""
+        """Publish the status record; unavailable brokers are only logged, because the tasks decide when to give up."""
         try:
             self._publish(BRIEF_S)
             self._reachable = True
@@ -261,7 +261,7 @@ class ConnectorRun(ABC, Generic[S]):
             log.warning("progress could not be written: %s", error)
 
     def _end(self, state: str, error: Mapping[str, object] | None = None) -> bool:
-        """Write the run's last record; returns whether it was written, which is certain without an error."""
+        """Write the run's last status record, and return whether it was written; after a success it always is."""
         succeeded = error is None
         if not succeeded and self._continued_by_a_later_attempt():
             log.warning(
@@ -282,7 +282,7 @@ class ConnectorRun(ABC, Generic[S]):
         return True
 
     def _continued_by_a_later_attempt(self) -> bool:
-        """Return whether a newer generation of this run owns the connector, so that its record must be left alone."""
+        """Return whether a later YARN attempt of this run owns the connector; its record must not be overwritten."""
         own = self._status.generation
         if not own:
             return False
@@ -311,7 +311,7 @@ def _state_of(error: IgniteKafkaError) -> str:
 
 
 def _interrupted(error: BaseException) -> Interrupted | None:
-    """Return the error of a Ctrl-C or SIGTERM, for the run's record."""
+    """Return the error to record if Ctrl-C or SIGTERM ended the run; else None."""
     if not isinstance(error, (KeyboardInterrupt, SystemExit)):
         return None
     by = "Ctrl-C (SIGINT)" if isinstance(error, KeyboardInterrupt) else "SIGTERM"

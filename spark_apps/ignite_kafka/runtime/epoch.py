@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from confluent_kafka import TopicPartition
 
 from ..common.heartbeat import beat
-from ..errors import Fenced, KafkaUnavailable
+from ..errors import KafkaUnavailable
 from ..kafka.clients import KafkaClients, translate
-from ..kafka.producer import fenced_by_newer
 from ..plan.source_plan import RunPlan
-from ..state.configs import capture_secret_of, connector_generation, epoch_of
+from ..state.configs import capture_secret_of, epoch_of
 from ..state.internal_names import configs_topic
 from ..state.internal_records import InternalRecord
+from .fencing import fencing_error
 
 LOADING_S = 20.0
 STREAMING_S = 120.0
@@ -38,7 +38,7 @@ Unit = tuple[int, int]
 
 @dataclass(frozen=True)
 class Epoch:
-    """Parameters of an epoch for its tasks.
+    """What the driver tells the tasks of an epoch: number, duration, where a bounded run ends.
 
     :param number: increases within a generation, from 1.
     :param configs_offset: end offset of the configs topic before the epoch began.
@@ -57,7 +57,7 @@ class Epoch:
 
 @dataclass(frozen=True)
 class Running:
-    """A running epoch: Spark's cores at its beginning, and the number of tasks."""
+    """Running epoch, with its number of tasks and Spark's cores at its start, to detect changed cores."""
 
     epoch: Epoch
     cores: int
@@ -65,7 +65,7 @@ class Running:
 
 
 class EpochEnd:
-    """Detects the end of an epoch in a task: by time, or by the driver's records."""
+    """Detects the end of an epoch in a task, by time or by the driver's records in the configs topic."""
 
     def __init__(self, clients: KafkaClients, plan: RunPlan, epoch: Epoch) -> None:
         self._plan = plan
@@ -78,7 +78,7 @@ class EpochEnd:
         self._consumer.assign([TopicPartition(topic, 0, epoch.configs_offset)])
 
     def capture_secret(self, wait_s: float) -> str:
-        """Wait at most ``wait_s`` seconds for the epoch's record, and return its secret of the capture.
+        """Wait at most ``wait_s`` seconds for the epoch's record in the configs topic, and return its capture secret.
 
         :raises KafkaUnavailable: the record did not arrive in that time.
         :raises Fenced: a newer run has taken the connector.
@@ -95,7 +95,7 @@ class EpochEnd:
         return self._secret
 
     def reached(self, wait_s: float = 0.0) -> bool:
-        """Wait at most ``wait_s`` seconds for the end of the epoch, and return whether it is over.
+        """Wait at most ``wait_s`` seconds for the epoch's end, by time or by the driver; return whether it is over.
 
         :raises Fenced: a newer run has taken the connector.
         """
@@ -103,7 +103,7 @@ class EpochEnd:
         return self.ended(min(wait_s, left_s)) or left_s <= wait_s
 
     def ended(self, wait_s: float = 0.0) -> bool:
-        """Wait at most ``wait_s`` seconds for the driver to end the epoch, and return whether it has.
+        """Wait at most ``wait_s`` seconds for the driver's record that ends the epoch; return whether it came.
 
         :raises Fenced: a newer run has taken the connector.
         """
@@ -124,16 +124,11 @@ class EpochEnd:
 
     def _on_record(self, record: InternalRecord) -> None:
         connector = self._plan.connector
-        generation = self._plan.generation
         self._secret = capture_secret_of(connector, record) or self._secret
-        theirs = connector_generation(connector, record)
-        if theirs > generation:
-            raise self._fenced(theirs)
-        self._ended = self._ended or epoch_of(connector, record) > (generation, self._epoch.number)
-
-    def _fenced(self, theirs: int) -> Fenced:
-        return fenced_by_newer(self._plan.connector, None, self._plan.generation, theirs)
+        if (fenced := fencing_error(self._plan, record)) is not None:
+            raise fenced
+        self._ended = self._ended or epoch_of(connector, record) > (self._plan.generation, self._epoch.number)
 
     def close(self) -> None:
-        """Close the consumer."""
+        """Close the consumer of the configs topic."""
         self._consumer.close()

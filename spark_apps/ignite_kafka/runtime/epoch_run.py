@@ -1,6 +1,6 @@
-"""Base class of runs that consist of epochs, of a stream and of a sink.
+"""Base class of runs made of epochs: the runs of streams and of sinks.
 
-One Spark job after the other, and changes of the target state.
+A run starts one Spark job after the other, and follows the connector's target state.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from ..state.target_state import read_target, write_target
 from . import parallelism
 from .connector_run import POLL_S, ConnectorRun, S
 from .counts import Counts, SlotResult, add_counts, cap_units, counts_of
+from .driver_consumer import DriverConsumer
 from .epoch import STREAMING_S, Epoch, Running
-from .progress import RunFollower
-from .silence import SILENCE_CHECK_S, SilenceWatch, longest_silence_s
+from .silent_tasks import SILENCE_CHECK_S, SilenceWatch, longest_silence_s
 from .spark_job import Job, TaskEvents, Work
 
 
 class EpochRun(ConnectorRun[S]):
-    """A run of epochs. Subclasses set :attr:`_control` and :attr:`_follower`, then call :meth:`_epochs`."""
+    """A run of epochs. Subclasses set :attr:`_control` and :attr:`_consumer`, then call :meth:`_epochs`."""
 
     _control: ConfigsWriter
-    _follower: RunFollower
+    _consumer: DriverConsumer
     _target: str = target.RUNNING
     _sent: Mapping[str, CacheStatus] = {}
     """Counts of ended epochs."""
@@ -47,7 +47,7 @@ class EpochRun(ConnectorRun[S]):
     @property
     @abstractmethod
     def _run_plan(self) -> RunPlan:
-        """The present plan."""
+        """Current plan of the run, for the next epoch."""
 
     @property
     @abstractmethod
@@ -59,50 +59,50 @@ class EpochRun(ConnectorRun[S]):
 
     @abstractmethod
     def _work(self, epoch: Epoch, tasks: Sequence[Sequence[int]]) -> Work | None:
-        """Return the work of an epoch; None if there is nothing to copy."""
+        """Make the function that the epoch's Spark job runs; None if there is nothing to copy."""
 
     @abstractmethod
     def _on_epoch_end(self, epoch: Epoch, results: Sequence[SlotResult]) -> None:
-        """Handle the results of an epoch."""
+        """Add the results of an ended epoch to the run's status."""
 
     @abstractmethod
     def _changed(self) -> bool:
-        """Return whether caches or topics differ from the plan."""
+        """Return whether caches or topics have changed, so that the epoch must end for a new plan."""
 
     @abstractmethod
     def _refresh_plan(self, epoch: int) -> None:
-        """Adopt changes of caches or topics, between two epochs."""
+        """Update the plan with new and vanished caches or topics, between two epochs."""
 
     def _tolerates(self, error: BaseException) -> bool:
-        """Return whether the run continues after this error ended an epoch."""
+        """Return whether the run may continue with another epoch after this error."""
         return False
 
     @property
     def _cores_s(self) -> float:
-        """Minimum time that a task waits for a core, in seconds."""
+        """Seconds between checks for changed cores, and so the minimum time that a task waits for a core."""
         return STREAMING_S
 
     def _on_progress(self, tasks: Sequence[TaskProgress], of: int) -> None:
-        """Handle progress reports of some of an epoch's tasks.
+        """Publish the progress that an epoch's tasks have reported so far.
 
         :param of: number of tasks.
         """
 
     @cached_property
     def _idle_report(self) -> Interval:
-        """When a waiting run reports its status: a wait may be shorter than the interval."""
+        """Interval at which a waiting run reports its status, kept across waits."""
         return Interval(self._settings.progress_interval_ms / 1000)
 
     def _requested_target(self) -> str | None:
-        """Read the target state requested last."""
+        """Read the connector's requested target state (running, paused or stopped)."""
         prefix = self._settings.internal_topic_prefix
         name = self._settings.name
         return self._retry(lambda: read_target(self._clients, self._topics, prefix, name))
 
     def _adopt_target(self) -> None:
-        """Adopt the target state requested before the run.
+        """Start paused if a pause was requested before the run; clear an old request to stop.
 
-        The follower exists already, so that no later request is missed.
+        The consumer exists already, so that no later request is missed.
         """
         prefix = self._settings.internal_topic_prefix
         name = self._settings.name
@@ -112,7 +112,7 @@ class EpochRun(ConnectorRun[S]):
             self._retry(lambda: write_target(self._clients, self._topics, prefix, name, target.RUNNING))
 
     def _epochs(self, *, ends: bool) -> bool:
-        """Run epochs until one has done everything, or a stop is requested.
+        """Run epoch after epoch until everything is copied or a stop is requested.
 
         :param ends: whether the run ends by itself.
         :returns: whether everything is done.
@@ -136,7 +136,7 @@ class EpochRun(ConnectorRun[S]):
         self._retry(lambda: self._control.begin_epoch(number))
 
     def _epoch(self, epoch: Epoch, *, ends: bool) -> bool:
-        """Run one epoch; returns whether everything is done."""
+        """Run one epoch as a Spark job, and return whether everything is copied."""
         cores = parallelism.cores(self._spark)
         tasks = self._tasks(cores)
         work = self._work(epoch, tasks)
@@ -162,7 +162,7 @@ class EpochRun(ConnectorRun[S]):
         return all(result.finished for result in results)
 
     def _follow(self, job: Job, running: Running, *, ends: bool) -> None:
-        """Wait until the epoch ends.
+        """Watch an epoch's Spark job until it ends, and end the epoch early if something changed.
 
         End it on a new target state, changed caches or topics and, after some time, changed cores.
         """
@@ -176,11 +176,13 @@ class EpochRun(ConnectorRun[S]):
             job.check()
             self._poll()
             self._follow_target()
-            tasks = {slot: task for slot, task in self._follower.tasks.items() if task.epoch == running.epoch.number}
+            tasks = {
+                slot: task for slot, task in self._consumer.reports.tasks.items() if task.epoch == running.epoch.number
+            }
             if report.due():
                 self._on_progress(list(tasks.values()), running.tasks)
             if checks.due() and self._reachable:  # else the tasks' reports, too, may not reach the status topic
-                silence.check(job.running(), [self._follower.heard_at[slot] for slot in tasks])
+                silence.check(job.running(), [self._consumer.reports.reported_at[slot] for slot in tasks])
             must_end = self._target != target.RUNNING or self._request.stop.is_set()
             must_end = must_end or (not ends and refresh.due() and self._changed())
             must_end = must_end or (cores.due() and self._other_cores(job, running))
@@ -189,22 +191,22 @@ class EpochRun(ConnectorRun[S]):
                 self._begin_epoch(running.epoch.number + 1)
 
     def _silence_watch(self) -> SilenceWatch:
-        """Return a watch over the tasks of an epoch.
+        """Make the watch that detects tasks of an epoch without a sign of life.
 
         They report while they wait, and end themselves after this time without a sign of life.
         """
         return SilenceWatch(self._settings.progress_interval_ms, longest_silence_s(self._settings))
 
     def _tasks(self, cores: int) -> tuple[tuple[int, ...], ...]:
-        """Return the slots of each task of an epoch."""
+        """Distribute the plan's slots over the Spark tasks of an epoch."""
         return slots_of_tasks(self._run_plan.slots, parallelism.tasks(self._settings, cores))
 
     def _other_cores(self, job: Job, running: Running) -> bool:
-        """Return true if tasks wait for a core, or the number of cores has changed."""
+        """Return whether the epoch should end to use other cores: tasks wait for one, or their number changed."""
         return not (job.all_run() and running.cores == parallelism.cores(self._spark))
 
     def _wait(self) -> None:
-        """Wait while the connector is paused or has nothing to copy, until that may have changed.
+        """Wait for one refresh interval while the connector is paused or has nothing to copy.
 
         A run that has nothing to copy reports its status, because its followers would otherwise consider it dead; a
         paused run need not.
@@ -220,7 +222,7 @@ class EpochRun(ConnectorRun[S]):
     def _reported_events(self) -> TaskEvents:
         if not self._epoch_number:
             return {}  # a run that ends before its first epoch follows no task
-        tasks = self._follower.tasks.items()
+        tasks = self._consumer.reports.tasks.items()
         return {slot: parse_counts(task.events) for slot, task in tasks if task.epoch == self._epoch_number}
 
     def _check_tasks(self) -> None:
@@ -228,21 +230,21 @@ class EpochRun(ConnectorRun[S]):
             self._job.check()
 
     def _poll(self) -> None:
-        """Read new records of the followed topics.
+        """Read new records about this run: progress of its tasks, target state, newer runs.
 
         :raises Fenced: a newer run began.
         """
-        self._follower.poll()
-        if self._follower.error is not None:
-            error = self._follower.error
-            self._follower.error = None
+        self._consumer.poll()
+        if self._consumer.error is not None:
+            error = self._consumer.error
+            self._consumer.error = None
             raise error
 
     def _follow_target(self) -> bool:
-        """Adopt a newly requested target state; returns whether it differs."""
-        if self._follower.target in (None, self._target):
+        """Adopt a newly requested target state, and return whether it differs from the current one."""
+        if self._consumer.target in (None, self._target):
             return False
-        self._target = str(self._follower.target)
+        self._target = str(self._consumer.target)
         events.emit(events.TARGET_CHANGED, connector=self._settings.name, state=self._target)
         if self._target != target.STOPPED:
             self._status = replace(self._status, state=self._target)
@@ -250,21 +252,21 @@ class EpochRun(ConnectorRun[S]):
         return True
 
     def _add(self, counts: Iterable[Counts], planned: Mapping[str, CacheStatus]) -> None:
-        """Set the run's counts: the counts of earlier epochs plus the counts of this epoch's slots or tasks."""
+        """Set the run's counts to the sum over earlier epochs plus `counts` of the current epoch."""
         self._status = replace(self._status, caches=cap_units(add_counts({**planned, **self._sent}, counts)))
 
     def _count_failed(self, job: Job, epoch: Epoch) -> None:
-        """Set the run's counts after an error: commits of failed tasks, and last reports of other tasks."""
+        """Set the run's counts after a failed epoch: exact counts of failed tasks, last reports of other tasks."""
         failed = {slot: result.caches for slot, result in job.failed().items()}
         others = [
             counts_of(task)
-            for slot, task in self._follower.tasks.items()
+            for slot, task in self._consumer.reports.tasks.items()
             if task.epoch == epoch.number and slot not in failed
         ]
         self._add([*failed.values(), *others], {})
 
     def _close_run(self, state: str) -> None:
-        """Write the run's last record: status.COMPLETED or status.STOPPED."""
+        """Emit the event of a run that ended well, and write its last status record."""
         assert state in (status.COMPLETED, status.STOPPED)
         events.emit(events.RUN_COMPLETED, connector=self._settings.name, run_id=self._request.run_id)
         self._end(state)

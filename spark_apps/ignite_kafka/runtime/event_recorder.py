@@ -12,7 +12,7 @@ from .event_topic import EventTopic
 
 
 class EventRecorder:
-    """Recorder of the events of one run; each call records what the calls before have not.
+    """Recorder of the events of one run; each call records only events added since the last call.
 
     :param writer: writer of the run's status, whose next record waits for the events in the status topic, too.
     """
@@ -46,6 +46,6 @@ class EventRecorder:
         self._recorded = counts
 
     def close(self) -> None:
-        """Wait a short time for the records of the events topic."""
+        """Wait a short time until the broker confirms the records of the events topic."""
         if self._topic is not None:
             self._topic.close()

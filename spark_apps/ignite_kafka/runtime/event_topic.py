@@ -32,7 +32,7 @@ class EventTopic:
 
     @staticmethod
     def ensure(topics: Topics, settings: ConnectorSettings) -> None:
-        """Create the topic if it is missing.
+        """Create the events topic if it is missing, and check that the run may write to it.
 
         :raises TopicError: the user may not create the topic or write to it.
         """
@@ -59,7 +59,7 @@ class EventTopic:
 
 
 def event_record(connector: str, run_id: str, id: int, occurrence: Occurrence, count: int) -> bytes:
-    """Return the value of an event's record: a JSON object.
+    """Make the value of an event's record, a JSON object.
 
     :param count: how often the event occurred in the run.
     """

@@ -35,13 +35,13 @@ _CONTAINER = re.compile(r"container_(?:e\d+_)?\d+_\d+_(\d+)_\d+")
 
 
 def attempt_of(environment: Mapping[str, str] = os.environ) -> int:
-    """The number of this attempt of the YARN application, from 1 on; 1 outside YARN, and in YARN's client mode."""
+    """Return the attempt number of this YARN application, from 1; always 1 outside YARN's cluster mode."""
     match = _CONTAINER.fullmatch(environment.get("CONTAINER_ID", ""))
     return int(match[1]) if match else 1
 
 
 def run_has_ended(settings: ConnectorSettings, secrets: Secrets, run_id: str) -> bool:
-    """Return whether this process is a later attempt of a run ended without an error: nothing is left to do.
+    """Return whether an earlier YARN attempt has already ended the run, so that nothing is left to do.
 
     :raises IgniteKafkaError: the run has ended with this error.
     """
@@ -49,7 +49,7 @@ def run_has_ended(settings: ConnectorSettings, secrets: Secrets, run_id: str) ->
 
 
 def events_of_earlier_attempts(settings: ConnectorSettings, secrets: Secrets, run_id: str) -> EventCounts:
-    """Return the events that earlier attempts of this run have recorded; empty in the first attempt."""
+    """Read the events recorded by earlier attempts of this run, to add to them; empty in the first attempt."""
     if attempt_of() == 1:
         return {}
     clients = kafka_clients(settings, secrets)
@@ -58,7 +58,7 @@ def events_of_earlier_attempts(settings: ConnectorSettings, secrets: Secrets, ru
 
 
 def comparison_has_ended(settings: ConnectorSettings, secrets: Secrets, run_id: str) -> bool:
-    """Return whether this process is a later attempt of a comparison ended without an error: nothing is left to do.
+    """Return whether an earlier YARN attempt has already ended the comparison.
 
     :raises IgniteKafkaError: the comparison has ended with this error.
     """
@@ -86,7 +86,7 @@ def _has_ended(settings: ConnectorSettings, secrets: Secrets, run_id: str, read:
 def _ended_before(
     settings: ConnectorSettings, clients: KafkaClients, run_id: str, read: ReadLast
 ) -> RunStatus | ComparisonStatus | None:
-    """Return the last record if an earlier attempt has written an end, else None. Wait for unreachable brokers.
+    """Return the run's last status record if an earlier attempt ended the run, else None.
 
     :raises IgniteKafkaError: Kafka refuses the login, or did not answer within ``retry_timeout_ms``.
     """
@@ -99,5 +99,5 @@ def _ended_before(
 
 
 def _retried(settings: ConnectorSettings, call: Callable[[], T]) -> T:
-    """Call, and wait for unreachable brokers; raise as :func:`_ended_before`."""
+    """Repeat a call while brokers are down, at most for `retry_timeout_ms`; raise as :func:`_ended_before`."""
     return retry(call, settings.retry_timeout_ms / 1000, lambda error: isinstance(error, KafkaUnavailable))

@@ -22,16 +22,16 @@ from ..runtime import parallelism
 from ..runtime.clients import connected, ignite_cluster
 from ..runtime.connector_run import RunRequest
 from ..runtime.counts import SlotResult, counts_of
+from ..runtime.driver_consumer import DriverConsumer
 from ..runtime.epoch import LONGEST_S, Epoch
 from ..runtime.epoch_run import EpochRun
-from ..runtime.progress import RunFollower
 from ..runtime.spark_job import Work, slot_work
 from ..settings.sink import SinkSettings
 from ..state import status
 from ..state import target_state as target
 from ..state.configs import ConnectorState
 from ..state.status import CacheStatus, RunStatus, TaskProgress
-from ..state.types import TypesTopic
+from ..state.types_topic import TypesTopic
 from .caches import ensure_caches
 from .carried_types import CarriedTypes
 from .lag_watch import CHECK_S, STANDS_S, LagWatch
@@ -43,7 +43,7 @@ log = logging.getLogger(__name__)
 
 
 def run_sink(spark: SparkSession, request: RunRequest[SinkSettings]) -> RunStatus:
-    """Store topics in caches.
+    """Run a sink: store the records of topics in caches, until the topics' ends or a stop.
 
     :returns: the run's record: COMPLETED when the ends are reached, STOPPED when stopped.
     :raises IgniteKafkaError: the error that ended the run; the next run continues at the committed offsets.
@@ -53,7 +53,7 @@ def run_sink(spark: SparkSession, request: RunRequest[SinkSettings]) -> RunStatu
 
 
 class SinkRun(EpochRun[SinkSettings]):
-    """The run of a sink."""
+    """Driver of a sink's run: plans, creates caches, claims the connector, and runs epochs."""
 
     def _run(self) -> None:
         settings = self._settings
@@ -80,14 +80,14 @@ class SinkRun(EpochRun[SinkSettings]):
         plan_now = self._retry(lambda: with_first_offsets(plan, self._topics, self._clients))
         self._plan = replace(plan_now, generation=self._control.record.generation)
         self._retry(self._control.begin)
-        self._follower = self._retry(lambda: RunFollower(self._clients, self._topics, self._plan))
-        self._stack.callback(self._follower.close)
+        self._consumer = self._retry(lambda: DriverConsumer(self._clients, self._topics, self._plan))
+        self._stack.callback(self._consumer.close)
         self._adopt_target()
         events.emit(
             events.RUN_STARTED, connector=settings.name, run_id=self._request.run_id, generation=self._plan.generation
         )
         self._status = replace(
-            self._status, generation=self._plan.generation, caches=planned(self._plan), state=self._target
+            self._status, generation=self._plan.generation, caches=planned_counts(self._plan), state=self._target
         )
         self._report_awaited()
         self._retry(self._publish)
@@ -97,7 +97,7 @@ class SinkRun(EpochRun[SinkSettings]):
         self._close_run(status.COMPLETED if completed else status.STOPPED)
 
     def _report_open(self) -> None:
-        """Report records that this run could not read, because a transaction before them is open."""
+        """Report records that this run could not read, because an open transaction precedes them."""
         lags = self._lags(self._topics)
         counts: dict[str, int] = defaultdict(int)
         for lag in lags:
@@ -111,7 +111,7 @@ class SinkRun(EpochRun[SinkSettings]):
         return partition_lags(topics, self._settings.group_id, names, stable=False)
 
     def _watch_lag(self) -> None:
-        """Report partitions whose records wait although the run continues."""
+        """Emit an event for topic partitions with lag and without progress."""
         if not self._lag_checks.due():
             return
         try:
@@ -170,18 +170,18 @@ class SinkRun(EpochRun[SinkSettings]):
         return slot_work(sink_slots, self._plan, tasks, self._request.secrets_file, epoch)
 
     def _on_epoch_end(self, epoch: Epoch, results: Sequence[SlotResult]) -> None:
-        self._add([result.caches for result in results], planned(self._plan))
+        self._add([result.caches for result in results], planned_counts(self._plan))
         self._publish_progress()
 
     def _on_progress(self, tasks: Sequence[TaskProgress], of: int) -> None:
         self._watch_lag()
-        self._add([counts_of(task) for task in tasks], planned(self._plan))
+        self._add([counts_of(task) for task in tasks], planned_counts(self._plan))
         self._publish_progress()
 
     # new topics and partitions
 
     def _plan_now(self) -> SinkPlan:
-        """Return the plan for the topics that exist now, or the previous plan while the brokers do not answer."""
+        """Plan anew with the topics that exist now; keep the previous plan while the brokers do not answer."""
         try:
             now = make_plan(self._settings, self._topics, self._plan.slots)
         except IgniteKafkaError as error:
@@ -198,7 +198,7 @@ class SinkRun(EpochRun[SinkSettings]):
         return self._plan_now() != self._plan
 
     def _report_awaited(self) -> None:
-        """Report listed topics that do not exist; called when the plan has changed."""
+        """Report topics of the settings that do not exist yet; called when the plan has changed."""
         missing = sorted(set(self._settings.topics) - {topic.name for topic in self._plan.topics})
         if missing:
             events.emit(events.TOPICS_AWAITED, connector=self._settings.name, topics=", ".join(missing))
@@ -219,16 +219,16 @@ class SinkRun(EpochRun[SinkSettings]):
         self._ensure_caches(now)
         self._plan = now
         self._report_awaited()
-        self._status = replace(self._status, caches={**planned(now), **self._status.caches})
+        self._status = replace(self._status, caches={**planned_counts(now), **self._status.caches})
 
 
-def planned(plan: SinkPlan) -> dict[str, CacheStatus]:
+def planned_counts(plan: SinkPlan) -> dict[str, CacheStatus]:
     """Return the status of each planned cache before anything is stored."""
     return {topic.cache: CacheStatus(topic.name, units=topic.partitions) for topic in plan.topics}
 
 
 def _report_lacking(plan: SinkPlan, created: Collection[str], read: Collection[str]) -> None:
-    """Report new caches without earlier records: reading continues at the group's offsets.
+    """Warn about newly created caches that lack records read before, because reading continues at the offsets.
 
     :param created: names of the created caches.
     :param read: topics with records that the group has read.
@@ -239,7 +239,7 @@ def _report_lacking(plan: SinkPlan, created: Collection[str], read: Collection[s
 
 
 def _check_direction(settings: SinkSettings, state: ConnectorState) -> None:
-    """Refuse the name of a source connector, because the offset records of a source have another form."""
+    """Refuse the name of an existing source connector, because a source's offset records have another form."""
     if state.connector is not None and state.connector.is_source:
         raise SettingsError(
             "a source connector has this name", "Give the sink another one.", setting="name", value=settings.name

@@ -1,11 +1,11 @@
 """Plans of snapshots and streams, from the settings and from the caches and topics of the clusters.
 
-Only :func:`ensure_topics` and :func:`register_schemas` write.
+Only :func:`register_schemas` writes. :mod:`.topic_creation` creates the topics of a plan.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
@@ -16,20 +16,19 @@ from ..ignite.cache_configuration import CacheConfiguration
 from ..ignite.cluster import Cluster
 from ..ignite.sql_views import with_present_tables
 from ..java.patterns import matches_whole
-from ..kafka.topics import COMPACTED, Topics, TopicSpec, TopicState
+from ..kafka.topics import Topics
 from ..plan.routing import routes, select
 from ..plan.source_plan import CachePlan, TransferPlan
 from ..settings.name_rules import NamedBy
 from ..settings.source import SourceSettings
 from ..settings.suggestions import did_you_mean
-from ..settings.topic_names import types_topic
 
 _LARGEST_BATCH = 1_000_000
 _SHOWN_NAMES = 20
 
 
 def make_plan(settings: SourceSettings, cluster: Cluster, topics: Topics, snapshot_id: str, slots: int) -> TransferPlan:
-    """Plan a new snapshot or a stream, before a generation is claimed.
+    """Plan a new snapshot or stream: check caches, topics and types before the run claims a generation.
 
     :raises CacheNotFound: the lists match no cache of the cluster.
     :raises UnsupportedType: the converter does not support a type in a cache's metadata, the filter names a column that
@@ -68,7 +67,7 @@ def make_plan(settings: SourceSettings, cluster: Cluster, topics: Topics, snapsh
 
 
 def topic_of(settings: SourceSettings) -> Callable[[str], NamedBy]:
-    """Return the function that names the topic of a cache, by settings and transforms.
+    """Return a function from cache name to topic name, by the settings and the topic-changing transforms.
 
     :raises SettingsError: a transform is unknown, its properties are wrong, or it would give a cache's records several
         topics.
@@ -96,9 +95,9 @@ def routed_by_record(settings: SourceSettings, caches: Iterable[str]) -> set[str
 
 
 def chosen_caches(settings: SourceSettings, names: Sequence[str]) -> list[str]:
-    """Choose caches by whitelist and blacklist.
+    """Return the caches to copy, by `cache_whitelist` and `cache_blacklist`.
 
-    :param names: of all caches of the cluster.
+    :param names: names of all caches of the cluster.
     :raises CacheNotFound: no cache is chosen, and the run is not continuous: it would copy nothing.
     """
     chosen = select(names, settings.cache_whitelist, settings.cache_blacklist, settings.backlog_cache_name)
@@ -114,9 +113,9 @@ def chosen_caches(settings: SourceSettings, names: Sequence[str]) -> list[str]:
 
 
 def unmatched(settings: SourceSettings, names: Iterable[str]) -> list[str]:
-    """Return the expressions of the whitelist that match no cache.
+    """Return the regular expressions of `cache_whitelist` that match no cache, for a hint in the error.
 
-    :param names: of all caches of the cluster.
+    :param names: names of all caches of the cluster.
     """
     caches = list(names)
     return [pattern for pattern in settings.cache_whitelist if not any(matches_whole(name, pattern) for name in caches)]
@@ -163,17 +162,12 @@ def _check_own_topics(settings: SourceSettings, topics: Iterable[str]) -> None:
             raise settings.wrong(name, "it is the topic of a cache", "Choose another topic")
 
 
-def _spec(cache: CachePlan, settings: SourceSettings) -> TopicSpec:
-    new = settings.of(cache.name).new_topic(cache.topic)
-    return TopicSpec(
-        cache.topic, cache.topic_partitions or -1, new.replication_factor, new.config, settings.create_topics
-    )
-
-
 def register_schemas(settings: SourceSettings, caches: Iterable[CachePlan], cluster: Cluster) -> None:
-    """Register the schemas declared by the caches' metadata, so that tasks find them; skip destroyed caches.
+    """Register the schemas of the caches' declared types in the schema registry, so that tasks find them there.
 
-    :raises UnsupportedType: a converter has no form for a declared type.
+    Caches that were destroyed meanwhile are skipped.
+
+    :raises UnsupportedType: a converter does not support a declared type.
     :raises RegistryError: a schema registry refuses a schema.
     :raises RegistryUnavailable: a schema registry did not answer.
     """
@@ -184,7 +178,7 @@ def register_schemas(settings: SourceSettings, caches: Iterable[CachePlan], clus
 
 
 def cache_configurations(caches: Iterable[CachePlan], cluster: Cluster) -> dict[str, CacheConfiguration]:
-    """Return the current configuration of each cache by its topic, for a sink that creates the same caches.
+    """Read the caches' configurations from the cluster, by topic, so that a sink can create the same caches.
 
     Caches that were destroyed meanwhile, or whose records have several topics, are left out.
     """
@@ -195,62 +189,3 @@ def cache_configurations(caches: Iterable[CachePlan], cluster: Cluster) -> dict[
         with suppress(CacheNotFound):
             configurations[cache.topic] = with_present_tables(cluster, cluster.configuration(cache.name))
     return configurations
-
-
-def ensure_types_topic(settings: SourceSettings, topics: Topics) -> None:
-    """Create the types topic if it is missing.
-
-    The types topic must describe a cache before the cache's own topic exists, because a running sink sees that topic.
-    """
-    topics.ensure([TopicSpec(types_topic(settings.internal_topic_prefix), 1, settings.replication_factor, COMPACTED)])
-
-
-def ensure_topics(plan: TransferPlan, topics: Topics) -> TransferPlan:
-    """Create the missing topics of a plan; a topic chosen by transforms is created with its first record.
-
-    :returns: the plan with the ids of the topics, and a batch limit that each of them accepts.
-    :raises TopicError: a topic was deleted meanwhile, or the user may not write to it.
-    """
-    settings = plan.settings
-    dead_letters = plan.settings.dead_letter_topic
-    fixed = [cache for cache in plan.caches if cache.one_topic]
-    specs = [_spec(cache, settings) for cache in fixed]
-    if dead_letters:
-        specs.append(TopicSpec(dead_letters, 1, settings.dead_letter_copies))
-    counts = topics.ensure(specs)
-    states = topics.describe(_fixed_topics(plan))
-    for cache in fixed:
-        if cache.topic not in states:
-            raise TopicError(
-                "the topic was deleted while the run began", "Start again.", topic=cache.topic, cache=cache.name
-            )
-    for state in states.values():
-        state.check_writable()
-    caches = tuple(
-        replace(cache, topic_partitions=counts[cache.topic], topic_id=states[cache.topic].topic_id)
-        if cache.one_topic
-        else cache
-        for cache in plan.caches
-    )
-    return _with_size_limits(replace(plan, caches=caches), states)
-
-
-def with_size_limits(plan: TransferPlan, topics: Topics) -> TransferPlan:
-    """Return the plan with the size limits of its existing topics, as :func:`ensure_topics` does for a run."""
-    return _with_size_limits(plan, topics.describe(_fixed_topics(plan)))
-
-
-def _fixed_topics(plan: TransferPlan) -> list[str]:
-    """Return the topics of a plan, the dead-letter topic last."""
-    dead_letters = plan.settings.dead_letter_topic
-    return [cache.topic for cache in plan.caches if cache.one_topic] + ([dead_letters] if dead_letters else [])
-
-
-def _with_size_limits(plan: TransferPlan, states: Mapping[str, TopicState]) -> TransferPlan:
-    limits = {name: state.max_message_bytes for name, state in states.items() if state.max_message_bytes is not None}
-    caches = tuple(
-        replace(cache, topic_bytes=limits.get(cache.topic)) if cache.one_topic else cache for cache in plan.caches
-    )
-    largest_batch = min([_LARGEST_BATCH, *limits.values()])
-    letters = limits.get(plan.settings.dead_letter_topic, 0)
-    return replace(plan, caches=caches, max_batch_bytes=largest_batch, max_letter_bytes=letters)

@@ -1,4 +1,4 @@
-"""Topics of records routed one by one by transforms; each topic is created before its first record."""
+"""Topics that transforms choose for each record; a topic is created before its first record is sent."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ import pyarrow.compute as pc
 
 from ..errors import SettingsError
 from ..kafka.records import Records, take_rows
-from ..kafka.topics import TopicSpec
 from ..plan.routing import check_topic
 from ..plan.source_plan import CachePlan
 from ..settings.name_rules import NamedBy
 from ..settings.source import SourceSettings
 from ..state.slot_writer import SlotWriter
+from .topic_creation import topic_spec
 
 
 class RecordTopics:
-    """Divider of records by topic; for one thread."""
+    """Groups records by the topic that transforms chose, and creates missing topics; not thread-safe."""
 
     def __init__(self, settings: SourceSettings) -> None:
         self._settings = settings
         self._plans: dict[tuple[str, str], CachePlan] = {}
 
     def divided(self, writer: SlotWriter, cache: CachePlan, records: Records) -> list[tuple[CachePlan, Records]]:
-        """Divide records by topic, in their order; return for each topic the cache's plan and the records.
+        """Group records by topic and keep their order; each topic comes with a cache plan that names the topic.
 
         :raises SettingsError: a topic's name is not valid, or internal, or that of the dead-letter topic.
         :raises TopicError: a topic cannot be created.
@@ -54,8 +54,5 @@ class RecordTopics:
             if topic == own:
                 what = f"transforms give a record the topic of {name}"
                 raise SettingsError(what, "Choose another one.", setting=name, cache=cache.name, topic=topic)
-        new = settings.of(cache.name).new_topic(topic)
-        topic_id, partitions = writer.ensure_topic(
-            TopicSpec(topic, new.partitions, new.replication_factor, new.config, settings.create_topics)
-        )
+        topic_id, partitions = writer.ensure_topic(topic_spec(settings, cache.name, topic))
         return replace(cache, topic=topic, topic_partitions=partitions, topic_id=topic_id)

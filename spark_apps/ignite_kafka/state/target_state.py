@@ -1,4 +1,4 @@
-"""Target state of a connector: a record of the configs topic that anyone may write and the connector's driver follows.
+"""Target state of a connector: a record of the configs topic; users write it, the connector's driver obeys it.
 
 Key ``["target","<name>"]``, value ``{"state": "RUNNING"|"PAUSED"|"STOPPED", "at_ms": …}``; with ``"generation"`` only
 the run of that generation follows it. The record is written without a transaction and never under the control
@@ -6,6 +6,8 @@ transactional id, so that it fences no run.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 from ..common.typed_json import dumps, integer
 from ..kafka.clients import KafkaClients
@@ -24,7 +26,7 @@ TARGETS = (RUNNING, PAUSED, STOPPED)
 def write_target(
     clients: KafkaClients, topics: Topics, prefix: str, connector: str, state: str, generation: int = 0
 ) -> None:
-    """Request a target state; returns when the broker has confirmed the record.
+    """Request that a connector runs, pauses or stops; return once the broker has confirmed the record.
 
     :param generation: generation of the run that is to follow it; 0: any run.
     :raises ValueError: there is no such state.
@@ -50,39 +52,39 @@ def write_target(
 
 
 def read_target(clients: KafkaClients, topics: Topics, prefix: str, connector: str) -> str | None:
-    """Read the target state requested last; None without a request."""
-    topic = configs_topic(prefix)
-    if not topics.exists(topic):
-        return None
+    """Read the last requested target state; None if there was no request."""
     target = None
-    for message in read_to_end(clients, topics, topic, [0]):
-        if message.key() == _key(connector):
-            record = InternalRecord.of(message)
-            target = target_of(connector, record) if record and record.value is not None else None
+    for record in _requests(clients, topics, prefix, connector):
+        target = target_of(connector, record) if record.value is not None else None
     return target
 
 
 def read_stopped_generation(clients: KafkaClients, topics: Topics, prefix: str, connector: str) -> int:
-    """Return the generation of the run stopped by the last request; 0 if it stops no run, or any run."""
-    topic = configs_topic(prefix)
+    """Read which generation the last request asks to stop; 0 if it asks any run or no run."""
     generation = 0
-    if not topics.exists(topic):
-        return generation
-    for message in read_to_end(clients, topics, topic, [0]):
-        if message.key() == _key(connector):
-            record = InternalRecord.of(message)
-            value = (record.optional_value() if record else None) or {}
-            try:
-                generation = integer(value.get("generation")) if value.get("state") == STOPPED else 0
-            except ValueError:
-                generation = 0
+    for record in _requests(clients, topics, prefix, connector):
+        value = record.optional_value() or {}
+        try:
+            generation = integer(value.get("generation")) if value.get("state") == STOPPED else 0
+        except ValueError:
+            generation = 0
     return generation
 
 
-def target_of(connector: str, record: InternalRecord, generation: int = 0) -> str | None:
-    """Return the target state in a connector's target record.
+def _requests(clients: KafkaClients, topics: Topics, prefix: str, connector: str) -> Iterator[InternalRecord]:
+    """Yield the connector's target records, oldest first; none without the configs topic."""
+    topic = configs_topic(prefix)
+    if not topics.exists(topic):
+        return
+    for message in read_to_end(clients, topics, topic, [0]):
+        if message.key() == _key(connector) and (record := InternalRecord.of(message)) is not None:
+            yield record
 
-    None for any other record, a tombstone, and, with an event, an unknown state.
+
+def target_of(connector: str, record: InternalRecord, generation: int = 0) -> str | None:
+    """Parse the requested state if a record is the connector's target record.
+
+    Return None for any other record, for a tombstone and, with an event, for an unknown state.
 
     :param generation: generation of the run that follows it; requests for other runs are ignored. 0: no request is
         ignored.

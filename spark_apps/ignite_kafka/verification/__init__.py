@@ -1,4 +1,4 @@
 """Comparison of topics with caches as a Spark job, for both directions, and repair of the differences.
 
-Imports convert, source.planning, sink, runtime and admin; cli imports it.
+Imports convert, source, sink, runtime and admin; cli imports it.
 """

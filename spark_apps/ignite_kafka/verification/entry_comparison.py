@@ -1,4 +1,4 @@
-"""Comparison of each key's last record with the cache's entry, by meaning.
+"""Comparison of the last record of each key with the cache's entry, by decoded values.
 
 Keys and values are compared byte by byte with those that the converter makes of the entries now. Values in JSON are
 compared with rows instead: the row decoder shares no code with the converter, so the comparison also finds errors of
@@ -17,7 +17,7 @@ from typing import Any
 
 from ..common.redaction import in_message
 from ..convert import Converters
-from ..convert.rules.stage import policy_of_error
+from ..convert.rules.failure_stages import policy_of_error
 from ..convert.to_kafka.bad_entries import ENTRY_ERRORS
 from ..errors import IgniteKafkaError
 from ..ignite.binary import decode_rows, entry_cuts
@@ -27,12 +27,12 @@ from ..plan.source_plan import CachePlan, TransferPlan
 from ..settings.error_policies import STOP
 from ..settings.source import SourceSettings
 from ..source.entry_selection import EntrySelectors, Selection
-from .comparison import Comparison, Kind
+from .differences import Differences, Kind
 from .entry_reader import EntryReader
 
 
 @dataclass
-class Verified(Comparison):
+class PairDifferences(Differences):
     """Result of comparing each key's last record with the cache's entry.
 
     Keys are compared by their bytes, as in Kafka's compaction.
@@ -49,8 +49,8 @@ class Verified(Comparison):
     other_bytes: int = 0
 
 
-def compare_last(
-    result: Verified,
+def compare_last_records(
+    result: PairDifferences,
     plan: TransferPlan,
     cache: CachePlan,
     cluster: Cluster,
@@ -78,13 +78,13 @@ def compare_last(
 
 
 def _compare(
-    result: Verified,
+    result: PairDifferences,
     entries: Sequence[tuple[bytes, Any]],
     last: dict[bytes, bytes | None],
     seen: set[bytes],
     reader: EntryReader,
 ) -> None:
-    """Compare entries with the last records of their keys, and remove the compared keys from `last`."""
+    """Compare some entries with the last records of their keys, and remove these keys from `last`."""
     in_both: list[tuple[bytes, Any, bytes | None]] = []
     for key, expected in entries:
         if key not in last:
@@ -97,17 +97,17 @@ def _compare(
         else:
             in_both.append((key, expected, last.pop(key)))
         seen.add(key)
-    equal = reader.compare_values([expected for _, expected, _ in in_both], [record for _, _, record in in_both])
+    equal = reader.equality.compare([expected for _, expected, _ in in_both], [record for _, _, record in in_both])
     for (key, expected, record), is_equal in zip(in_both, equal, strict=True):
         if not is_equal:
-            fields = "; ".join(reader.describe_differences(expected, record))
+            fields = "; ".join(reader.equality.describe_differences(expected, record))
             details = f"{in_message(fields)}: " if fields else ""
             values = f"the entry gives {in_message(repr(expected))}, the record is {in_message(repr(record))}"
             result.note("different", key, f"key {format_key(key)}: {details}{values}")
 
 
-def _note_unexpected(result: Verified, left: Sequence[bytes], seen: set[bytes], reader: EntryReader) -> None:
-    """Count topic keys without an entry, and among them the keys with an entry's fields but other bytes."""
+def _note_unexpected(result: PairDifferences, left: Sequence[bytes], seen: set[bytes], reader: EntryReader) -> None:
+    """Note topic keys without an entry, and recognize keys that equal an entry's as JSON but not in bytes."""
     key_of = {
         fields: key for key in seen if left and reader.json_keys and (fields := normalize_fields(key)) is not None
     }
@@ -122,12 +122,12 @@ def _note_unexpected(result: Verified, left: Sequence[bytes], seen: set[bytes], 
 
 
 def format_key(key: bytes) -> str:
-    """Return a key as text for messages."""
+    """Format a key as text for messages."""
     return in_message(repr(key.decode(errors="backslashreplace")))
 
 
 def normalize_fields(key: bytes) -> str | None:
-    """Return an equal text for JSON objects with equal fields, in any order and ignoring nulls; None for other keys."""
+    """Normalize a JSON object key, so that order of fields and nulls do not matter; None for other keys."""
     if not key.startswith(b"{"):
         return None
     try:
@@ -143,7 +143,7 @@ def normalize_fields(key: bytes) -> str | None:
 
 @dataclass(frozen=True)
 class _Unread:
-    """An entry that cannot be compared, with the error.
+    """Entry that could not be read for the comparison, with the error.
 
     Either the copy skips the entry, or only the row decoder cannot read it, which is a difference.
     """
@@ -159,7 +159,7 @@ class _Unread:
 def _read_batches(
     reader: EntryReader, sent: Iterable[Selection], settings: SourceSettings
 ) -> Iterator[list[tuple[bytes, Any]] | _Unread]:
-    """Read keys and expected values of the entries to send, or the error of an entry that cannot be read.
+    """Yield key and expected value of the entries to send, or the error of an unreadable entry.
 
     An error is raised if the error policy is to stop.
     """

@@ -1,19 +1,14 @@
-"""Expected records of a cache's entries: the converter's bytes or, for JSON, values read by a second decoder."""
+"""Computation of the records that a cache's entries should have, for comparison with the topic's."""
 
 from __future__ import annotations
 
-import functools
-import json
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from dataclasses import replace
-from decimal import Decimal
-from enum import Enum
 from typing import Any
 
 from ..common.redaction import in_message
 from ..convert import Converters
-from ..convert.json.write_rows import json_value, same_json
+from ..convert.json.write_rows import json_value
 from ..convert.rules.decimal_scales import declared_scales
 from ..convert.to_kafka.bad_entries import ENTRY_ERRORS
 from ..convert.to_kafka.selected_fields import SelectedFields
@@ -23,25 +18,17 @@ from ..ignite.binary.row_values import Document
 from ..ignite.cluster import Cluster
 from ..ignite.types import type_codes as codes
 from ..ignite.types.model import CacheInfo, Page
-from ..settings.converters import JSON
-from ..settings.source import EAGER, LAZY, SourceSettings
+from ..settings.source import LAZY, SourceSettings
 from ..sql import SelectedField, parse_columns
-from .value_reader import ValueReader, drop_missing_fields, drop_newer_fields
-
-
-class Form(Enum):
-    """Form of the expected keys or values."""
-
-    BYTES = "bytes of the converter"
-    JSON = "rows as JSON"
-    PAYLOAD = "rows as JSON, as the payload beside a schema"
+from .record_equality import Form, RecordEquality, choose_form, is_equal
 
 
 class EntryReader:
-    """Reader of the record keys and expected values of one cache's entries.
+    """Computes the expected record key and value of each entry of one cache.
 
     :param settings: the connector's settings.
     :param decode: decodes keys and values of pages row by row.
+    :ivar equality: compares expected values with those of records.
     """
 
     def __init__(
@@ -59,14 +46,10 @@ class EntryReader:
         self._cluster = cluster
         self._info = info
         self._decode = decode
-        self._key_form, self._value_form = (_choose_form(settings, side) for side in ("key", "value"))
+        self._key_form, self._value_form = (choose_form(settings, side) for side in ("key", "value"))
+        self.equality = RecordEquality(settings, topic, self._value_form)
         self._selected = parse_columns(settings.select) if settings.select else None
         self._scales_of = SelectedFields(self._selected).of_cache(info) if self._selected else info
-        self._values = functools.cache(lambda: ValueReader(settings, topic))
-        eager = settings.field_nullability_policy == EAGER
-        self._restrict = (
-            drop_missing_fields if not settings.is_schema_dynamic else drop_newer_fields if eager else _keep_value
-        )
 
     @property
     def cache(self) -> str:
@@ -75,7 +58,7 @@ class EntryReader:
 
     @property
     def by_rows(self) -> bool:
-        """Whether rows, which share no code with the converter, give the expected keys or values."""
+        """Whether expected keys or values come from the row decoder, which shares no code with the converter."""
         return self._key_form is not Form.BYTES or self._value_form is not Form.BYTES
 
     @property
@@ -84,7 +67,7 @@ class EntryReader:
         return self._key_form is Form.JSON
 
     def entries(self, page: Page) -> list[tuple[bytes, Any]]:
-        """Return the record key and the expected value of each entry of a page, for :meth:`compare_values`.
+        """Return the record key and the expected value of each entry of a page, for :attr:`equality`.
 
         Entries that transforms drop are left out.
 
@@ -104,7 +87,7 @@ class EntryReader:
             for key, value in self._decode([page], self._info, self._cluster)
         ]
         for text, (key, _) in zip(keys, rows, strict=True):
-            if self._key_form is not Form.BYTES and not _is_equal(key, text, self._key_form):
+            if self._key_form is not Form.BYTES and not is_equal(key, text, self._key_form):
                 shown = in_message(repr(text.decode(errors="backslashreplace")))
                 what = f"the columns make the key {shown} of an entry, the rows {in_message(repr(key))}"
                 remedy = "This is a bug: report it with the type of the key."
@@ -113,60 +96,13 @@ class EntryReader:
         return list(zip(keys, values, strict=True))
 
     def can_convert(self, page: Page) -> bool:
-        """Return whether the converter can convert all entries of a page, even if the row decoder cannot read them."""
+        """Return whether the converter can convert all entries of a page, though the row decoder cannot."""
         try:
             return not self._converter.convert(
                 [page], self._info, self._cluster, topic=self._topic, in_order=True
             ).refused
         except ENTRY_ERRORS:
             return False
-
-    def compare_values(self, expected: Sequence[Any], records: Sequence[bytes | None]) -> list[bool]:
-        """Return whether each of N records has its expected value.
-
-        Fields added to the class after the record was written may be null.
-
-        :param expected: N values of :meth:`entries`.
-        """
-        if self._value_form is not Form.BYTES:
-            return [
-                _is_equal(value, record, self._value_form, self._restrict)
-                for value, record in zip(expected, records, strict=True)
-            ]
-        equal = [value == record for value, record in zip(expected, records, strict=True)]
-        others = [row for row, is_equal in enumerate(equal) if not is_equal]
-        if others:
-            reader = self._values()
-            entry_values = reader.read([expected[row] for row in others])
-            record_values = reader.read([records[row] for row in others])
-            for row, entry, record in zip(others, entry_values, record_values, strict=True):
-                equal[row] = None not in (entry, record) and repr(self._restrict(entry, record)) == repr(record)
-        return equal
-
-    def describe_differences(self, expected: Any, written: bytes | None) -> list[str]:
-        """Return a text for each differing field; an empty list if the entry or the record is no object.
-
-        :param expected: a value of :meth:`entries`.
-        """
-        entry = expected
-        record = None
-        if self._value_form is Form.BYTES:
-            entry, record = (value and value[1] for value in self._values().read([expected, written]))
-        elif written is not None:
-            with suppress(ValueError):  # a record of another program
-                record = json.loads(written, parse_float=Decimal if _has_decimal(expected) else None)
-            if self._value_form is Form.PAYLOAD and isinstance(record, dict):
-                record = record.get("payload")
-        if not isinstance(entry, dict) or not isinstance(record, dict):
-            return []
-        names = dict.fromkeys([*entry, *record])
-        absent = object()
-        return [
-            f"{name} is {_format_field(entry, name)} in the entry, {_format_field(record, name)} in the record"
-            for name in names
-            if not same_json(*(values := (entry.get(name, absent), record.get(name, absent))))
-            and repr(values[0]) != repr(values[1])
-        ]
 
     def _to_json(self, value: Any, side: str) -> Any:
         is_key = side == "key"
@@ -188,58 +124,16 @@ class EntryReader:
 
 
 def _keep_fields(value: Document, selected: Sequence[SelectedField]) -> Document:
-    """Return an object with only the selected fields; upper and lower case of names are equal."""
+    """Keep only the fields of an object that the setting `select` names, ignoring case."""
     by_name = {name.lower(): (name, item) for name, item in value.fields.items()}
     present = [(field, *by_name[field.name.lower()]) for field in selected if field.name.lower() in by_name]
     fields = {field.renamed(name): item for field, name, item in present}
     return replace(value, fields=fields, own=len(fields))
 
 
-def _format_field(fields: dict[str, Any], name: str) -> str:
-    return repr(fields[name]) if name in fields else "absent"
-
-
-def _choose_form(settings: SourceSettings, side: str) -> Form:
-    # the row decoder knows neither keys made of fields nor transforms
-    is_made_of_fields = side == "key" and settings.record_key
-    if getattr(settings, f"{side}_converter") != JSON or is_made_of_fields or settings.transforms:
-        return Form.BYTES
-    return Form.PAYLOAD if settings.converter_properties(side)["schemas.enable"] == "true" else Form.JSON
-
-
 def _null_values(page: Page, cache: str) -> Page:
-    """Return a page with the same keys, and null as every value."""
+    """Replace all values of a page by null, so that only keys are converted."""
     cuts = entry_cuts(page, cache)
     null = bytes([codes.NULL])
     data = b"".join(bytes(page.data[start:end]) + null for start, end in zip(cuts[:-1:2], cuts[1::2], strict=True))
     return Page(page.partition, page.rows, memoryview(data), True)
-
-
-def _keep_value(expected: Any, _record: Any) -> Any:
-    return expected
-
-
-def _is_equal(
-    expected: Any, record: bytes | None, form: Form, restrict: Callable[[Any, Any], Any] = _keep_value
-) -> bool:
-    """Return whether a record's JSON text has the expected value.
-
-    :param restrict: called with the expected value and the record's; returns the expected value without fields that
-        the record need not have.
-    """
-    if record is None:
-        return expected is None
-    try:
-        value = json.loads(record, parse_float=Decimal if _has_decimal(expected) else None)
-    except ValueError:  # a record of another program
-        return False
-    if form is Form.PAYLOAD:
-        if not isinstance(value, dict) or value.keys() != {"schema", "payload"}:
-            return False
-        value = value["payload"]
-    return same_json(restrict(expected, value), value)
-
-
-def _has_decimal(value: Any) -> bool:
-    items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return isinstance(value, Decimal) or any(map(_has_decimal, items))

@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 from ignite_kafka.admin.connector_events import ConnectorEvents, follow_events, read_connector_events
 from ignite_kafka.cli.main import main
 from ignite_kafka.errors import RecordRefused, SettingsError
+from ignite_kafka.event_descriptions import CAUSES
 from ignite_kafka.events import IGNITE_CONNECTED, OBJECT_NOT_BUILT, RUN_COMPLETED, RUN_FAILED, RUN_STARTED
 from ignite_kafka.settings.secrets import Secrets
 from ignite_kafka.settings.sink import SinkSettings
@@ -56,7 +57,7 @@ def test_events_of_driver_and_tasks_are_kept_over_runs(sink: Sink, capsys: pytes
     assert main(words) == 0
     shown = capsys.readouterr().out
     assert f"ERROR     {OBJECT_NOT_BUILT.id}" in shown
-    assert f"{OBJECT_NOT_BUILT.id}: {OBJECT_NOT_BUILT.action}" in shown
+    assert f"{OBJECT_NOT_BUILT.id}: {CAUSES[OBJECT_NOT_BUILT]} {OBJECT_NOT_BUILT.action}" in shown
     assert main([*words, "--since", "2999-01-01"]) == 0
     assert "has no events" in capsys.readouterr().out
 

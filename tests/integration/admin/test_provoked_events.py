@@ -76,13 +76,15 @@ def write(kafka: KafkaBroker, topic: str, key: bytes, value: bytes) -> None:
 def test_choices_of_a_snapshot(snapshots: World) -> None:
     with snapshots.ignite.client() as client:
         client.get_or_create_cache(f"{snapshots.stem}-a").put_all({key: f"v{key}" for key in range(20)})
-    other = f"192.0.2.1:{uuid.uuid4().int % 60_000 + 1}"
-    snapshots.run(bootstrap_servers=f"{snapshots.kafka.bootstrap},{other}", allow_insecure_connections=True)
-    assert_kept(snapshots.settings, events.UPDATES_NOT_CAPTURED, events.REMOVALS_NOT_SENT, events.TOPICS_MADE, events.INSECURE_CONNECTION)
+    snapshots.run()
     assert snapshots.run(load_initial_data=False).state == status.COMPLETED
+    assert_kept(snapshots.settings, events.UPDATES_NOT_CAPTURED, events.REMOVALS_NOT_SENT, events.TOPICS_MADE, events.NOTHING_TO_SEND)
+    # TLS without verification to another host, which does not answer
+    other = f"192.0.2.1:{uuid.uuid4().int % 60_000 + 1}"
+    unverified: dict[str, Any] = {"ignite_tls_enabled": True, "ignite_tls_verify": False, "allow_insecure_connections": True}
     with pytest.raises(IgniteKafkaError):
-        snapshots.run(ignite_tls_enabled=True, ignite_tls_verify=False, ignite_connect_timeout_ms=1_000, retry_timeout_ms=1_000)
-    assert_kept(snapshots.settings, events.NOTHING_TO_SEND, events.TLS_NOT_VERIFIED, events.RUN_FAILED)
+        snapshots.run(ignite_addresses=(other,), ignite_connect_timeout_ms=1_000, retry_timeout_ms=1_000, **unverified)
+    assert_kept(snapshots.settings, events.TLS_NOT_VERIFIED, events.INSECURE_CONNECTION)
 
 
 def test_values_that_lose_something(snapshots: World) -> None:
@@ -92,11 +94,12 @@ def test_values_that_lose_something(snapshots: World) -> None:
     value: Any = GenericObjectMeta(kind, (), {}, schema={"a": String, "b": String, "at": TimestampObject, "price": DecimalObject})
     with snapshots.ignite.client() as client:
         cache = client.create_cache({PROP_NAME: name, PROP_EXPIRY_POLICY: ExpiryPolicy(create=datetime.timedelta(hours=1))})
-        at = (datetime.datetime(2026, 1, 1), 500)
+        at = (datetime.datetime(2026, 1, 1), 500_000)
         # null fields have no place in a lazy schema, so either entry lacks a field of the other
         cache.put(1, value("x", None, at, decimal.Decimal("1.5")), key_hint=LongObject)
         cache.put(2, value(None, "y", at, decimal.Decimal("2.5")), key_hint=LongObject)
-    snapshots.run(value_converter_config=SCHEMAS, is_schema_dynamic=False, tasks_max=1, decimal_format="BASE64")
+    snapshots.run(value_converter_config=SCHEMAS, is_schema_dynamic=False, tasks_max=1)
+    snapshots.run(decimal_format="BASE64")  # without a schema, which has the scale
     assert_kept(snapshots.settings, events.ENTRIES_EXPIRE, events.FRACTIONS_CUT, events.DECIMAL_WITHOUT_SCALE, events.FIELD_LEFT_OUT)
 
 

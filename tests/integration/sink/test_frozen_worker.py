@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from ignite_kafka.common import heartbeat
 from ignite_kafka.errors import TaskFailed
-from ignite_kafka.runtime import silence
+from ignite_kafka.runtime import silent_tasks
 from ignite_kafka.runtime.counts import SlotResult
 from ignite_kafka.runtime.spark_job import Job, TaskErrors
 from tests.support.frozen_workers import frozen
@@ -32,7 +32,7 @@ def tasks_at_work(spark: SparkSession, run_id: str) -> int:
 def test_a_frozen_worker_ends_the_run_and_the_next_goes_on(sink: Sink, monkeypatch: pytest.MonkeyPatch, stops: bool) -> None:
     """Also a run that waits for its tasks because it is to stop. Before there was a limit, either waited for ever."""
     monkeypatch.setattr(heartbeat, "SLACK_S", 1.0)
-    monkeypatch.setattr(silence, "_LATE_S", 1.0)
+    monkeypatch.setattr(silent_tasks, "_LATE_S", 1.0)
     sink.send([trade(number) for number in range(6)])
     with Running(
         sink, retry_timeout_ms=1_000, transaction_timeout_ms=10_000, ignite_request_timeout_ms=15_000, progress_interval_ms=200

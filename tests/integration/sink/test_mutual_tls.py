@@ -24,7 +24,7 @@ from ignite_kafka.sink.run import run_sink
 from ignite_kafka.source.snapshot.run import run_snapshot
 from ignite_kafka.state import status
 from ignite_kafka.verification.connector import VerifyOptions, verify_connector
-from ignite_kafka.verification.entry_comparison import Verified
+from ignite_kafka.verification.entry_comparison import PairDifferences
 from tests.support import PARTITIONS, QUICK_JVM
 from tests.support.java_stores import STORE_PASSWORD, JavaStores
 from tools.servers import IgniteCluster, Jars, KafkaBroker
@@ -85,7 +85,7 @@ class Copy:
         run = run_sink if isinstance(settings, SinkSettings) else run_snapshot
         return run(self.spark, request).state
 
-    def verified(self, settings: SourceSettings | SinkSettings) -> Verified:
+    def verified(self, settings: SourceSettings | SinkSettings) -> PairDifferences:
         (found,) = verify_connector(self.spark, settings, self.secrets, ShippedSecrets(self.secrets), VerifyOptions()).caches
         return found.result
 

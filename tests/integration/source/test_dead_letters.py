@@ -24,7 +24,7 @@ from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.state import status
 from ignite_kafka.state.status import CacheStatus, RunStatus
 from ignite_kafka.verification.connector import VerifyOptions, verify_connector
-from ignite_kafka.verification.entry_comparison import Verified
+from ignite_kafka.verification.entry_comparison import PairDifferences
 from tests.support.bad_entries import NULL_KEY, OF_UNKNOWN_TYPE, long, put_bytes
 from tests.support.ignite_bytes import string
 from tests.support.kept_events import assert_kept
@@ -117,7 +117,7 @@ def headers_of(message: Message) -> dict[str, bytes]:
 # snapshot
 
 
-def verified(world: World, policy: str) -> Verified:
+def verified(world: World, policy: str) -> PairDifferences:
     settings = replace(world.settings, error_handling_policy=policy, dead_letter_topic=world.letters if policy == "DEAD_LETTER" else "")
     (found,) = verify_connector(world.spark, settings, Secrets(), None, VerifyOptions(limit=10)).caches
     return found.result

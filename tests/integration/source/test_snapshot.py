@@ -18,7 +18,7 @@ from ignite_kafka.source.snapshot.run import run_snapshot
 from ignite_kafka.state import status
 from ignite_kafka.state.configs import read_connector
 from ignite_kafka.state.status import RunStatus
-from ignite_kafka.state.types import type_from_json
+from ignite_kafka.state.types_topic import type_from_json
 from tests.support import PARTITIONS
 from tests.support.kept_events import assert_kept
 from tests.support.snapshot_world import ROWS, World

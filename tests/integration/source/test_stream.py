@@ -19,17 +19,17 @@ from ignite_kafka.kafka.topics import Topics, read_to_end
 from ignite_kafka.runtime.clients import ignite_cluster
 from ignite_kafka.runtime.epoch import Epoch
 from ignite_kafka.settings.secrets import Secrets
-from ignite_kafka.source.planning import ensure_topics, make_plan
+from ignite_kafka.source.planning import make_plan
 from ignite_kafka.source.stream import run as backlog
 from ignite_kafka.source.stream.capture import Capture, owner_of
 from ignite_kafka.source.stream.task import stream_slots
+from ignite_kafka.source.topic_creation import ensure_topics
 from ignite_kafka.state import status
 from ignite_kafka.state import target_state as target
 from ignite_kafka.state.configs import epoch_of
 from ignite_kafka.state.configs_writer import ConfigsWriter
 from ignite_kafka.state.internal_names import configs_topic, offsets_topic
 from ignite_kafka.state.internal_records import InternalRecord
-from ignite_kafka.state.status import StatusWriter
 from tests.support import emitted_events
 from tests.support.event_log import event_log, ids
 from tests.support.kept_events import assert_kept
@@ -280,7 +280,7 @@ def test_caches_come_and_go_and_come_back(world: World) -> None:
 def test_a_cache_that_was_made_again_is_not_sent_under_the_old_capture(world: World) -> None:
     world.put("a", {1: "old"})
     settings, topics, prefix, name = world.settings, Topics(world.clients), world.settings.internal_topic_prefix, f"{world.stem}-a"
-    StatusWriter.ensure_topic(topics, prefix, 1)
+    status.StatusWriter.ensure_topic(topics, prefix, 1)
     with closing(ConfigsWriter(world.clients, topics, prefix, world.stem)) as control, ignite_cluster(settings, Secrets()) as cluster:
         capture = Capture(settings, cluster, owner_of(topics, prefix))
         captured = capture.start([name])

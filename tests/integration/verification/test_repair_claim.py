@@ -14,7 +14,7 @@ from ignite_kafka.kafka.topics import Topics
 from ignite_kafka.runtime.clients import ignite_cluster
 from ignite_kafka.settings.secrets import Secrets
 from ignite_kafka.state.configs import read_connector
-from ignite_kafka.state.types import write_uses
+from ignite_kafka.state.types_topic import write_uses
 from ignite_kafka.verification import repair
 from ignite_kafka.verification.connector import _make_source_plan
 from ignite_kafka.verification.repair import send_again

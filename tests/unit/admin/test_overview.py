@@ -8,11 +8,11 @@ from typing import Any, cast
 
 import pytest
 
-from ignite_kafka.admin import overview
 from ignite_kafka.admin.overview import SINK, SOURCE, ConnectorOverview, read_overview
 from ignite_kafka.errors import NewerFormat
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.topics import Topics
+from ignite_kafka.state import internal_records
 from ignite_kafka.state.internal_records import FORMAT_HEADERS
 from ignite_kafka.state.status import CacheStatus, RunStatus
 from tests.support.fake_messages import FakeMessage
@@ -43,7 +43,7 @@ def told(name: str, run_id: str, at_ms: int, records: int, state: str = "RUNNING
 
 def read(monkeypatch: pytest.MonkeyPatch, configs: list[Timed], status: list[Timed]) -> dict[str, ConnectorOverview]:
     records = {"p-configs": configs, "p-status": status}
-    monkeypatch.setattr(overview, "read_to_end", lambda clients, topics, topic, partitions: iter(records[topic]))
+    monkeypatch.setattr(internal_records, "read_to_end", lambda clients, topics, topic, partitions: iter(records[topic]))
     topics = SimpleNamespace(exists=lambda topic: bool(records[topic]))
     return read_overview(KafkaClients({}), cast(Topics, topics), "p")
 

@@ -78,7 +78,7 @@ def test_every_module_of_a_kind_is_listed() -> None:
 
 
 # base classes of modules' own classes, and helpers, which no Dag names
-_INTERNAL = {"SparkCopyOperator", "DeferrableSensor", "KafkaBaseHook", "SparkAppHook"}
+_INTERNAL = {"SparkAppOperator", "SparkCopyOperator", "DeferrableSensor", "KafkaBaseHook", "SparkAppHook"}
 _SUFFIX = {"operators": "Operator", "sensors": "Sensor", "triggers": "Trigger", "hooks": "Hook"}
 
 

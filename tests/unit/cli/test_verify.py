@@ -24,7 +24,7 @@ from ignite_kafka.state.configs import ConnectorRecord
 from ignite_kafka.verification import connector
 from ignite_kafka.verification.connector import VerifyOptions, VerifyResult
 from ignite_kafka.verification.direction import Judged
-from ignite_kafka.verification.entry_comparison import Verified
+from ignite_kafka.verification.entry_comparison import PairDifferences
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ class Verification:
         self.refusal: IgniteKafkaError | None = None
         self.failure: IgniteKafkaError | None = None
         self.masters: list[str | None] = []
-        self.judged = Judged(Verified("flights", "t", records=9, entries=8))
+        self.judged = Judged(PairDifferences("flights", "t", records=9, entries=8))
         monkeypatch.setattr(local_run, "local_session", self._session)
         monkeypatch.setattr(connector, "verify_connector", self._verify)
         monkeypatch.setattr(connector, "check_connector", self._check)

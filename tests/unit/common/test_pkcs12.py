@@ -88,6 +88,6 @@ def test_passwords_are_neither_arguments_nor_variables_of_the_process(store: byt
         return run(command, **more)
 
     monkeypatch.setattr(subprocess, "run", recorded)
-    pkcs12.read(store, PASSWORD, PASSWORD, key=True)
+    pkcs12.read_pkcs12(store, PASSWORD, PASSWORD, key=True)
     [(command, environment)] = calls
     assert PASSWORD not in " ".join([*command, *environment.values()])

@@ -15,8 +15,8 @@ import pytest
 from ignite_kafka.cli import main as cli
 from ignite_kafka.common import redaction as privacy
 from ignite_kafka.convert.json.values import Refused, _integer
+from ignite_kafka.convert.rules.failure_stages import Stage
 from ignite_kafka.convert.rules.parsed_json import Number
-from ignite_kafka.convert.rules.stage import Stage
 from ignite_kafka.convert.to_ignite import BadRecord
 from ignite_kafka.errors import UnsupportedType
 from ignite_kafka.ignite.binary.optimized import _local_date

@@ -131,7 +131,7 @@ def test_first_changes_of_an_answer(size: int, counts: list[int], more: list[boo
 def test_changes_above_an_end_stay_in_the_backlog() -> None:
     batch = cut_above(batch_of(changes(ROWS)), np.array([4, 0, 3, 7]))
     assert batch.changes.number[batch.classified.new].tolist() == [4, 1, 3]
-    assert batch.changes.number[batch.done].tolist() == [4, 1, 3]
+    assert batch.changes.number[batch.settled].tolist() == [4, 1, 3]
     assert batch.changes.number[batch.classified.lookup].tolist() == [-1]
 
 

@@ -52,9 +52,9 @@ def test_a_superseded_write_id_is_refused() -> None:
 
 def test_the_last_write_continues_and_another_supersedes_it() -> None:
     recorded = Recorded()
-    write_ids.begin(recorded.control, STATE, "c", named=True)
-    write_ids.begin(recorded.control, STATE, "d", named=True)
-    write_ids.begin(recorded.control, STATE, "random", named=False)
+    write_ids.begin_write(recorded.control, STATE, "c", named=True)
+    write_ids.begin_write(recorded.control, STATE, "d", named=True)
+    write_ids.begin_write(recorded.control, STATE, "random", named=False)
     assert recorded.calls == [
         (None, STATE.snapshot),
         (SnapshotRecord("d", {}), STATE.snapshot),
@@ -64,7 +64,7 @@ def test_the_last_write_continues_and_another_supersedes_it() -> None:
 
 def test_a_continued_write_knows_its_topic_id() -> None:
     recorded = Recorded()
-    write_ids.begin(recorded.control, STATE, "d", named=True, topic_id="7f")
+    write_ids.begin_write(recorded.control, STATE, "d", named=True, topic_id="7f")
     begun = recorded.calls[0][0]
     assert begun == SnapshotRecord("d", {"topic_id": "7f"})
     assert write_ids.find_topic_id(ConnectorState(snapshot=begun), "d") == "7f"
@@ -74,13 +74,13 @@ def test_a_continued_write_knows_its_topic_id() -> None:
 
 def test_the_end_is_recorded_by_the_newest_write_alone() -> None:
     recorded = Recorded()
-    write_ids.end(recorded.control, STATE, "c", 3)
+    write_ids.end_write(recorded.control, STATE, "c", 3)
     assert recorded.calls == []
-    write_ids.end(recorded.control, STATE, "c", 4)
+    write_ids.end_write(recorded.control, STATE, "c", 4)
     assert recorded.calls == [(SnapshotRecord("c", {}), {})]
 
 
 def test_a_newer_write_does_not_fail_this_one() -> None:
     recorded = Recorded(Fenced("a newer driver"))
-    write_ids.end(recorded.control, STATE, "c", 4)
+    write_ids.end_write(recorded.control, STATE, "c", 4)
     assert len(recorded.calls) == 1

@@ -1,4 +1,4 @@
-"""Lag of a consumer group by partition; tests/unit/admin/test_lag.py has its sums."""
+"""Lag of a consumer group by partition; tests/unit/admin/test_lag_by_name.py has its sums."""
 
 from __future__ import annotations
 

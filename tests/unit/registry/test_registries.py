@@ -12,7 +12,7 @@ from ignite_kafka.convert.connect.schema import arrow_type, decimal
 from ignite_kafka.convert.connect_converters import deserializer, serializer
 from ignite_kafka.convert.to_ignite.conversion_rules import SideRules
 from ignite_kafka.errors import SettingsError
-from ignite_kafka.registry.registries import known_ids, learn_ids, provide, registry_of
+from ignite_kafka.registry.registries import known_ids, learn_ids, provide_registries, registry_of
 from ignite_kafka.registry.schema import KnownId, Registered
 from ignite_kafka.runtime.clients import kafka_clients
 from ignite_kafka.settings.secrets import Secrets
@@ -34,24 +34,24 @@ def test_making_clients_makes_the_registry_known() -> None:
     assert found.config.urls == (URL,)
     assert found.config.client["basic.auth.user.info"] == "u:p"
     assert registry_of("value", made.converter_properties("value")) is found
-    provide(made, Secrets(registry={**url, "basic.auth.user.info": "u:new"}))
+    provide_registries(made, Secrets(registry={**url, "basic.auth.user.info": "u:new"}))
     assert registry_of("value", made.converter_properties("value")).config.client["basic.auth.user.info"] == "u:new"
 
 
 def test_a_url_may_be_in_the_secrets_alone() -> None:
     made = settings(normalize_schemas="true")
-    provide(made, Secrets(registry={"schema.registry.url": URL}))
+    provide_registries(made, Secrets(registry={"schema.registry.url": URL}))
     assert registry_of("value", made.converter_properties("value")).config.urls == (URL,)
 
 
 def test_ids_of_another_registry_are_not_used_although_the_settings_are_equal() -> None:
     made, properties = settings(normalize_schemas="true"), settings(normalize_schemas="true").converter_properties("value")
     subject, schema = "people-value", record("id")
-    provide(made, Secrets(registry={"schema.registry.url": URL}))
+    provide_registries(made, Secrets(registry={"schema.registry.url": URL}))
     learn_ids({("value", repr(sorted(properties.items()))): ((URL,), (KnownId(subject, schema, Registered(7, schema)),))})
     assert registry_of("value", properties).registered(subject, schema).id == 7
     assert known_ids(made)["value", repr(sorted(properties.items()))][0] == (URL,)
-    provide(made, Secrets(registry={"schema.registry.url": "http://127.0.0.1:8084"}))
+    provide_registries(made, Secrets(registry={"schema.registry.url": "http://127.0.0.1:8084"}))
     assert registry_of("value", properties).permanent_ids() == ()
     assert known_ids(made) == {}
 
@@ -69,7 +69,7 @@ def test_a_converter_that_nothing_was_said_about_has_no_registry() -> None:
 def test_the_converters_of_both_directions_are_made_with_their_properties() -> None:
     client = MemoryClient()
     made = settings(schema_registry_url="http://127.0.0.1:8082", decimal_format="NUMERIC", use_optional_for_nonrequired="true")
-    provide(made, Secrets())
+    provide_registries(made, Secrets())
     properties = made.converter_properties("value")
     found = registry_of("value", properties)
     found._make_client = lambda _config: client  # type: ignore[assignment,return-value]

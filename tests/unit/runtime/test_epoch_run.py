@@ -13,9 +13,9 @@ from ignite_kafka.common.event_log import count_of
 from ignite_kafka.errors import IgniteKafkaError, KafkaUnavailable, OutcomeUnknown
 from ignite_kafka.plan.source_plan import RunPlan
 from ignite_kafka.runtime.counts import SlotResult
+from ignite_kafka.runtime.driver_consumer import DriverConsumer
 from ignite_kafka.runtime.epoch import Epoch, Running
 from ignite_kafka.runtime.epoch_run import EpochRun
-from ignite_kafka.runtime.progress import RunFollower
 from ignite_kafka.runtime.spark_job import Job, Work
 from ignite_kafka.settings.connector import ConnectorSettings
 from ignite_kafka.settings.source import SourceSettings
@@ -52,7 +52,7 @@ class Run(EpochRun[ConnectorSettings]):
         self._settings = SourceSettings(name="c", retry_timeout_ms=2_147_483_647, progress_interval_ms=100)
         self._request = cast(Any, SimpleNamespace(stop=threading.Event()))
         self._job = cast(Job, FakeJob())
-        self._follower = cast(RunFollower, SimpleNamespace(tasks={}, heard_at={}))
+        self._consumer = _consumer({})
         self._spark = cast(Any, SimpleNamespace(sparkContext=SimpleNamespace(defaultParallelism=1, getConf=dict)))
         self.tried, self.reports = 0, 0
 
@@ -123,20 +123,25 @@ def test_a_run_that_fails_has_the_counts_of_what_its_tasks_committed() -> None:
     run._sent = {"trades": CacheStatus("t-trades", records=100)}
     run._status = RunStatus("RUNNING", "c", "r")
     reports = {slot: TaskProgress(1, epoch, True, {"trades": CacheCount(records=records)}) for slot, epoch, records in REPORTS}
-    run._follower = cast(RunFollower, SimpleNamespace(tasks=reports))
+    run._consumer = _consumer(reports)
     run._count_failed(cast(Job, FakeJob()), Epoch(2, 0))
     assert run._status.caches["trades"].records == 100 + 7 + 20, "all of the failed task, and what the other task reported in this epoch"
 
 
 def test_a_run_has_the_events_that_tasks_of_its_epoch_have_reported_and_none_before_it() -> None:
     run = Run()
-    del run._follower
+    del run._consumer
     assert run._reported_events() == {}, "it failed before it followed anything"
     run._epoch_number = 2
     count = count_of(5, "slot 1 restarts", {})
     reports = {slot: TaskProgress(1, epoch, True, {}, {"15120": count}) for slot, epoch, _ in REPORTS}
-    run._follower = cast(RunFollower, SimpleNamespace(tasks=reports))
+    run._consumer = _consumer(reports)
     assert run._reported_events() == {0: {15120: count}, 1: {15120: count}}
+
+
+def _consumer(tasks: dict[int, TaskProgress]) -> DriverConsumer:
+    reports = SimpleNamespace(tasks=tasks, reported_at=dict.fromkeys(tasks, 0.0))
+    return cast(DriverConsumer, SimpleNamespace(reports=reports))
 
 
 REPORTS = ((0, 2, 5), (1, 2, 20), (2, 1, 1_000))  # first slot, epoch and records

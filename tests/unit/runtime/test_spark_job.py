@@ -100,7 +100,7 @@ def test_an_event_is_counted_once_whether_a_task_has_reported_it_handed_it_over_
 
 def ids_of_known(plan: TransferPlan, secrets: Secrets, slots: Sequence[int], *_: Any) -> Iterator[SlotResult]:
     """A task that needs the id of a schema and the schema of that id."""
-    registries.provide(plan.settings, secrets)
+    registries.provide_registries(plan.settings, secrets)
     registry = registries.registry_of("value", plan.settings.converter_properties("value"))
     id = registry.registered("t-value", KNOWN).id
     assert registry.schema(id) == KNOWN
@@ -114,7 +114,7 @@ def test_tasks_have_the_ids_that_the_driver_has_got(monkeypatch: pytest.MonkeyPa
     server = MemoryClient()
     monkeypatch.setattr(client, "_make_client", lambda _: server)
     new_process(monkeypatch)
-    registries.provide(settings, Secrets())
+    registries.provide_registries(settings, Secrets())
     registries.registry_of("value", settings.converter_properties("value")).registered("t-value", KNOWN)
     assert server.requests == 1
     work = pickle.dumps(slot_work(ids_of_known, TransferPlan("c", "s", 0, 1, settings, ()), [[0]], None, None))

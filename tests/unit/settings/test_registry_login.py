@@ -13,7 +13,7 @@ from ignite_kafka.datasources.kafka_tx_read import ReadOptions
 from ignite_kafka.errors import SettingsError
 from ignite_kafka.migration.migrate import migrate
 from ignite_kafka.registry.config import registry_config
-from ignite_kafka.registry.registries import provide
+from ignite_kafka.registry.registries import provide_registries
 from ignite_kafka.settings import registry_properties as names
 from ignite_kafka.settings.connect.worker import GivenFile
 from ignite_kafka.settings.converters import parse_properties
@@ -74,7 +74,7 @@ REFUSED = (
 def test_no_setting_sends_a_login_elsewhere(row: str, door: Door, tmp_path: Path) -> None:
     given, secrets = REDIRECTED[row]
     settings = door(tmp_path, CONVERTER, given)
-    for check in (check_registry, provide):
+    for check in (check_registry, provide_registries):
         with pytest.raises(SettingsError, match=REFUSED) as caught:
             check(settings, secrets)
         assert next(iter(sorted(names.ADDRESSES & given.keys()))) in str(caught.value)
@@ -125,7 +125,7 @@ def test_without_a_login_settings_name_the_registry(door: Door, tmp_path: Path) 
     settings = door(tmp_path, CONVERTER, given)
     for secrets in (Secrets(), Secrets(kafka=KAFKA), Secrets(registry={"schema.registry.ssl.truststore.password": "x"})):
         check_registry(settings, secrets)
-        provide(settings, secrets)
+        provide_registries(settings, secrets)
 
 
 def test_migrate_leaves_the_address_in_the_settings_without_a_login(tmp_path: Path) -> None:

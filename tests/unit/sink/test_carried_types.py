@@ -15,7 +15,7 @@ from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import BinaryType, CacheInfo, class_id
 from ignite_kafka.java.hash_code import java_hash
 from ignite_kafka.sink.carried_types import CarriedTypes, TypesGrown
-from ignite_kafka.state.types import write_types, write_uses
+from ignite_kafka.state.types_topic import write_types, write_uses
 from tests.support import emitted_events
 from tests.support.converters import converter
 from tests.support.ignite_bytes import CACHE, Types, binary, collection, enum, number, page, string

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from ignite_kafka.common import redaction
-from ignite_kafka.convert.rules.stage import Stage
+from ignite_kafka.convert.rules.failure_stages import Stage
 from ignite_kafka.convert.to_ignite import BadRecord
 from ignite_kafka.errors import RecordsOvertaken
 from ignite_kafka.kafka.clients import KafkaClients

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from ignite_kafka.convert.filter.entries import EntryFilter
-from ignite_kafka.convert.rules.stage import Stage
+from ignite_kafka.convert.rules.failure_stages import Stage
 from ignite_kafka.convert.to_ignite import BadRecord, Entries
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.kafka.records import Consumed

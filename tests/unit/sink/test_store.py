@@ -20,7 +20,7 @@ from ignite_kafka.plan.sink_plan import SinkPlan, TopicPlan
 from ignite_kafka.settings.sink import SinkSettings
 from ignite_kafka.sink.dead_letters import error_of, record_headers
 from ignite_kafka.sink.store import Store
-from ignite_kafka.state.types import write_uses
+from ignite_kafka.state.types_topic import write_uses
 from tests.support.converters import converter
 from tests.support.ignite_bytes import CACHE, NULL, Types, binary, enum, number, page
 from tests.support.sink_stores import BY_DAY, KAFKA, Caches, by_day, make_router, make_store

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ignite_kafka import events
-from ignite_kafka.convert.rules.stage import Stage
+from ignite_kafka.convert.rules.failure_stages import Stage
 from ignite_kafka.errors import ConditionFailed, DecodeError, UnsupportedType
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import Page

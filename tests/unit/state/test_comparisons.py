@@ -9,7 +9,8 @@ import pytest
 
 from ignite_kafka.common.typed_json import dumps
 from ignite_kafka.kafka.clients import KafkaClients
-from ignite_kafka.state import comparisons
+from ignite_kafka.kafka.topics import Topics
+from ignite_kafka.state import comparisons, internal_records
 from ignite_kafka.state.comparisons import KEPT, MOST_RESULT_BYTES, ComparisonStatus, bounded, forget_comparisons
 from ignite_kafka.state.status import COMPLETED
 from tests.support.fake_messages import FakeMessage
@@ -64,7 +65,8 @@ def topic(monkeypatch: pytest.MonkeyPatch) -> list[FakeMessage]:
             messages.extend(FakeMessage(dumps([kind, connector, run_id]), None) for run_id in run_ids)
 
     monkeypatch.setattr(comparisons, "StatusWriter", Writer)
-    monkeypatch.setattr(comparisons, "read_to_end", lambda *_: iter(list(messages)))
+    monkeypatch.setattr(internal_records, "read_to_end", lambda *_: iter(list(messages)))
+    monkeypatch.setattr(Topics, "exists", lambda *_: True)
     return messages
 
 

@@ -16,11 +16,11 @@ from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.plan.sink_offsets import PartitionKey, PartitionOffset
 from ignite_kafka.plan.slots import Owner, SlotKey, SlotState, UnitKey, UnitOffset
 from ignite_kafka.runtime.counts import add_counts, counts_of
-from ignite_kafka.state import status
+from ignite_kafka.state import internal_records, status
 from ignite_kafka.state.comparisons import comparison_of
 from ignite_kafka.state.configs import ConnectorFold, capture_secret_of, connector_generation, epoch_of
 from ignite_kafka.state.internal_records import InternalRecord, format_of, written_ms
-from ignite_kafka.state.offsets import apply, key_of, unit_of
+from ignite_kafka.state.offsets import apply_offset_record, key_of, unit_of
 from ignite_kafka.state.status import CacheCount, CacheStatus, RunStatus, TaskProgress, progress_of, run_of
 from ignite_kafka.state.target_state import target_of
 from tests.support.event_log import Emitted, ids
@@ -60,7 +60,7 @@ def status_topic(monkeypatch: pytest.MonkeyPatch, *messages: FakeMessage) -> Non
         return iter(messages)
 
     monkeypatch.setattr(status, "Topics", Topics)
-    monkeypatch.setattr(status, "read_to_end", read)
+    monkeypatch.setattr(internal_records, "read_to_end", read)
     monkeypatch.setattr(status, "read_to", read)
 
 
@@ -150,7 +150,7 @@ def test_a_key_of_no_snapshot_is_skipped(key: bytes, emitted: Emitted) -> None:
 )
 def test_a_key_of_another_program_in_the_offsets_topic_is_skipped(key: bytes, emitted: Emitted) -> None:
     state = SlotState(3)
-    apply(state, message(key, OFFSET.to_json()))
+    apply_offset_record(state, message(key, OFFSET.to_json()))
     assert (state, key_of(message(key, None)), unit_of(message(key, OFFSET.to_json()))) == (SlotState(3), None, None)
     assert len(ids(emitted)) == 1
 
@@ -183,7 +183,7 @@ ILL_TYPED = [
 @pytest.mark.parametrize("value", OFFSETS + ILL_TYPED)
 def test_an_offset_of_another_form_is_refused_for_its_unit_alone(value: bytes) -> None:
     state = SlotState(3)
-    apply(state, message(UNIT.to_json(), value))
+    apply_offset_record(state, message(UNIT.to_json(), value))
     assert (state.units, state.unreadable, unit_of(message(UNIT.to_json(), value))) == ({}, {("a", 3)}, None)
     with pytest.raises(OffsetsLost, match="offsets reset"):
         state.check("c")
@@ -193,7 +193,7 @@ def test_an_offset_of_another_form_is_refused_for_its_unit_alone(value: bytes) -
 @pytest.mark.parametrize("key", [SlotKey("c", 3).to_json(), PartitionKey("c", "t", 1).to_json()])
 def test_owners_and_offsets_of_a_sink_have_their_types(key: bytes, value: bytes, emitted: Emitted) -> None:
     state = SlotState(3)
-    apply(state, message(key, value))
+    apply_offset_record(state, message(key, value))
     assert state == SlotState(3)
     assert len(ids(emitted)) == 1
 
@@ -237,7 +237,7 @@ READERS: list[Callable[[InternalRecord], Any]] = [
 @given(KEY, st.builds(encoded, JSON | st.fixed_dictionaries({}, optional=dict.fromkeys(ODD, JSON))))
 @settings(max_examples=examples(500))
 def test_any_json_ends_no_reader_and_gives_no_field_another_type(key: bytes, value: bytes) -> None:
-    apply(SlotState(3), message(key, value))
+    apply_offset_record(SlotState(3), message(key, value))
     assert unit_of(message(key, value)) is None or isinstance(key_of(message(key, value)), UnitKey)
     found = InternalRecord.of(message(key, value))
     if found is None:

@@ -13,7 +13,7 @@ from ignite_kafka.plan.sink_offsets import PartitionKey
 from ignite_kafka.plan.slots import Owner, SlotKey, SlotState, UnitKey, UnitOffset
 from ignite_kafka.state.configs import ConnectorFold, connector_generation, epoch_of
 from ignite_kafka.state.internal_records import FORMAT, FORMAT_HEADERS, InternalRecord, format_of
-from ignite_kafka.state.offsets import apply, key_of, unit_of
+from ignite_kafka.state.offsets import apply_offset_record, key_of, unit_of
 from ignite_kafka.state.status import CacheStatus, RunStatus, TaskProgress, progress_of, run_of
 from tests.support.event_log import Emitted, ids
 from tests.support.fake_messages import FakeMessage, message, record
@@ -91,14 +91,14 @@ def test_a_status_that_cannot_be_read_ends_nobody(
 def test_an_offset_of_a_newer_format_is_refused() -> None:
     for key in (UNIT, SlotKey("c", 3), PartitionKey("c", "t", 1)):
         with pytest.raises(NewerFormat, match="give it a new name"):
-            apply(SlotState(3), message(key.to_json(), b"{}", 2))
+            apply_offset_record(SlotState(3), message(key.to_json(), b"{}", 2))
 
 
 @pytest.mark.parametrize("bad", [message(b"no key", b"{}"), message(b'["c",{"slot":3}]', b"{}"), message(None, None)])
 def test_what_stands_for_no_unit_is_skipped(bad: Any, emitted: Emitted) -> None:
     state = SlotState(3)
-    apply(state, message(SlotKey("c", 3).to_json(), Owner(5).to_json()))
-    apply(state, bad)
+    apply_offset_record(state, message(SlotKey("c", 3).to_json(), Owner(5).to_json()))
+    apply_offset_record(state, bad)
     assert (state.owner, state.units, ids(emitted)) == (Owner(5), {}, [events.RECORD_SKIPPED.id])
     assert unit_of(bad) is None
     assert isinstance(key_of(bad), SlotKey | None)
@@ -106,14 +106,14 @@ def test_what_stands_for_no_unit_is_skipped(bad: Any, emitted: Emitted) -> None:
 
 def test_a_unit_that_cannot_be_read_names_the_command_that_forgets_it() -> None:
     state = SlotState(3)
-    apply(state, message(UNIT.to_json(), OFFSET.to_json(), None))
+    apply_offset_record(state, message(UNIT.to_json(), OFFSET.to_json(), None))
     state.check("c")
     for value in (b"no JSON", b"{}", b"7", b'{"generation":1,"incarnation":"i","snapshot":null,"ranges":[5]}'):
-        apply(state, message(UNIT.to_json(), value))
+        apply_offset_record(state, message(UNIT.to_json(), value))
         assert state.units == {}
         with pytest.raises(OffsetsLost, match="`ignite-kafka offsets reset c --cache a --partition 3`"):
             state.check("c")
-    apply(state, message(UNIT.to_json(), None))  # that command
+    apply_offset_record(state, message(UNIT.to_json(), None))  # that command
     state.check("c")
 
 

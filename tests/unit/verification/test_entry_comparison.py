@@ -20,7 +20,7 @@ from ignite_kafka.java.hash_code import java_hash
 from ignite_kafka.plan.source_plan import CachePlan, TransferPlan
 from ignite_kafka.registry import registries
 from ignite_kafka.settings.source import SourceSettings
-from ignite_kafka.verification.entry_comparison import Verified
+from ignite_kafka.verification.entry_comparison import PairDifferences
 from ignite_kafka.verification.entry_reader import EntryReader
 from tests.support.bad_entries import OF_UNKNOWN_TYPE, long
 from tests.support.ignite_bytes import CACHE, Types, binary, decimal, enum, number, page, string
@@ -50,7 +50,7 @@ def copied(
     more: Sequence[tuple[bytes, bytes | None]] = (),
     decode: Callable[..., Iterable[tuple[Any, Any]]] = decode_rows,
     **settings: Any,
-) -> Verified:
+) -> PairDifferences:
     """The verdict about a topic that has what the columns make of the entries, and `more`; `changed` and `key` are of the first record."""
     plan = TransferPlan("c", "s", 0, 1, SourceSettings(name="c", **settings), (CachePlan(CACHE.name, 1, "t", 1, 1),))
     chosen = convert.converter(plan.settings)
@@ -65,7 +65,7 @@ def copied(
     return compare(plan, plan.caches[0], cast(Any, types), cast(Any, messages), pages, decode)
 
 
-def is_equal(found: Verified, count: int) -> None:
+def is_equal(found: PairDifferences, count: int) -> None:
     assert (found.equal, found.entries, found.records, found.repeated) == (True, count, count, 0), found
 
 
@@ -258,7 +258,7 @@ def trades(types: OneCache, *prices: float) -> list[tuple[bytes, bytes]]:
 
 def compared(
     types: OneCache, entries: Sequence[tuple[bytes, bytes]], records: Sequence[tuple[bytes, bytes | None]], **settings: Any
-) -> Verified:
+) -> PairDifferences:
     plan = TransferPlan("c", "s", 0, 1, SourceSettings(name="c", **settings), (CachePlan(CACHE.name, 1, "t", 1, 1),))
     messages = [SimpleNamespace(key=lambda key=key: key, value=lambda value=value: value) for key, value in records]
     return compare(plan, plan.caches[0], cast(Any, types), cast(Any, messages), [page(entries, 0)])

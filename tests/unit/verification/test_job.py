@@ -23,10 +23,11 @@ from ignite_kafka.kafka.producer import size_limit
 from ignite_kafka.plan.slots import Owner
 from ignite_kafka.runtime.clients import slot_opener
 from ignite_kafka.settings.secrets import Secrets
-from ignite_kafka.verification import job, repair, source
+from ignite_kafka.verification import job, repair, source_direction
 from ignite_kafka.verification.direction import Batch
-from ignite_kafka.verification.entry_comparison import compare_last
-from ignite_kafka.verification.fingerprints import ROW, join
+from ignite_kafka.verification.entry_comparison import compare_last_records
+from ignite_kafka.verification.fingerprint_join import join_fingerprints
+from ignite_kafka.verification.fingerprints import ROW
 from ignite_kafka.verification.task import Share
 from tests.support.bad_entries import long
 from tests.support.ignite_bytes import binary, number, string
@@ -88,15 +89,15 @@ def test_entries_of_a_key_with_very_many_records_are_found_in_small_buckets(monk
 
     def join_and_note(topic: Any, cache: Any, **more: Any) -> Any:
         sizes.append(len(topic))
-        return join(topic, cache, **more)
+        return join_fingerprints(topic, cache, **more)
 
     def judge_and_note(self: Any, pair: Any, topic: Any, *given: Any, **more: Any) -> Any:
         sizes.append(len(topic.zip_columns()))
         return judge(self, pair, topic, *given, **more)
 
-    judge = source.SourceDirection.judge
-    monkeypatch.setattr(job, "join", join_and_note)
-    monkeypatch.setattr(source.SourceDirection, "judge", judge_and_note)
+    judge = source_direction.SourceDirection.judge
+    monkeypatch.setattr(job, "join_fingerprints", join_and_note)
+    monkeypatch.setattr(source_direction.SourceDirection, "judge", judge_and_note)
     case = equal_case(40)
     (records,) = case.records
     hot, other = records[7], (records[7][0], b'{"shop":0,"name":"old"}')
@@ -120,7 +121,7 @@ def test_no_tombstones_are_sent_while_entries_cannot_be_converted(monkeypatch: p
         sent.extend(given[-1])
         return len(given[-1])
 
-    monkeypatch.setattr(source, "send_again", send_again)
+    monkeypatch.setattr(source_direction, "send_again", send_again)
     case.settings["error_handling_policy"] = "LOG_ONLY"
     bad = long(77), binary(unknown, {"shop": long(1), "name": string("x")})
     case.entries[0].append(bad)  # type: ignore[attr-defined]
@@ -166,15 +167,15 @@ def test_entries_are_also_read_by_rows_which_share_no_code_with_the_converter(th
             value.fields["shop"] += 1
             yield key, value
 
-    monkeypatch.setattr(source, "decode_rows", other_rows)
-    monkeypatch.setattr("ignite_kafka.verification.source.compare_last", with_rows(other_rows))
+    monkeypatch.setattr(source_direction, "decode_rows", other_rows)
+    monkeypatch.setattr("ignite_kafka.verification.source_direction.compare_last_records", with_rows(other_rows))
     found = case.job(monkeypatch, thorough=thorough).result
     assert (found.different, found.entries) == (600 if thorough else 3, 600)
 
 
 def with_rows(decode: Any) -> Any:
     def judge(result: Any, plan: Any, cache: Any, cluster: Any, last: Any, pages: Any) -> None:
-        compare_last(result, plan, cache, cluster, last, pages, decode)
+        compare_last_records(result, plan, cache, cluster, last, pages, decode)
 
     return judge
 
@@ -210,7 +211,7 @@ def test_the_size_limit_is_that_of_the_runs_producers_which_take_large_dead_lett
     """So a record between librdkafka's default and the dead-letter topic's limit, which a run sends, is expected, and can be repaired."""
     plan = replace(equal_case(1).plan, max_letter_bytes=1_048_588)
     clients: Any = SimpleNamespace(common={}, producer={})
-    direction = source.SourceDirection(plan, Secrets())
+    direction = source_direction.SourceDirection(plan, Secrets())
     direction.__dict__["clients"] = clients
     opener = slot_opener(plan, clients, cast(Any, None), Owner(1))
     assert direction.size_limit == size_limit(clients, opener.producer)
@@ -244,7 +245,7 @@ def test_what_a_repair_sends_makes_the_topic_equal(case: Compared) -> None:
     keys = [key for part in case.entries for key, _ in copied(case.types, part)]
     twice = {key for key in keys if keys.count(key) > 1}
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(source, "send_again", send_again)
+        patched.setattr(source_direction, "send_again", send_again)
         judged = case.job(patched, repair=True)
     assert judged.repaired == len(sent) == len({key for key, _ in sent})
     assert judged.equal == (not twice), before

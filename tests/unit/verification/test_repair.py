@@ -10,7 +10,7 @@ import pytest
 
 from ignite_kafka.kafka.records import Records
 from ignite_kafka.verification import repair
-from ignite_kafka.verification.entry_comparison import Verified
+from ignite_kafka.verification.entry_comparison import PairDifferences
 from ignite_kafka.verification.repair import select_records, store_again
 
 
@@ -24,7 +24,7 @@ def sent(parts: list[Records]) -> list[tuple[bytes, bytes | None]]:
 
 
 def test_missing_and_different_records_are_sent_and_tombstones_of_unexpected_keys() -> None:
-    result = Verified("c", "t", keys={})
+    result = PairDifferences("c", "t", keys={})
     for kind, key in (("missing", b"1"), ("different", b"2"), ("unexpected", b"9"), ("missing", b"twice")):
         result.note(cast(Any, kind), key, "text")
     batches = [records((b"1", b"a"), (b"3", b"c"), (b"twice", b"x")), records((b"2", b"b"), (b"twice", b"y"))]
@@ -32,15 +32,15 @@ def test_missing_and_different_records_are_sent_and_tombstones_of_unexpected_key
 
 
 def test_tombstones_are_left_out_where_they_are_not_wanted() -> None:
-    result = Verified("c", "t", keys={})
+    result = PairDifferences("c", "t", keys={})
     result.note("missing", b"1", "text")
     result.note("unexpected", b"9", "text")
     assert sent(select_records([records((b"1", b"a"))], result, tombstones=False)) == [(b"1", b"a")]
 
 
 def test_nothing_is_sent_where_nothing_differs() -> None:
-    assert select_records([records((b"1", b"a"))], Verified("c", "t", keys={})) == []
-    assert select_records([], Verified("c", "t")) == []
+    assert select_records([records((b"1", b"a"))], PairDifferences("c", "t", keys={})) == []
+    assert select_records([], PairDifferences("c", "t")) == []
 
 
 def test_entries_are_put_and_removed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from ignite_kafka.state.status import COMPLETED, FAILED, RUNNING
 from ignite_kafka.verification import report
 from ignite_kafka.verification.connector import VerifyResult
 from ignite_kafka.verification.direction import Judged
-from ignite_kafka.verification.entry_comparison import Verified
+from ignite_kafka.verification.entry_comparison import PairDifferences
 from ignite_kafka.verification.report import ComparisonReport
 
 
@@ -43,7 +43,7 @@ def made(**settings: Any) -> ComparisonReport:
 
 def test_a_comparison_reports_its_begin_and_its_result(written: list[Any]) -> None:
     comparison = made()
-    result = VerifyResult([Judged(Verified("flights", "t", missing=1))], 100)
+    result = VerifyResult([Judged(PairDifferences("flights", "t", missing=1))], 100)
     with comparison.errors_reported():
         assert [status.state for status in written] == [RUNNING]
     comparison.completed(result)

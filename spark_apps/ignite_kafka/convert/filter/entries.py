@@ -36,8 +36,8 @@ from .columns import (
 )
 from .declared_types import check_declared
 from .evaluate import check_constants, evaluate
+from .failed_rows import Decided
 from .failures import condition_failed
-from .separate import Decided
 
 log = logging.getLogger(__name__)
 

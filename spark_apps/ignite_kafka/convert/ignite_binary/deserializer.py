@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from ...common.record_limits import MAX_DEPTH
 from ...errors import DecodeError, UnknownBinaryType, UnsupportedType
-from ...ignite.binary import Wire, concat_bounds, type_ids_within
+from ...ignite.binary import PageBuffer, concat_bounds, type_ids_within
 from ...ignite.binary.text import all_text
 from ...ignite.binary.value_end import Malformed, end_of
 from ...ignite.types import type_codes as codes
@@ -63,7 +63,7 @@ class BinaryReader:
         if content is None:
             return None
         pages = [Page(0, len(data), memoryview(content), True)]
-        wire = Wire.of(pages, self._cache, self._types)
+        wire = PageBuffer.of(pages, self._cache, self._types)
         try:
             bounds = concat_bounds(pages, wire)
             if not np.array_equal(bounds.key_end - bounds.key_start, sizes):

@@ -12,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ...ignite.binary import EntryBounds, Wire, concat_bounds, type_ids_within
+from ...ignite.binary import EntryBounds, PageBuffer, concat_bounds, type_ids_within
 from ...ignite.types.key_kind import KeyKind
 from ...ignite.types.model import CacheInfo, Page, TypeSource
 from ...kafka.records import MOST_BYTES, Records, no_records, too_large
-from ..rules.stage import Stage
+from ..rules.failure_stages import Stage
 
 
 class IgniteBinaryConverter:
@@ -50,7 +50,7 @@ class IgniteBinaryConverter:
             return no_records()
         if size > MOST_BYTES:
             raise too_large(size)
-        wire = Wire.of(pages, cache, types)
+        wire = PageBuffer.of(pages, cache, types)
         bounds = concat_bounds(pages, wire)
         cuts = _cuts(bounds)
         pieces = pa.Array.from_buffers(pa.binary(), cuts.size - 1, [None, pa.py_buffer(cuts), pa.py_buffer(wire.data)])

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from ...common.arrays import RowIndex
 from ...ignite.types.model import BinaryType, TypeSource
-from ..rules.stage import Stage
+from ..rules.failure_stages import Stage
 
 
 @dataclass(frozen=True)

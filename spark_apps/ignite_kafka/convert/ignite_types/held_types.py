@@ -7,7 +7,7 @@ from ...ignite.types.model import BinaryType
 from ...java.hash_code import java_hash
 
 
-def alike(held: BinaryType, expected: BinaryType) -> bool:
+def has_expected_fields(held: BinaryType, expected: BinaryType) -> bool:
     """Return whether the cluster's key type has the expected schemas and exactly the expected fields and types."""
     expected_codes = {field.field_id: field.type_code for field in expected.fields}
     return (

@@ -37,7 +37,7 @@ from ..rules.marked_fields import (
 )
 from ..rules.parsed_json import QUOTED_FLOATS, Number, kind_of
 from .entries import Types
-from .held_types import alike, declared_form, require_one_form
+from .held_types import declared_form, has_expected_fields, require_one_form
 from .key_types import KeyTypes
 from .known_type import KnownType
 from .metadata_fields import metadata_code, metadata_field
@@ -323,7 +323,7 @@ class ObjectTypes:
             return False
         if one_form:
             require_one_form(held)
-        if of_key and not alike(held, expected):
+        if of_key and not has_expected_fields(held, expected):
             # another task has meanwhile registered the key type: keys are written in the registered form
             self._read_anew(type_name)
             return False

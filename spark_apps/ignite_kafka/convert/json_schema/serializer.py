@@ -24,7 +24,7 @@ from ..connect.map_entries import has_listed, listed_schema, to_lists
 from ..json.write_columns import JsonFormat
 from ..json_with_schemas.payloads import payload, sparse_payload
 from ..rules.registry_header import registry_header
-from .reads import refused_at
+from .compatibility import find_refusal
 from .schema_from_connect import json_schema_text
 
 _BINARY = pa.binary()
@@ -99,7 +99,9 @@ class JsonSchemaSerializer:
             raise RegistryError(
                 what, "Use the converter of that type, or another subject.", subject=subject, id=registered.id
             )
-        if registered.strict and (at := refused_at(json.loads(registered.schema.text), json.loads(self._text(schema)))):
+        if registered.strict and (
+            at := find_refusal(json.loads(registered.schema.text), json.loads(self._text(schema)))
+        ):
             what = f"the registered schema does not read the entries': {at}"
             remedy = (
                 "Register a schema that does, or set latest.compatibility.strict or id.compatibility.strict to false."

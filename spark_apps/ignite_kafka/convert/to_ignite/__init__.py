@@ -7,7 +7,7 @@ Imports convert.rules and ignite; sink imports it.
 
 from ..ignite_types.cluster_types import ClusterTypes
 from ..ignite_types.entries import BadRecord, Entries, EntryTypes, Types
-from ..rules.stage import Stage
+from ..rules.failure_stages import Stage
 from .conversion_rules import ConversionRules, SideRules
 from .last_per_key import concat_entries, last_per_key, merge_rows
 from .record_converter import RecordConverter

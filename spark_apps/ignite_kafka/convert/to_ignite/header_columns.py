@@ -17,7 +17,7 @@ from ...common.arrow_layout import list_sizes
 from ...kafka.records import Consumed
 from ..connect.columns import ConnectColumn, Deserializer
 from ..transforms.batch import Header
-from .header_keys import KeyHeaderDeserializer, with_way_out
+from .header_keys import KeyHeaderDeserializer, with_remedy
 
 _NULL = pa.scalar(None, pa.binary())
 
@@ -72,7 +72,7 @@ class HeaderReader:
             for part in deserialized.parts:
                 yield at[part.rows], Header("", part.column)
             if deserialized.bad:
-                reasons = pa.array([with_way_out(why) for _, why in deserialized.bad], pa.string())
+                reasons = pa.array([with_remedy(why) for _, why in deserialized.bad], pa.string())
                 yield at[[row for row, _ in deserialized.bad]], Header("", ConnectColumn(reasons, None), unread=True)
 
 

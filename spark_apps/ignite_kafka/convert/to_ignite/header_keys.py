@@ -23,7 +23,7 @@ _SETTING = "header_converter="
 WAY_OUT = f"{_SETTING}string reads texts as they are"
 
 
-def with_way_out(why: str) -> str:
+def with_remedy(why: str) -> str:
     """Return the reason why a header cannot be read, with the remedy to use another header converter."""
     return why if _SETTING in why else f"{why}; {_SETTING}bytes reads any bytes"
 
@@ -51,7 +51,7 @@ class KeyHeaderDeserializer:
     def deserialize(self, data: pa.BinaryArray, topic: str) -> Deserialized:
         """Deserialize the key headers of a batch, none null."""
         deserialized = self._deserializer.deserialize(data, topic)
-        bad = [(row, with_way_out(why)) for row, why in deserialized.bad]
+        bad = [(row, with_remedy(why)) for row, why in deserialized.bad]
         if self.name != SIMPLE:
             return replace(deserialized, bad=tuple(bad))
         parts = []

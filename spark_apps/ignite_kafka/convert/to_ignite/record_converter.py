@@ -21,7 +21,7 @@ from ..ignite_binary.deserializer import BinaryReader
 from ..ignite_types.converted_side import ConvertedSide
 from ..ignite_types.entries import BadRecord, Entries, Types
 from ..json.reader import JsonReader
-from ..rules.stage import Stage
+from ..rules.failure_stages import Stage
 from .conversion_rules import ConversionRules, SideRules
 from .key_policy import Keys, RecordKeys, keys_by_policy
 from .readers import Readers

@@ -23,7 +23,7 @@ from ..ignite_types.entries import BadRecord
 from ..json.parser import parsed
 from ..json.read_rows import parse, without_leading_zeros
 from ..json.values import Refused
-from ..rules.stage import Stage
+from ..rules.failure_stages import Stage
 from ..transforms.batch import NO_TIME, BadRow, ConnectBatch, Header, Position
 from ..transforms.chain import Step, apply_chain
 from ..transforms.json_objects import split_objects

@@ -20,7 +20,7 @@ from ...ignite.types.model import CacheInfo, Page, TypeSource
 from ...kafka.records import Records, concat_records, take_rows
 from ...settings.connector import ConnectorSettings
 from ...settings.error_policies import STOP
-from ..rules.stage import Stage, policy_of
+from ..rules.failure_stages import Stage, policy_of
 
 if TYPE_CHECKING:
     from .converter import Converter

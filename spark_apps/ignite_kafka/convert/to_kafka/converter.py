@@ -14,7 +14,7 @@ from ...ignite.binary import EntryGroup, EnumPolicy, TypeRef
 from ...ignite.types.key_kind import KeyKind
 from ...ignite.types.model import CacheInfo, Page, TypeSource
 from ...kafka.records import KeyType, Records
-from ..rules.stage import Stage
+from ..rules.failure_stages import Stage
 
 
 class Converter(Protocol):

@@ -15,7 +15,7 @@ from ...ignite.types.key_kind import KeyKind
 from ...ignite.types.model import CacheInfo, Page, TypeSource, TypeUse
 from ...kafka.records import KeyType, Records, gather, take_rows
 from ..ignite_binary.serializer import IgniteBinaryConverter
-from ..rules.stage import Stage
+from ..rules.failure_stages import Stage
 from .converter import KeyConverter, SideContext, SideConverter
 from .cut_fractions import CutFractions
 from .record_fields import RecordFields

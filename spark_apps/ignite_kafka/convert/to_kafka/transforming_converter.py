@@ -23,7 +23,7 @@ from ...kafka.records import KeyType, Records, concat_present, gather, take_rows
 from ...settings.converters import SIMPLE, STRING
 from ...settings.transforms import TransformSettings, touches
 from ..connect.columns import ConnectColumn, ConnectPart, Serializer
-from ..rules.stage import Stage
+from ..rules.failure_stages import Stage
 from ..transforms.batch import NO_TIME, BadRow, ConnectBatch
 from ..transforms.chain import Step, apply_chain
 from ..transforms.sides import by_topic

@@ -10,7 +10,7 @@ from .encode import encode_objects, encoded
 from .entry_bounds import EntryBounds, concat_bounds, entry_bounds, entry_cuts, raw_entries
 from .joined_pages import JoinedPages
 from .object_layout import ObjectLayout
-from .page_buffer import Wire
+from .page_buffer import PageBuffer
 from .page_rows import kept_rows, with_nulls
 from .type_ids import type_ids_within
 
@@ -21,8 +21,8 @@ __all__ = [
     "EnumPolicy",
     "JoinedPages",
     "ObjectLayout",
+    "PageBuffer",
     "TypeRef",
-    "Wire",
     "concat_bounds",
     "decode_arrays",
     "decode_entries",

@@ -1,4 +1,4 @@
-"""Positions of the elements of many arrays, collections and maps, as one flat list."""
+"""Search for the elements of many arrays, collections and maps in a buffer, as one flat list of positions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from ..types import type_codes as codes
 from .decode_scalars import lengths
-from .page_buffer import Positions, Wire
+from .page_buffer import PageBuffer, Positions
 from .value_end import Malformed, measure
 
 _LENGTH_AT = {
@@ -23,7 +23,7 @@ _STEPS_WORTH = 40
 
 @dataclass(frozen=True)
 class Elements:
-    """Positions of the elements of n containers.
+    """Positions of the elements of n arrays, collections or maps.
 
     Container i has the elements [offsets[i], offsets[i + 1]): they begin at `at` and end before `end`.
     """
@@ -33,14 +33,14 @@ class Elements:
     end: Positions
 
 
-def element_places(wire: Wire, code: int, at: Positions, end: Positions) -> Elements:
-    """Return the positions of the elements of containers with one type code; a map's keys and values alternate."""
+def element_places(wire: PageBuffer, code: int, at: Positions, end: Positions) -> Elements:
+    """Find the elements of arrays, collections or maps of one type code; a map's keys and values alternate."""
     first, count = _first_and_count(wire, code, at, end)
     return _places(wire, first, count, end)
 
 
-def tree_places(wire: Wire, start: Positions, stop: Positions, each: int) -> Elements:
-    """Return the positions of the elements of java.util.TreeMap (`each` 2) or TreeSet (`each` 1) objects.
+def tree_places(wire: PageBuffer, start: Positions, stop: Positions, each: int) -> Elements:
+    """Find the elements of java.util.TreeMap (`each` 2) or TreeSet (`each` 1) objects.
 
     Such an object has raw data: comparator, int32 size, elements.
     """
@@ -49,7 +49,7 @@ def tree_places(wire: Wire, start: Positions, stop: Positions, each: int) -> Ele
     return _places(wire, size_at + 4, count, stop)
 
 
-def _places(wire: Wire, first: Positions, count: Positions, end: Positions) -> Elements:
+def _places(wire: PageBuffer, first: Positions, count: Positions, end: Positions) -> Elements:
     offsets = np.zeros(count.size + 1, np.int64)
     np.cumsum(count, out=offsets[1:])
     wire.spend(16 * int(offsets[-1]), int(first[0]))
@@ -59,10 +59,10 @@ def _places(wire: Wire, first: Positions, count: Positions, end: Positions) -> E
     return Elements(offsets, places, np.repeat(end, count))
 
 
-def _first_and_count(wire: Wire, code: int, at: Positions, end: Positions) -> tuple[Positions, Positions]:
-    """Return the position of each container's first element, and each container's number of elements.
+def _first_and_count(wire: PageBuffer, code: int, at: Positions, end: Positions) -> tuple[Positions, Positions]:
+    """Read each container's number of elements, and find the first element; check the numbers by the bytes left.
 
-    An element has at least one byte, which limits the number.
+    An element has at least one byte.
     """
     if code in codes.CODED_ARRAYS:
         return at + 5, lengths(wire, at, end, 5, 1, "An array")
@@ -80,7 +80,7 @@ def _first_and_count(wire: Wire, code: int, at: Positions, end: Positions) -> tu
     return after + 4, lengths(wire, after - 1, end, 5, 1, "An array")
 
 
-def _walk(wire: Wire, first: Positions, end: Positions, count: Positions, offsets: Positions) -> Positions:
+def _walk(wire: PageBuffer, first: Positions, end: Positions, count: Positions, offsets: Positions) -> Positions:
     places = np.empty(int(offsets[-1]), np.int64)
     if places.size == 0:
         return places
@@ -98,7 +98,7 @@ def _walk(wire: Wire, first: Positions, end: Positions, count: Positions, offset
     return places
 
 
-def _walk_rows(wire: Wire, first: Positions, end: Positions, count: Positions, places: Positions) -> None:
+def _walk_rows(wire: PageBuffer, first: Positions, end: Positions, count: Positions, places: Positions) -> None:
     data = wire.data.data
     index = 0
     for position, limit, size in zip(first.tolist(), end.tolist(), count.tolist(), strict=True):
@@ -108,15 +108,15 @@ def _walk_rows(wire: Wire, first: Positions, end: Positions, count: Positions, p
             position = _end(wire, data, position, limit)
 
 
-def _end(wire: Wire, data: memoryview, position: int, limit: int) -> int:
+def _end(wire: PageBuffer, data: memoryview, position: int, limit: int) -> int:
     try:
         return measure(data, position, limit, wire.ends)
     except Malformed as error:
         raise wire.error(error.position, error.what) from None
 
 
-def after(wire: Wire, at: Positions, end: Positions) -> Positions:
-    """Return the position after each value; values may have any type code."""
+def after(wire: PageBuffer, at: Positions, end: Positions) -> Positions:
+    """Find the end of each value, of any type code."""
     wire.require(at, at + 1, end, "An element")
     code = wire.data[at]
     size = codes.FIXED[code]
@@ -129,7 +129,7 @@ def after(wire: Wire, at: Positions, end: Positions) -> Positions:
     return beyond
 
 
-def _sizes(wire: Wire, code: int, at: Positions, end: Positions) -> Positions:
+def _sizes(wire: PageBuffer, code: int, at: Positions, end: Positions) -> Positions:
     if code in _LENGTH_AT:
         where, header = _LENGTH_AT[code]
         wire.require(at, at + where + 4, end, "An element")
@@ -141,8 +141,8 @@ def _sizes(wire: Wire, code: int, at: Positions, end: Positions) -> Positions:
     return sizes
 
 
-def ends_of(wire: Wire, at: Positions) -> Positions:
-    """Measure each value and return the position after it; values at equal positions are measured once."""
+def ends_of(wire: PageBuffer, at: Positions) -> Positions:
+    """Find the end of each value by measuring one at a time; equal positions are measured once."""
     data = wire.data.data
     size = int(wire.data.size)
     places, index = np.unique(at, return_inverse=True)

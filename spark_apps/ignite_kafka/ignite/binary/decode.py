@@ -20,7 +20,7 @@ from .java_classes import type_name
 from .joined_pages import JoinedPages
 from .key_kinds import key_kinds
 from .object_headers import read_headers
-from .page_buffer import Positions, Wire
+from .page_buffer import PageBuffer, Positions
 
 Fields = Collection[str] | None
 Containers = Mapping[str, Collection[int]]
@@ -29,9 +29,9 @@ Containers = Mapping[str, Collection[int]]
 
 @dataclass(frozen=True)
 class TypeRef:
-    """Type of a group's keys or values.
+    """Ignite type of the keys or values in a group of decoded entries.
 
-    Type code, name, for objects the binary type id, the mark of the column, for enums the name.
+    :param type_id: binary type id of objects. :param mark: mark of the column. :param enum: type name of enums.
     """
 
     code: int
@@ -43,7 +43,7 @@ class TypeRef:
 
 @dataclass(frozen=True)
 class EntryGroup:
-    """Decoded entries of one key type and one value type.
+    """Decoded entries with the same key type and the same value type, as Arrow columns.
 
     `rows` (int64, ascending) are the entries' positions among all entries of the pages. Objects are a StructArray with
     fields by :class:`FieldOrder`, absent fields null; other values are a plain array. Only fields are nullable.
@@ -76,7 +76,7 @@ def decode_entries(
     value_fields: Fields = None,
     date_zone: str = "UTC",
 ) -> list[EntryGroup]:
-    """Decode all entries of `pages`, column by column.
+    """Decode all entries of pages to Arrow columns, in groups by key type and value type.
 
     Pass many small pages at once: below 20,000 rows the calls cost more than the decoding.
 
@@ -111,7 +111,7 @@ def decode_arrays(
     value_fields: Fields = None,
     date_zone: str = "UTC",
 ) -> list[EntryGroup]:
-    """Decode N keys and N values in Ignite's binary format, none of them wrapped or null.
+    """Decode N keys and N values, given as encoded bytes instead of pages; none may be wrapped or null.
 
     Objects have all fields of their type, as :func:`decode_entries` returns them without `documents`.
 
@@ -120,7 +120,7 @@ def decode_arrays(
     data = [pa.py_buffer(b"") if not len(array) else array.buffers()[2] for array in (keys, values)]
     parts = [np.frombuffer(part, np.uint8) for part in data]
     whole = np.concatenate(parts)
-    wire = Wire.of([Page(-1, len(keys), memoryview(whole.data), True)], cache, types)
+    wire = PageBuffer.of([Page(-1, len(keys), memoryview(whole.data), True)], cache, types)
     offsets = [_offsets(keys), _offsets(values) + parts[0].size]
     bounds = EntryBounds(offsets[0][:-1], offsets[0][1:], offsets[1][:-1], offsets[1][1:])
     decoders = [
@@ -136,7 +136,7 @@ def _offsets(array: pa.BinaryArray) -> Positions:
     return np.frombuffer(array.buffers()[1], np.int32)[array.offset : array.offset + len(array) + 1].astype(np.int64)
 
 
-def _decode(wire: Wire, bounds: EntryBounds, decoders: Sequence[ColumnDecoder | None]) -> list[EntryGroup]:
+def _decode(wire: PageBuffer, bounds: EntryBounds, decoders: Sequence[ColumnDecoder | None]) -> list[EntryGroup]:
     if bounds.key_start.size == 0:
         return []
     nothing = np.zeros(bounds.key_start.size, np.int64)
@@ -145,8 +145,8 @@ def _decode(wire: Wire, bounds: EntryBounds, decoders: Sequence[ColumnDecoder | 
     return [_group(wire, decoders, bounds, rows) for rows in _groups(key_types, value_types)]
 
 
-def _signatures(wire: Wire, start: Positions, end: Positions) -> Positions:
-    """Return a number for the type of each value: the type code, and for objects the type id in higher bits."""
+def _signatures(wire: PageBuffer, start: Positions, end: Positions) -> Positions:
+    """Compute a number that identifies the type of each value: type code, and for objects the type id."""
     code = wire.data[start]
     signature: Positions = code.astype(np.int64)
     objects = code == codes.OBJECT
@@ -159,7 +159,7 @@ def _signatures(wire: Wire, start: Positions, end: Positions) -> Positions:
 
 
 def _groups(keys: Positions, values: Positions) -> list[Positions]:
-    """Return the rows of each pair of key type and value type; the pairs are in the order of their first rows."""
+    """Group rows by key type and value type; groups are in the order of their first rows."""
     if (keys == keys[0]).all() and (values == values[0]).all():
         return [np.arange(keys.size)]
     key_index = np.unique(keys, return_inverse=True)[1].ravel()
@@ -170,7 +170,9 @@ def _groups(keys: Positions, values: Positions) -> list[Positions]:
     return sorted(parts, key=lambda rows: int(rows[0]))
 
 
-def _group(wire: Wire, decoders: Sequence[ColumnDecoder | None], bounds: EntryBounds, rows: Positions) -> EntryGroup:
+def _group(
+    wire: PageBuffer, decoders: Sequence[ColumnDecoder | None], bounds: EntryBounds, rows: Positions
+) -> EntryGroup:
     if rows.size == bounds.key_start.size:
         spans = bounds.key_start, bounds.key_end, bounds.value_start, bounds.value_end
     else:

@@ -1,4 +1,4 @@
-"""Columns of values without inner values: numbers, strings, byte arrays, UUIDs, times, enums, classes.
+"""Decoding of scalar values to Arrow columns: numbers, strings, byte arrays, UUIDs, times, enums, classes.
 
 Each function takes the positions of n values of one code, none null, and returns a column of n rows without nulls.
 """
@@ -15,7 +15,7 @@ from ...common.python_compat import StrEnum
 from ..types import type_codes as codes
 from ..types.type_table import BY_CODE, TYPE_NAME, field_of
 from .java_classes import class_name, refreshed
-from .page_buffer import Positions, Wire
+from .page_buffer import PageBuffer, Positions
 from .text import repaired
 
 NUMPY = {
@@ -29,7 +29,7 @@ _UUID_COLUMNS = np.array([column for column in range(36) if column not in (8, 13
 
 
 class EnumPolicy(StrEnum):
-    """Form of a decoded enum constant: ORDINAL is an int32, the others RED, Color.RED and org.example.Color.RED."""
+    """How enum constants are decoded: ordinal number, or text RED, Color.RED or org.example.Color.RED."""
 
     ORDINAL = "ORDINAL"
     SHORT_NAME = "SHORT_NAME"
@@ -39,14 +39,14 @@ class EnumPolicy(StrEnum):
 
 @dataclass(frozen=True)
 class Column:
-    """An Arrow array, the mark of its field (ignite/types/type_table.py), and the type name of its objects or enums."""
+    """Arrow array with the mark of its Java type, and the type name of its objects or enums."""
 
     data: pa.Array
     mark: str | None = None
     type_name: str | None = None
 
     def field(self, name: str, nullable: bool = True) -> pa.Field:
-        """Return the Arrow field of this column as a child of another column."""
+        """Make the Arrow field of this column, with its mark, as a child of another column."""
         field = field_of(name, self.data.type, self.mark, nullable)
         return (
             field
@@ -55,28 +55,28 @@ class Column:
         )
 
 
-def fixed(wire: Wire, code: int, at: Positions, end: Positions) -> Column:
-    """Decode byte, short, int, long, float, double, Date or Time."""
+def fixed(wire: PageBuffer, code: int, at: Positions, end: Positions) -> Column:
+    """Decode values of fixed size: byte, short, int, long, float, double, Date or Time."""
     wire.require(at, at + codes.FIXED_SIZE[code], end, f"A value of type {BY_CODE[code].name}")
     entry = BY_CODE[code]
     values = pa.array(wire.at(at + 1, NUMPY[code]))
     return Column(values.view(entry.arrow) if code == codes.DATE else values, entry.mark)
 
 
-def chars(wire: Wire, at: Positions, end: Positions) -> Column:
+def chars(wire: PageBuffer, at: Positions, end: Positions) -> Column:
     """Decode chars (UTF-16 code units) to int32."""
     wire.require(at, at + 3, end, "A value of type char")
     return Column(pa.array(wire.at(at + 1, "<u2").astype(np.int32)), "char")
 
 
-def booleans(wire: Wire, at: Positions, end: Positions) -> Column:
+def booleans(wire: PageBuffer, at: Positions, end: Positions) -> Column:
     """Decode booleans of one byte."""
     wire.require(at, at + 2, end, "A value of type boolean")
     return Column(packed(wire, at, wire.data[at + 1]))
 
 
-def packed(wire: Wire, at: Positions, values: npt.NDArray[np.uint8]) -> pa.Array:
-    """Convert bytes 0 and 1 to an Arrow boolean array.
+def packed(wire: PageBuffer, at: Positions, values: npt.NDArray[np.uint8]) -> pa.Array:
+    """Pack bytes 0 and 1 into an Arrow boolean array.
 
     Raises DecodeError for another byte, at the position `at` of the first such byte.
     """
@@ -87,8 +87,8 @@ def packed(wire: Wire, at: Positions, values: npt.NDArray[np.uint8]) -> pa.Array
     return pa.Array.from_buffers(pa.bool_(), values.size, [None, pa.py_buffer(bits)])
 
 
-def lengths(wire: Wire, at: Positions, end: Positions, header: int, width: int, what: str) -> Positions:
-    """Read and check the length of each value, an int32 in the last 4 of `header` bytes.
+def lengths(wire: PageBuffer, at: Positions, end: Positions, header: int, width: int, what: str) -> Positions:
+    """Read the int32 length of each value, the last 4 of `header` bytes, and check it.
 
     A length is not negative, and `width` times the length fits before `end`.
     """
@@ -100,8 +100,8 @@ def lengths(wire: Wire, at: Positions, end: Positions, header: int, width: int, 
     return count
 
 
-def strings(wire: Wire, at: Positions, end: Positions) -> Column:
-    """Decode Strings in UTF-8 or Ignite's other form (surrogate pairs of 3 + 3 bytes); DecodeError for other bytes."""
+def strings(wire: PageBuffer, at: Positions, end: Positions) -> Column:
+    """Decode Strings in UTF-8, or in Ignite's variant with surrogate pairs of 3 + 3 bytes."""
     length = lengths(wire, at, end, 5, 1, "A String")
     offsets, data = wire.ragged(at + 5, length)
     array = pa.Array.from_buffers(pa.string(), at.size, [None, pa.py_buffer(offsets), pa.py_buffer(data)])
@@ -112,14 +112,14 @@ def strings(wire: Wire, at: Positions, end: Positions) -> Column:
     return Column(array)
 
 
-def binaries(wire: Wire, at: Positions, end: Positions) -> Column:
-    """Decode byte arrays."""
+def binaries(wire: PageBuffer, at: Positions, end: Positions) -> Column:
+    """Decode byte arrays to a binary column."""
     offsets, data = wire.ragged(at + 5, lengths(wire, at, end, 5, 1, "A byte[]"))
     return Column(pa.Array.from_buffers(pa.binary(), at.size, [None, pa.py_buffer(offsets), pa.py_buffer(data)]))
 
 
-def uuids(wire: Wire, at: Positions, end: Positions) -> Column:
-    """Decode UUIDs as text of 36 characters."""
+def uuids(wire: PageBuffer, at: Positions, end: Positions) -> Column:
+    """Decode UUIDs to texts of 36 characters."""
     wire.require(at, at + 17, end, "A UUID")
     wire.spend(36 * at.size, int(at[0]))
     raw = wire.at(at + 1, "V16").view(np.uint8).reshape(-1, 16)[:, _UUID_BYTES]
@@ -131,7 +131,7 @@ def uuids(wire: Wire, at: Positions, end: Positions) -> Column:
     )
 
 
-def timestamps(wire: Wire, at: Positions, end: Positions) -> Column:
+def timestamps(wire: PageBuffer, at: Positions, end: Positions) -> Column:
     """Decode java.sql.Timestamps (int64 milliseconds, int32 nanoseconds to add) to microseconds, rounded down."""
     wire.require(at, at + 13, end, "A Timestamp")
     millis = wire.at(at + 1, "<i8")
@@ -148,7 +148,7 @@ def timestamps(wire: Wire, at: Positions, end: Positions) -> Column:
     return Column(pa.array(millis * 1000 + nanos // 1000).view(BY_CODE[codes.TIMESTAMP].arrow))
 
 
-def enums(wire: Wire, at: Positions, end: Positions, policy: EnumPolicy, *, named: bool = False) -> Column:
+def enums(wire: PageBuffer, at: Positions, end: Positions, policy: EnumPolicy, *, named: bool = False) -> Column:
     """Decode enum constants (int32 type id, int32 ordinal) to ordinals or names.
 
     :param named: the column has the enum's type name, if all constants are of one enum.
@@ -165,13 +165,13 @@ def enums(wire: Wire, at: Positions, end: Positions, policy: EnumPolicy, *, name
     return Column(column, "enum", _enum_name(wire, type_ids) if named else None)
 
 
-def _enum_name(wire: Wire, type_ids: npt.NDArray[np.int32]) -> str | None:
+def _enum_name(wire: PageBuffer, type_ids: npt.NDArray[np.int32]) -> str | None:
     same_type = type_ids.size and type_ids[0] and (type_ids == type_ids[0]).all()
     return wire.types.binary_type(int(type_ids[0])).name if same_type else None
 
 
-def enum_text(wire: Wire, position: int, type_id: int, ordinal: int, policy: EnumPolicy) -> str:
-    """Return one enum constant as text; raises DecodeError if the metadata has no name for the ordinal."""
+def enum_text(wire: PageBuffer, position: int, type_id: int, ordinal: int, policy: EnumPolicy) -> str:
+    """Format one enum constant as text; raise DecodeError if the metadata has no name for the ordinal."""
     if type_id == 0:
         raise wire.unsupported(position, "An enum of a class that was never registered")
     binary = wire.types.binary_type(type_id)
@@ -186,11 +186,11 @@ def enum_text(wire: Wire, position: int, type_id: int, ordinal: int, policy: Enu
 
 
 def simple_name(type_name: str) -> str:
-    """Return a class name without package and outer class."""
+    """Strip package and outer class from a class name."""
     return type_name.rpartition(".")[2].rpartition("$")[2]
 
 
-def classes(wire: Wire, at: Positions, end: Positions) -> Column:
+def classes(wire: PageBuffer, at: Positions, end: Positions) -> Column:
     """Decode java.lang.Class values (int32 type ids) to class names; after a type id of 0 the name itself follows."""
     wire.require(at, at + 5, end, "A Class")
     type_ids = wire.at(at + 1, "<i4")
@@ -205,7 +205,7 @@ def classes(wire: Wire, at: Positions, end: Positions) -> Column:
     return Column(names.take(pa.array(index.ravel())), "class")
 
 
-def _named(wire: Wire, at: Positions, end: Positions) -> Positions:
+def _named(wire: PageBuffer, at: Positions, end: Positions) -> Positions:
     wire.require(at, at + 6, end, "A class name")
     wrong = wire.data[at + 5] != codes.STRING
     if wrong.any():

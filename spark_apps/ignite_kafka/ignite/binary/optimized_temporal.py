@@ -1,4 +1,4 @@
-"""Decoding of java.sql.Date and java.time values of Java's optimized marshaller to columns; see optimized.py."""
+"""Decoding of java.sql.Date and java.time values to Arrow columns; see optimized.py."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .column_assembly import union
 from .decode_scalars import Column, lengths
 from .optimized import NotReadable, is_temporal, read_optimized
 from .optimized_transcode import transcoded
-from .page_buffer import Positions, Wire
+from .page_buffer import PageBuffer, Positions
 from .row_values import Instant, LocalDate, LocalDateTime, LocalTime, SqlDate
 
 _DAY_MS = 86_400_000
@@ -25,7 +25,7 @@ _DAY_US = 86_400_000_000
 
 @dataclass(frozen=True)
 class _Form:
-    """Column form of a class: name, Arrow type, and function from a value and a time zone to the Arrow number."""
+    """How a Java class becomes a column: name, Arrow type, and function from value and time zone to a number."""
 
     name: str
     arrow: pa.DataType
@@ -62,8 +62,8 @@ _FORMS: dict[type, _Form] = {
 }
 
 
-def optimized(wire: Wire, at: Positions, end: Positions, date_zone: str = "UTC") -> Column:
-    """Decode java.sql.Date and java.time values (code 254); values of several classes become a union.
+def optimized(wire: PageBuffer, at: Positions, end: Positions, date_zone: str = "UTC") -> Column:
+    """Decode java.sql.Date and java.time values (code 254) to a column; several classes become a union.
 
     Fractions below 1 us are dropped.
 
@@ -84,8 +84,8 @@ def optimized(wire: Wire, at: Positions, end: Positions, date_zone: str = "UTC")
     return columns[0] if len(columns) == 1 else union([_FORMS[kind].name for kind in kinds], columns, rows, at.size)
 
 
-def are_temporal(wire: Wire, at: Positions, end: Positions) -> npt.NDArray[np.bool_]:
-    """Return a mask of the values of code 254 for :func:`optimized`; DecodeError if a value ends after its `end`."""
+def are_temporal(wire: PageBuffer, at: Positions, end: Positions) -> npt.NDArray[np.bool_]:
+    """Flag the values of code 254 that are dates or times, for :func:`optimized` to decode."""
     length = lengths(wire, at, end, 5, 1, "A value of Java's optimized marshaller")
     data = wire.data.data
     return np.array(
@@ -97,8 +97,8 @@ def are_temporal(wire: Wire, at: Positions, end: Positions) -> npt.NDArray[np.bo
     )
 
 
-def rewrite(wire: Wire, at: Positions) -> Wire:
-    """Rewrite values of other classes in binary format; `starts` of the returned buffer are the values' bounds."""
+def rewrite(wire: PageBuffer, at: Positions) -> PageBuffer:
+    """Rewrite values of other classes in binary format; the returned buffer has them between its `starts`."""
     data = wire.data.data
     pieces = []
     for start, size in zip(at.tolist(), wire.ints(at + 1).tolist(), strict=True):
@@ -111,10 +111,10 @@ def rewrite(wire: Wire, at: Positions) -> Wire:
         wire.spend(len(pieces[-1]), start)
     starts = np.cumsum([0, *map(len, pieces)], dtype=np.int64)
     joined = np.frombuffer(b"".join(pieces), np.uint8)
-    return Wire(joined, wire.cache, wire.types, starts, wire.partitions[:1], wire.budget)
+    return PageBuffer(joined, wire.cache, wire.types, starts, wire.partitions[:1], wire.budget)
 
 
-def _read(wire: Wire, data: memoryview, start: int, size: int) -> Any:
+def _read(wire: PageBuffer, data: memoryview, start: int, size: int) -> Any:
     try:
         return read_optimized(data[start + 5 : start + 5 + size])
     except NotReadable as error:
@@ -123,7 +123,7 @@ def _read(wire: Wire, data: memoryview, start: int, size: int) -> Any:
         raise wire.error(start, f"A value of Java's optimized marshaller is broken: {error}") from None
 
 
-def _column(wire: Wire, kind: type, values: list[tuple[int, Any]], zone: ZoneInfo) -> Column:
+def _column(wire: PageBuffer, kind: type, values: list[tuple[int, Any]], zone: ZoneInfo) -> Column:
     form = _FORMS[kind]
     number_type = pa.int32() if form.arrow == pa.date32() else pa.int64()
     limit = 1 << (number_type.bit_width - 1)

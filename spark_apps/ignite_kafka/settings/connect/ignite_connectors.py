@@ -58,7 +58,7 @@ REFUSED: Mapping[str, Mapping[str, Refusal]] = {
     },
 }
 COMPUTED: Mapping[str, tuple[str, ...]] = {SINK: (_CACHE,), SOURCE: (_CACHE, _TOPICS, _EVENTS)}
-"""Keys whose values :func:`convert` turns into settings with other values, by connector class."""
+"""Keys whose values :func:`convert_ignite_connector_keys` turns into settings with other values, by connector class."""
 
 _CONVERTER = Refusal("it writes Java's serialization of cache events", "Use json, avro, json-schema or ignite-binary")
 _ONE_CACHE = Refusal(
@@ -76,7 +76,7 @@ _PUT = "put"
 _REMOVED = ("removed", "remove")
 
 
-def convert(keys: ConnectKeys) -> None:
+def convert_ignite_connector_keys(keys: ConnectKeys) -> None:
     """Replace the keys of one of Ignite's own connectors by this project's settings; leave other connectors' keys."""
     kind = str(keys.values.get(CLASS))
     if kind not in COMPUTED:

@@ -32,7 +32,7 @@ _NULL = key_table.Refusal("its value is null", "Write a value, or leave the key 
 _NOT_IN_NAME = re.compile(r"[^a-zA-Z0-9._-]")
 
 
-def prepare(values: Mapping[str, Any], origin: Mapping[str, str], *, sink: bool) -> ConnectKeys:
+def apply_key_rules(values: Mapping[str, Any], origin: Mapping[str, str], *, sink: bool) -> ConnectKeys:
     """Ignore, rename or refuse keys of a connector's file, so that only translatable keys remain.
 
     :param sink: whether the connector is a sink.
@@ -40,7 +40,7 @@ def prepare(values: Mapping[str, Any], origin: Mapping[str, str], *, sink: bool)
     keys = ConnectKeys(dict(values), dict(origin))
     for name in [name for name, value in values.items() if value is None and not _OURS.fullmatch(name)]:
         keys.refuse(name, _NULL)
-    ignite_connectors.convert(keys)
+    ignite_connectors.convert_ignite_connector_keys(keys)
     main = "consumer" if sink else "producer"
     for name in tuple(keys.values):
         if name in keys.values:

@@ -33,7 +33,7 @@ from ..suggestions import did_you_mean
 from ..topic_groups import CONNECT_PREFIX, LISTED, from_connect
 from ..transforms import CONFIGS, split_aliased_keys
 from . import ignite_connectors
-from .keys import prepare
+from .keys import apply_key_rules
 
 CLASSES: Mapping[str, type[ConnectorSettings]] = {
     "org.gridgain.kafka.source.IgniteSourceConnector": SourceSettings,
@@ -157,7 +157,7 @@ def translate(
     direction = settings_class(values, origin)
     translated: dict[str, Any] = {}
     origins: dict[str, str] = {}
-    keys = prepare(values, origin, sink=direction.reads_records)
+    keys = apply_key_rules(values, origin, sink=direction.reads_records)
     values = keys.values
     origin = keys.origin
     ignored = keys.ignored

@@ -14,7 +14,7 @@ from ..converters import missing_converters
 from ..yaml_lines import Document
 from .config_providers import is_declaration
 from .strimzi import GROUP, name_of
-from .worker import GivenFile, Merged, merge
+from .worker import GivenFile, Merged, merge_worker_file
 
 KIND = "KafkaConnect"
 CONNECTOR = "KafkaConnector"
@@ -87,7 +87,7 @@ def with_worker(worker: GivenFile | None, connector: GivenFile) -> GivenFile:
         worker = replace(
             worker, values={name: value for name, value in worker.values.items() if not is_declaration(name)}
         )
-    merged = merge(worker, connector)
+    merged = merge_worker_file(worker, connector)
     check_converters(merged, connector)
     own = {name: reason for (file, name), reason in merged.became.items() if file == connector.file}
     origin = {**places, **connector.origin, **merged.origin}

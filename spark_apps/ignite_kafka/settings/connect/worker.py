@@ -51,7 +51,7 @@ class Merged:
     file_of: dict[str, str] = field(default_factory=dict)
 
 
-def merge(worker: GivenFile | None, connector: GivenFile) -> Merged:
+def merge_worker_file(worker: GivenFile | None, connector: GivenFile) -> Merged:
     """Add the worker's defaults to a connector's keys; the connector's own values take precedence."""
     merged = Merged(
         dict(connector.values), dict(connector.origin), file_of=dict.fromkeys(connector.values, connector.file)

@@ -66,7 +66,7 @@ TASK: Mapping[str, SettingType] = MappingProxyType(
 """Arguments that a connector file may give to the Airflow task; names that end in ``_s`` are in seconds."""
 
 
-def parsed(
+def parse_airflow_arguments(
     part: str, arguments: Mapping[str, Any], types: Mapping[str, SettingType], lines: Mapping[Any, int]
 ) -> dict[str, Any]:
     """Check and parse the Dag's or task's arguments in a connector file.

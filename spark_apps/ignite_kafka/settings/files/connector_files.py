@@ -231,7 +231,11 @@ def _read_parts(document: Document, findings: Findings) -> Parts:
         with findings.check():
             if not isinstance(mapping, dict):
                 raise SettingsError(f"{key} is no mapping", line=lines.get((key,)))
-            values[key] = mapping if arguments is None else airflow_arguments.parsed(key, mapping, arguments, lines)
+            values[key] = (
+                mapping
+                if arguments is None
+                else airflow_arguments.parse_airflow_arguments(key, mapping, arguments, lines)
+            )
     return Parts(
         name=value.get("name"),
         connector_class=value.get("class"),

@@ -1,4 +1,4 @@
-"""Live progress of a snapshot, from the offset records that its tasks have committed."""
+"""Live progress of a snapshot, counted from the offset records that its tasks commit."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from confluent_kafka import Message, TopicPartition
 from ...kafka.clients import KafkaClients
 from ...kafka.topics import Topics
 from ...plan.source_plan import TransferPlan
-from ...runtime.progress import RunFollower
+from ...runtime.driver_consumer import DriverConsumer
 from ...state.internal_names import offsets_topic
 from ...state.offsets import unit_of
 from ...state.status import CacheCount
 
 
-class SnapshotProgress(RunFollower):
-    """Follower of a snapshot's run and of the connector's offsets topic.
+class SnapshotProgress(DriverConsumer):
+    """The driver's consumer during a snapshot, which also reads the connector's offsets topic.
 
     :param from_start: whether to count units committed by earlier runs of the same snapshot, too.
     """

@@ -25,7 +25,7 @@ from ...runtime.clients import connected, ignite_cluster
 from ...runtime.connector_run import POLL_S, ConnectorRun, RunRequest
 from ...runtime.counts import add_counts
 from ...runtime.epoch import LONGEST_S
-from ...runtime.silence import SILENCE_CHECK_S, SilenceWatch, longest_silence_s
+from ...runtime.silent_tasks import SILENCE_CHECK_S, SilenceWatch, longest_silence_s
 from ...runtime.spark_job import Job, RunSlots, slot_work
 from ...settings.secrets import Secrets
 from ...settings.source import SourceSettings
@@ -34,15 +34,9 @@ from ...state.configs import ConnectorState, SnapshotRecord
 from ...state.configs_writer import ConfigsWriter
 from ...state.sent_topics import check_complete, check_plan
 from ...state.status import CacheStatus, RunStatus
-from ..deadlines import report_policies
-from ..planning import (
-    cache_configurations,
-    continue_plan,
-    ensure_topics,
-    ensure_types_topic,
-    make_plan,
-    register_schemas,
-)
+from ..expiring_entries import report_expiry_policies
+from ..planning import cache_configurations, continue_plan, make_plan, register_schemas
+from ..topic_creation import ensure_topics, ensure_types_topic
 from .progress import SnapshotProgress
 from .task import copy_slots
 
@@ -54,7 +48,7 @@ def run_snapshot(
     connect: Callable[[SourceSettings, Secrets], Cluster] = ignite_cluster,
     run_slots: RunSlots = copy_slots,
 ) -> RunStatus:
-    """Run or continue a snapshot to its end. The status record of the run is written whatever happens.
+    """Run a snapshot to its end, or continue an unfinished one. The run's status record is always written.
 
     :param connect: connects the driver to the cluster.
     :param run_slots: copies slots on an executor.
@@ -67,7 +61,7 @@ def run_snapshot(
 
 
 class SnapshotRun(ConnectorRun[SourceSettings]):
-    """The run of a snapshot."""
+    """Driver of one snapshot run: plans, claims the connector, starts the Spark job and records the end."""
 
     def __init__(
         self,
@@ -97,7 +91,7 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
             )
         self._retry(lambda: ensure_types_topic(self._settings, self._topics))
         self._retry(lambda: control.write_caches(configurations))
-        report_policies(self._settings, configurations.values())
+        report_expiry_policies(self._settings, configurations.values())
         plan = replace(self._retry(lambda: ensure_topics(planned, self._topics)), generation=control.record.generation)
         record = SnapshotRecord(snapshot_id, plan.to_dict())
         # a continued snapshot is written again for the ids of its topics, which a record of 0.1.0 lacks
@@ -141,7 +135,10 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
     def _plan(
         self, state: ConnectorState, snapshot_id: str
     ) -> tuple[TransferPlan, bool, Mapping[str, CacheConfiguration]]:
-        """Return the plan, whether it continues an earlier run's snapshot, and the caches' configurations by topic."""
+        """Plan a new snapshot, or continue the stored plan of an unfinished one; also read the caches' configurations.
+
+        :returns: the plan, whether it continues an earlier run's snapshot, and the configurations by topic.
+        """
         with self._connect(self._settings, self._secrets) as cluster, connected(self._settings):
             self._record_nodes(cluster)
             if state.snapshot is not None and state.snapshot.id == snapshot_id:
@@ -158,20 +155,20 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
     def _copy(
         self, plan: TransferPlan, control: ConfigsWriter, record: SnapshotRecord, ends: tuple[int, ...] | None
     ) -> None:
-        """Run the Spark job and end the snapshot.
+        """Copy all entries by a Spark job, and record that the snapshot is complete.
 
         :param ends: end of each slot's offsets when a new snapshot began; None: the snapshot is continued.
         """
         progress = self._retry(lambda: SnapshotProgress(self._clients, self._topics, plan, from_start=ends is None))
         self._stack.callback(progress.close)
-        self._status = replace(self._status, generation=plan.generation, caches=planned(plan))
+        self._status = replace(self._status, generation=plan.generation, caches=planned_counts(plan))
         self._retry(self._publish)
         tasks = slots_of_tasks(plan.slots, parallelism.tasks(self._settings, parallelism.cores(self._spark)))
         work = slot_work(self._run_slots, plan, tasks, self._request.secrets_file, ends)
         job = self._start(work, len(tasks), f"snapshot {plan.snapshot_id}")
         try:
             self._follow(job, progress, plan)
-            caches = add_counts(planned(plan), [result.caches for result in job.result()])
+            caches = add_counts(planned_counts(plan), [result.caches for result in job.result()])
         except BaseException:
             job.cancel()
             self._settle(control)
@@ -186,7 +183,7 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
         self._end(status.COMPLETED)
 
     def _follow(self, job: Job, progress: SnapshotProgress, plan: TransferPlan) -> None:
-        """Report committed entries until the job ends; raise the error of the first task that has finally failed."""
+        """Publish progress until the Spark job ends; raise the error of the first task that has finally failed."""
         report = Interval(self._settings.progress_interval_ms / 1000)
         settings = self._settings
         checks = Interval(SILENCE_CHECK_S)
@@ -200,18 +197,18 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
             if progress.error is not None:
                 raise progress.error
             if report.due():
-                self._status = replace(self._status, caches=add_counts(planned(plan), [progress.caches]))
+                self._status = replace(self._status, caches=add_counts(planned_counts(plan), [progress.caches]))
                 self._publish_progress()
 
 
 def _snapshot_id(state: ConnectorState) -> str:
-    """Return the id of the last snapshot if it is unfinished, else a new id."""
+    """Return the id of the last snapshot if it is unfinished, so that the run continues it; else a new id."""
     if state.snapshot is not None and not state.snapshot.complete:
         return state.snapshot.id
     return new_id()
 
 
-def planned(plan: TransferPlan) -> dict[str, CacheStatus]:
+def planned_counts(plan: TransferPlan) -> dict[str, CacheStatus]:
     """Return the status of each planned cache before any entry is sent."""
     return {cache.name: CacheStatus(cache.topic, units=cache.partitions) for cache in plan.caches}
 

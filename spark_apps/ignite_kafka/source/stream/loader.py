@@ -1,4 +1,4 @@
-"""Loading of units from the cache: scan, barrier, reading of changes; a changed key is not sent as scanned.
+"""Loading of cache partitions by scans; a key that changes meanwhile is sent as a change instead.
 
 Before a loaded unit is loaded again, its offset record is written as not loaded. Its mark and its backlog are cleared
 next, and a task that died before the commit would else forget that the unit must be loaded.
@@ -32,7 +32,7 @@ Scan = Callable[..., Generator[Page, None, None]]
 
 
 class Loader:
-    """Loader of units, about ``batch_bytes`` at a time; for one thread.
+    """Reads cache partitions for the initial load, about ``batch_bytes`` at a time; not thread-safe.
 
     :param most_records: target records of one batch, which has at least one unit; None: no limit.
     :param scan: reads the entries of partitions.
@@ -59,7 +59,7 @@ class Loader:
         self._size = LoadSize(self._settings.batch_bytes, most_records, _FIRST_LOAD)
 
     def load(self) -> list[ChangeBatch]:
-        """Load the next units; no batch when all are loaded."""
+        """Scan the next cache partitions and read their changes meanwhile; no batch when all are loaded."""
         units = self._next_units()
         if not units.size:
             return []
@@ -76,12 +76,12 @@ class Loader:
             changed[unit].add(key)
         batch.scanned = {
             unit: [without_keys(page, changed[unit], cache.name) if changed[unit] else page for page in pages[unit]]
-            for unit in units[batch.sound].tolist()
+            for unit in units[batch.sendable].tolist()
         }
         return [batch]
 
     def _unload(self, units: Int64Array) -> ChangeBatch:
-        """Build a batch that records units as not loaded, and leaves the units' changes in the backlog."""
+        """Build a batch that only records units as not loaded: if this task dies, the next task loads them."""
         batch = self._reader.batch(units, self._reader.read(units, 1))
         batch.move_out(units)
         batch.unloaded = frozenset(units.tolist())
@@ -105,7 +105,7 @@ class Loader:
             self._client.clear(self._table.units[marked], numbers)
 
     def _next_units(self) -> Int64Array:
-        """Return the next units to load, all of one cache; marked units come first."""
+        """Choose the next units to load, all of one cache; units marked for another load come first."""
         waiting = self._states.to_load
         if not waiting.size:
             return waiting
@@ -113,7 +113,7 @@ class Loader:
         return of_cache[: self._size.partitions]
 
     def _pages(self, cache: CachePlan, units: Int64Array) -> dict[int, list[Page]]:
-        """Scan units, and return the pages of each unit."""
+        """Scan the partitions of units, and return the pages by unit."""
         unit_of = {self._table.partition(unit): unit for unit in units.tolist()}
         pages: dict[int, list[Page]] = {unit: [] for unit in unit_of.values()}
         info = self._infos.of(cache)

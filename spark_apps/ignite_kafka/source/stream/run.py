@@ -24,9 +24,9 @@ from ...runtime import parallelism
 from ...runtime.clients import connected, ignite_cluster
 from ...runtime.connector_run import RunRequest
 from ...runtime.counts import SlotResult, counts_of
+from ...runtime.driver_consumer import DriverConsumer
 from ...runtime.epoch import LOADING_S, STREAMING_S, Epoch, Running, Unit
 from ...runtime.epoch_run import EpochRun
-from ...runtime.progress import RunFollower
 from ...runtime.spark_job import Job, Work, slot_work
 from ...settings.source import SourceSettings
 from ...state import status
@@ -34,9 +34,10 @@ from ...state import target_state as target
 from ...state.configs import SnapshotRecord
 from ...state.sent_topics import check_plan
 from ...state.status import RunStatus, TaskProgress
-from ..deadlines import report_policies
-from ..planning import cache_configurations, ensure_topics, ensure_types_topic, make_plan, register_schemas
-from ..snapshot.run import planned
+from ..expiring_entries import report_expiry_policies
+from ..planning import cache_configurations, make_plan, register_schemas
+from ..snapshot.run import planned_counts
+from ..topic_creation import ensure_topics, ensure_types_topic
 from .capture import Capture, Deployments, deployment_of, owner_of
 from .query_capture import capture_of
 from .start_policy import StartState, loads_after_change, start_policy
@@ -45,7 +46,7 @@ log = logging.getLogger(__name__)
 
 
 def run_stream(spark: SparkSession, request: RunRequest[SourceSettings]) -> RunStatus:
-    """Stream until stopped, or with ``run_mode`` once until caught up.
+    """Send entries and changes until stopped or, with ``run_mode`` once, until caught up.
 
     :returns: the run's record: COMPLETED when caught up, STOPPED when stopped.
     :raises IgniteKafkaError: the error that ended the run; the next run continues from the committed offsets.
@@ -55,7 +56,7 @@ def run_stream(spark: SparkSession, request: RunRequest[SourceSettings]) -> RunS
 
 
 class StreamRun(EpochRun[SourceSettings]):
-    """The run of a stream, with the backlog service or with continuous queries."""
+    """Driver of a stream's run, which captures by the backlog service or by continuous queries."""
 
     def __init__(self, spark: SparkSession, request: RunRequest[SourceSettings], stack: ExitStack) -> None:
         """Prepare the run; :meth:`run` connects, plans and captures."""
@@ -99,7 +100,7 @@ class StreamRun(EpochRun[SourceSettings]):
             self._status,
             snapshot_id=self._plan.snapshot_id,
             generation=self._plan.generation,
-            caches=planned(self._plan),
+            caches=planned_counts(self._plan),
             state=self._target,
         )
         self._retry(self._publish)
@@ -131,18 +132,18 @@ class StreamRun(EpochRun[SourceSettings]):
         self._plan = self._with_topics(captured, {cache.name for cache in captured.caches}, control.record.generation)
         self._loaded = False
         self._retry(lambda: control.begin(self._record(), claimed.snapshot))
-        self._follower = self._retry(lambda: RunFollower(self._clients, self._topics, self._plan))
-        self._stack.callback(self._follower.close)
+        self._consumer = self._retry(lambda: DriverConsumer(self._clients, self._topics, self._plan))
+        self._stack.callback(self._consumer.close)
         self._adopt_target()
 
     def _with_topics(self, plan: TransferPlan, added: Set[str], generation: int) -> TransferPlan:
-        """Create the plan's topics, describe added caches for sinks, and return the plan with the topics' ids."""
+        """Create the plan's topics, publish added caches' configurations for sinks, and add topic ids to the plan."""
         chosen = [cache for cache in plan.caches if cache.name in added]
         self._retry(lambda: register_schemas(plan.settings, chosen, self._cluster))
         self._retry(lambda: ensure_types_topic(self._settings, self._topics))
         configurations = self._retry(lambda: cache_configurations(chosen, self._cluster))
         self._retry(lambda: self._control.write_caches(configurations))
-        report_policies(self._settings, configurations.values())
+        report_expiry_policies(self._settings, configurations.values())
         return replace(self._retry(lambda: ensure_topics(plan, self._topics)), generation=generation)
 
     # capture
@@ -214,14 +215,14 @@ class StreamRun(EpochRun[SourceSettings]):
         return True
 
     def _on_epoch_end(self, epoch: Epoch, results: Sequence[SlotResult]) -> None:
-        self._add([result.caches for result in results], planned(self._plan))
+        self._add([result.caches for result in results], planned_counts(self._plan))
         self._rate_due = Deadline.after(sum(result.ahead_s for result in results) / len(results))
         self._publish_progress()
         if all(result.loaded for result in results):
             self._all_loaded()
 
     def _on_progress(self, tasks: Sequence[TaskProgress], of: int) -> None:
-        self._add([counts_of(task) for task in tasks], planned(self._plan))
+        self._add([counts_of(task) for task in tasks], planned_counts(self._plan))
         self._publish_progress()
         if len(tasks) == of and all(task.loaded for task in tasks):
             self._all_loaded()
@@ -238,7 +239,7 @@ class StreamRun(EpochRun[SourceSettings]):
         return self._seen() != self._deployments
 
     def _seen(self) -> Deployments:
-        """Return the existing caches; while the nodes do not answer, the caches seen last."""
+        """Read the existing caches, to detect changes; while the nodes do not answer, return the last result."""
         try:
             return self._capture.seen()
         except IgniteKafkaError as error:
@@ -248,7 +249,7 @@ class StreamRun(EpochRun[SourceSettings]):
             return self._deployments
 
     def _refresh_plan(self, epoch: int) -> None:
-        """Add new caches to the plan and drop destroyed ones.
+        """Add new caches to the plan of the next epoch, and drop destroyed ones.
 
         A cache that was created again is both dropped and new, as is a cache that was emptied by a deactivation of the
         cluster, or that lost its captured changes.
@@ -282,7 +283,7 @@ class StreamRun(EpochRun[SourceSettings]):
         self._plan = self._with_topics(plan, fresh, self._plan.generation)
         self._loaded = self._loaded and not fresh
         self._retry(lambda: self._control.begin_epoch(epoch + 1, self._record()))
-        counts = {**planned(self._plan), **self._status.caches}
+        counts = {**planned_counts(self._plan), **self._status.caches}
         self._status = replace(self._status, caches=counts)
         self._deployments = now
 
@@ -291,7 +292,7 @@ class StreamRun(EpochRun[SourceSettings]):
         events.emit(events.CACHES_CHANGED, connector=self._plan.connector, **names)
 
     def _stopped(self) -> None:
-        """End the run; end the capture too, unless policy BACKLOG lets the next run continue it."""
+        """End a stopped run, and its capture unless policy BACKLOG keeps the capture for the next run."""
         if self._settings.failover_policy != "BACKLOG":
             self._capture.stop()
         else:
@@ -300,6 +301,6 @@ class StreamRun(EpochRun[SourceSettings]):
 
 
 def _is_gone(error: BaseException) -> bool:
-    """Return whether an error means that a cache no longer exists; a stream continues without the cache."""
+    """Return whether an error only means a destroyed cache, so that the stream can continue without the cache."""
     refused = isinstance(error, BacklogRefused) and error.where.get("code") == "UNKNOWN_CACHE"
     return refused or isinstance(error, (CacheDestroyed, CacheNotFound))

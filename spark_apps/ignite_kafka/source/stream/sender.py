@@ -1,4 +1,4 @@
-"""Sender of a stream: batches become records, in one transaction per slot with the units' offset records."""
+"""Sender of a stream: sends the records of batches and the units' offset records in one transaction per slot."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from ...settings.converters import IGNITE_BINARY
 from ...state.sent_topics import check_units
 from ...state.slot_writer import SlotWriter
 from ..counted_slots import CountedSlots, Counts
-from ..deadlines import note_expired
 from ..entry_sender import EntryBatch
+from ..expiring_entries import note_expired_entry
 from .batch import ChangeBatch, page_of_rows, page_of_states
 from .cache_infos import CacheInfos
 from .unit_table import UnitTable
@@ -26,7 +26,7 @@ State = tuple[bytes, bytes | None]
 
 
 class SlotsSender(CountedSlots):
-    """Sender of batches, with the open slots of one task.
+    """Queues batches of changes and loaded entries in the open slots of one task.
 
     :param infos: descriptions of the caches.
     """
@@ -47,7 +47,7 @@ class SlotsSender(CountedSlots):
         self._records = np.zeros(len(table), np.int64)
 
     def offsets(self) -> Iterator[tuple[int, UnitOffset | None, bool]]:
-        """Yield the offset record of each unit of the slots; to be read once, before anything is sent.
+        """Yield the stored offset record of each unit of the slots, to restore progress before anything is sent.
 
         :returns: unit, its record, and whether the topic may hold keys of the unit that are older than this capture.
         :raises TopicError: the offset records belong to another topic than the plan's.
@@ -69,14 +69,14 @@ class SlotsSender(CountedSlots):
                 yield unit, offset, sent_before
 
     def send(self, batches: Iterable[ChangeBatch]) -> None:
-        """Queue batches and their offset records (`ChangeBatch.progress`)."""
+        """Convert and queue batches, each with the offset records of its units."""
         for batch in batches:
             states = batch.states_by_unit
             for units in self._table.by_slot_and_cache(batch.active):
                 self._send(batch, units, states)
 
     def _send(self, batch: ChangeBatch, units: Int64Array, states: Mapping[int, Sequence[State]]) -> None:
-        """Queue entries, changes, looked-up states and offset records of one slot's units of one cache."""
+        """Queue what a batch has for one cache and slot: entries, changes, looked-up values and offset records."""
         cache = self._table.cache_of(int(units[0]))
         self._send_entries(batch, units, cache)
         self._send_changes(batch, units, cache)
@@ -99,7 +99,7 @@ class SlotsSender(CountedSlots):
     def _send_changes(self, batch: ChangeBatch, units: Int64Array, cache: CachePlan) -> None:
         span = batch.rows_of(int(units[0]), int(units[-1]))
         if (batch.changes.kind[span] == EXPIRED).any():
-            note_expired(self._settings, cache.name)
+            note_expired_entry(self._settings, cache.name)
         rows = np.flatnonzero(batch.classified.new[span]) + span.start
         kept = rows if self._settings.process_removals else rows[batch.changes.kind[rows] != REMOVED]
         if kept.size:
@@ -129,7 +129,7 @@ class SlotsSender(CountedSlots):
         removed: Mask | None = None,
         changes: tuple[Int64Array, Int64Array] | None = None,
     ) -> int:
-        """Queue the N entries of pages; returns the number of entries left out by the filter.
+        """Convert and queue the N entries of pages; return how many the filter left out.
 
         :param units: N units, all of one slot.
         :param pages, removed, changes: as in :class:`.entry_sender.EntryBatch`.

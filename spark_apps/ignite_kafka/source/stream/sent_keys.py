@@ -1,4 +1,4 @@
-"""Look-up of keys in a cache; an entry left out by the cache's filter counts as absent."""
+"""Look-up of keys in a cache, where an entry that fails the cache's filter counts as absent."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from ...common.arrays import Mask
 from ...convert.filter.entries import EntryFilter
-from ...convert.filter.separate import Decided, each_row
+from ...convert.filter.failed_rows import Decided, decide_each_row
 from ...ignite.types.model import CacheInfo
 from ...plan.source_plan import CachePlan
 from .backlog_client import BacklogClient
@@ -17,7 +17,7 @@ from .batch import page_of_states
 
 
 class SentKeys:
-    """Look-up of keys in one cache, with the cache's filter.
+    """Looks up which keys have an entry to send in one cache, by its content and its filter.
 
     :param entry_filter: None: every entry is sent.
     """
@@ -31,7 +31,7 @@ class SentKeys:
         self._filter = entry_filter
 
     def locate(self, keys: Sequence[bytes]) -> tuple[npt.NDArray[np.int32], Mask]:
-        """Return the partition of each key, and whether the cache has an entry of the key that passes the filter.
+        """Return the Ignite partition of each key, and a flag for each: the cache has an entry that passes the filter.
 
         :param keys: not wrapped.
         """
@@ -45,7 +45,7 @@ class SentKeys:
         return partitions, is_present
 
     def kept(self, values: Sequence[bytes | None], keys: Sequence[bytes]) -> Mask:
-        """Return a flag for each looked-up entry: whether it exists and passes the filter.
+        """Return a flag for each looked-up key: its entry exists and passes the filter, so the topic keeps its record.
 
         An entry for which the filter fails counts as passing: the topic keeps the records it has of the key.
 
@@ -61,7 +61,7 @@ class SentKeys:
             page = page_of_states([(keys[row], values[row]) for row in rows[first:last]])
             return entry_filter.of_pages([page], self._info, self._client.cluster)
 
-        is_kept, errors = each_row(len(rows), part)
+        is_kept, errors = decide_each_row(len(rows), part)
         is_kept[list(errors)] = True
         kept[rows] = is_kept
         return kept

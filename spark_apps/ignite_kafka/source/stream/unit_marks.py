@@ -1,4 +1,4 @@
-"""Reasons why changes of a unit were lost, by the marks of the backlog service and of the reader."""
+"""Texts for messages about why the changes of marked units were not sent, so that the units are loaded again."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _REASONS: Mapping[int, str] = {
 
 
 def mark_reason(marks: Iterable[int]) -> str:
-    """Return what happened to the changes of marked units, to follow 'changes were'.
+    """Describe the fate of marked units' changes, as the end of a message with 'changes were'.
 
     :param marks: bits of the mark of each unit.
     """

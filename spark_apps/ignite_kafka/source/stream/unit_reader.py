@@ -1,4 +1,4 @@
-"""Reading of units' backlogs, and classification of each change: new, duplicate, or to be looked up."""
+"""Reading of captured changes, each of which is classified as new, duplicate, or to be looked up."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OnRead = Callable[[Int64Array, int, Changes], Changes]
 
 
 class UnitReader:
-    """Reader of units' backlogs as batches; for one thread.
+    """Reads the backlog of cache partitions, and builds batches of classified changes; not thread-safe.
 
     :param states: receive the marks of units.
     :param on_read: called with each reply.
@@ -38,17 +38,17 @@ class UnitReader:
         self._on_read = on_read
 
     def read(self, units: Int64Array, most_bytes: int) -> Changes:
-        """Read changes of units, lowest update numbers first, in at most `most_bytes` bytes."""
+        """Read captured changes of units, at most `most_bytes` bytes, lowest update numbers first."""
         self._nodes.start()
         changes = self._client.read(self._states.table.units[units], most_bytes)
         return changes if self._on_read is None else self._on_read(units, most_bytes, changes)
 
     def whole(self, units: Int64Array) -> ChangeBatch:
-        """Read the entire backlog of units; a unit whose backlog is too large is marked, to be sent again."""
+        """Read the entire backlog of units; a unit with too large a backlog is marked to be loaded again."""
         return self.batch(units, self.read(units, WHOLE_BACKLOG), whole=True)
 
     def batch(self, units: Int64Array, changes: Changes, *, whole: bool = False) -> ChangeBatch:
-        """Build a batch from the changes in a reply, without those of marked units (sent again later) and gone units.
+        """Classify the changes of a reply, leaving out units that must be loaded again or are no longer captured.
 
         :param units: positions of the units of the reply, ascending.
         :param whole: whether the reply must be the entire backlog.
@@ -61,8 +61,8 @@ class UnitReader:
             marks |= np.where((marks == 0) & (changes.more | (changes.count > MOST_OF_UNIT)), TOO_MUCH, 0)
         marked = (marks != 0) & ((marks & GONE) == 0)
         self._states.mark(units[marked], changes.mark_number[marked], marks[marked])
-        sound = marks == 0
-        classified = self._states.deduplicator.classify(units, changes).only(np.repeat(sound, changes.count))
-        topology = np.where(changes.more | ~sound, self._states.topology[units], changes.topology)
-        done = classified.new | classified.duplicate
-        return ChangeBatch(changes, units, classified, done, np.zeros(units.size, bool), sound, topology)
+        sendable = marks == 0
+        classified = self._states.deduplicator.classify(units, changes).only(np.repeat(sendable, changes.count))
+        topology = np.where(changes.more | ~sendable, self._states.topology[units], changes.topology)
+        settled = classified.new | classified.duplicate
+        return ChangeBatch(changes, units, classified, settled, np.zeros(units.size, bool), sendable, topology)

@@ -16,7 +16,7 @@ from airflow.sdk import DAG
 from airflow_provider_ignite_kafka.operators.verify import RESULT_KEY, VerifyOperator
 from airflow_provider_ignite_kafka.runs.comparison import ClusterComparison
 from airflow_provider_ignite_kafka.runs.identity import FollowedRun
-from airflow_provider_ignite_kafka.spark.packaging import app_path
+from airflow_provider_ignite_kafka.spark.app_paths import app_path
 from ignite_kafka.errors import IgniteKafkaError, KafkaUnavailable, SettingsError
 from ignite_kafka.state.comparisons import ComparisonStatus
 from ignite_kafka.state.status import COMPLETED, FAILED, RUNNING, now_ms

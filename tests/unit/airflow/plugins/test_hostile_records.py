@@ -12,14 +12,14 @@ from airflow.api_fastapi.auth.managers.simple.user import SimpleAuthManagerUser
 from airflow.api_fastapi.core_api.security import get_user
 from fastapi.testclient import TestClient
 
-from airflow_provider_ignite_kafka.plugins import html, reading, views
+from airflow_provider_ignite_kafka.plugins import html, page_data, views
 from airflow_provider_ignite_kafka.plugins.monitored import MonitoredCluster, monitored_clusters
 from airflow_provider_ignite_kafka.plugins.page import create_page
-from airflow_provider_ignite_kafka.plugins.reading import ClusterReading, read_cluster
-from ignite_kafka.admin import overview
+from airflow_provider_ignite_kafka.plugins.page_data import ClusterReading, read_cluster
 from ignite_kafka.admin.overview import ConnectorOverview, read_overview
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.topics import Topics
+from ignite_kafka.state import internal_records
 from ignite_kafka.state.configs import ConnectorRecord, ConnectorState
 from ignite_kafka.state.status import CacheStatus, RunStatus, now_ms
 from tests.support.fake_messages import FakeMessage
@@ -43,7 +43,7 @@ def connectors(monkeypatch: pytest.MonkeyPatch, *hostile: Timed) -> dict[str, Co
     """The connectors of a cluster with a good one and these records in both topics."""
     taken = Timed(b'["connector","good"]', encoded({"generation": 1, "slots": 2, "run_id": "r"}))
     records = {f"{PREFIX}-configs": [*hostile, taken], f"{PREFIX}-status": [*hostile, Timed(b'["run","good","r"]', GOOD.to_json())]}
-    monkeypatch.setattr(overview, "read_to_end", lambda clients, topics, topic, partitions: iter(records[topic]))
+    monkeypatch.setattr(internal_records, "read_to_end", lambda clients, topics, topic, partitions: iter(records[topic]))
     return read_overview(KafkaClients({}), cast(Topics, SimpleNamespace(exists=lambda _: True)), PREFIX)
 
 
@@ -138,14 +138,14 @@ def test_an_unexpected_error_of_a_lag_is_that_of_its_connector(connect: Any, mon
         name: ConnectorOverview(name, ConnectorState(ConnectorRecord(1, run_id="r", settings={"topics": ["t"], "consumer_group": group})))
         for name, group in (("bad", "of bad"), ("good", ["no text"]))
     }
-    monkeypatch.setattr(reading, "read_overview", lambda *_: sinks)
+    monkeypatch.setattr(page_data, "read_overview", lambda *_: sinks)
 
     def lag(_topics: Any, group: str, _names: Any) -> dict[str, int]:
         if group == "of bad":
             raise TypeError("no topic")
         return {group: 3}
 
-    monkeypatch.setattr(reading, "sink_lag", lag)
+    monkeypatch.setattr(page_data, "sink_lag", lag)
     found = read_cluster(MonitoredCluster("kafka_default"))
     assert found.lags == {"good": {"connect-good": 3}}
     assert "TypeError" in str(found.lag_errors["bad"])

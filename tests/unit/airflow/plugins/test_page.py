@@ -23,7 +23,7 @@ from airflow_provider_ignite_kafka.plugins import actions
 from airflow_provider_ignite_kafka.plugins.access import read_message, sign_message
 from airflow_provider_ignite_kafka.plugins.monitored import monitored_clusters
 from airflow_provider_ignite_kafka.plugins.page import create_page
-from airflow_provider_ignite_kafka.plugins.reading import ClusterReading
+from airflow_provider_ignite_kafka.plugins.page_data import ClusterReading
 from ignite_kafka.admin.overview import ConnectorOverview, Report
 from ignite_kafka.errors import BacklogRefused, CacheDestroyed, KafkaUnavailable
 from ignite_kafka.state.configs import ConnectorRecord, ConnectorState

@@ -8,7 +8,7 @@ import pytest
 
 from airflow_provider_ignite_kafka.plugins import views
 from airflow_provider_ignite_kafka.plugins.monitored import MonitoredCluster
-from airflow_provider_ignite_kafka.plugins.reading import ClusterReading, has_backlog
+from airflow_provider_ignite_kafka.plugins.page_data import ClusterReading, has_backlog
 from ignite_kafka.admin.overview import ConnectorOverview, Report, TargetRequest
 from ignite_kafka.errors import CacheDestroyed, NewerFormat
 from ignite_kafka.state.configs import ConnectorRecord, ConnectorState

@@ -12,7 +12,7 @@ from airflow.providers.common.compat.sdk import AirflowFailException
 
 from airflow_provider_ignite_kafka.hooks.kafka_config import kafka_config
 from airflow_provider_ignite_kafka.runs.names import RunNames
-from airflow_provider_ignite_kafka.spark.packaging import app_path
+from airflow_provider_ignite_kafka.spark.app_paths import app_path
 from ignite_kafka.kafka.producer import TransactionalProducer
 from ignite_kafka.settings.source import SourceSettings
 from tests.unit.airflow.bench import CONFIG, PASSWORDS, Bench, context, looked_up, operator, rendered, sink

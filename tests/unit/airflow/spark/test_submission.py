@@ -12,7 +12,7 @@ from airflow.providers.common.compat.sdk import AirflowFailException, AirflowNot
 
 from airflow_provider_ignite_kafka.operators.ignite_to_kafka import IgniteToKafkaOperator
 from airflow_provider_ignite_kafka.runs.names import RunNames
-from airflow_provider_ignite_kafka.spark.packaging import app_path
+from airflow_provider_ignite_kafka.spark.app_paths import app_path
 from airflow_provider_ignite_kafka.spark.submission import SparkMaster, build_submission
 from ignite_kafka.errors import SettingsError
 from tests.unit.airflow.bench import Bench, context, operator

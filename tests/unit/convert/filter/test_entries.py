@@ -16,7 +16,7 @@ import pytest
 from ignite_kafka import events, filter_function
 from ignite_kafka.convert.filter import Filters, check_conditions, entry_filter
 from ignite_kafka.convert.filter.entries import EntryFilter
-from ignite_kafka.convert.filter.separate import each_row
+from ignite_kafka.convert.filter.failed_rows import decide_each_row
 from ignite_kafka.errors import ConditionFailed, DecodeError, ProgramFault, SettingsError, UnsupportedType
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import CacheInfo, QueryEntity, QueryField
@@ -264,6 +264,6 @@ def test_rows_that_fail_do_not_fail_the_others() -> None:
             raise UnsupportedType("five")
         return np.arange(first, last) % 2 == 0, {row - first: ConditionFailed("seven") for row in (7,) if first <= row < last}
 
-    found, errors = each_row(9, evaluate)
+    found, errors = decide_each_row(9, evaluate)
     assert found.tolist() == [True, False, True, False, True, False, True, False, True]
     assert {row: error.what for row, error in errors.items()} == {5: "five", 7: "seven"}

@@ -16,7 +16,7 @@ from confluent_kafka.schema_registry import Schema
 from ignite_kafka.convert.connect import ConnectColumn, ConnectField, ConnectSchema, ConnectType
 from ignite_kafka.convert.connect import schema as connect
 from ignite_kafka.convert.json.write_columns import JsonFormat
-from ignite_kafka.convert.json_schema.reads import refused_at
+from ignite_kafka.convert.json_schema.compatibility import find_refusal
 from ignite_kafka.convert.json_schema.schema_from_connect import json_schema_text
 from ignite_kafka.convert.json_schema.serializer import JsonSchemaSerializer
 from ignite_kafka.errors import RegistryError, UnsupportedType
@@ -201,4 +201,4 @@ def test_a_schema_of_another_type_is_refused() -> None:
     ],
 )  # fmt: skip
 def test_where_a_registered_schema_refuses_the_documents(theirs: Any, wanted: str) -> None:
-    assert refused_at(theirs, schema(ORDER)) == wanted
+    assert find_refusal(theirs, schema(ORDER)) == wanted

@@ -12,7 +12,7 @@ import pytest
 
 from ignite_kafka import transform_function
 from ignite_kafka.convert.connect_converters import deserializer
-from ignite_kafka.convert.rules.stage import Stage
+from ignite_kafka.convert.rules.failure_stages import Stage
 from ignite_kafka.convert.to_ignite import BadRecord, RecordConverter
 from ignite_kafka.convert.to_ignite.transforming_reader import PlainJson, TransformingReader
 from ignite_kafka.convert.transforms.steps import make_steps

@@ -13,7 +13,7 @@ from ignite_kafka.convert.avro.serializer import AvroSerializer
 from ignite_kafka.convert.connect_converters import serializer
 from ignite_kafka.convert.json.converter import JsonConverter
 from ignite_kafka.convert.json_schema.serializer import JsonSchemaSerializer
-from ignite_kafka.convert.rules.stage import Stage
+from ignite_kafka.convert.rules.failure_stages import Stage
 from ignite_kafka.convert.to_kafka.bad_entries import ENTRY_ERRORS, separate_bad_entries
 from ignite_kafka.convert.to_kafka.connect_side import ConnectSide, SchemaPolicy
 from ignite_kafka.convert.to_kafka.converter import KeyConverter

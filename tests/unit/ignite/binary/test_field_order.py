@@ -21,7 +21,7 @@ from ignite_kafka.ignite.schema import binary_type_bytes
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import BinaryField, BinaryType
 from ignite_kafka.java.hash_code import java_hash
-from ignite_kafka.state.types import type_from_json, type_to_json
+from ignite_kafka.state.types_topic import type_from_json, type_to_json
 from tests.support.converters import converter
 from tests.support.ignite_bytes import (
     CACHE,

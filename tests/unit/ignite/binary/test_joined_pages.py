@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ignite_kafka.ignite.binary import JoinedPages, decode_entries, kept_rows
-from ignite_kafka.ignite.binary.page_buffer import Wire
+from ignite_kafka.ignite.binary.page_buffer import PageBuffer
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import CacheInfo, Page, TypeSource
 from tests.support.ignite_bytes import CACHE, Types, binary, number, page, wrapped
@@ -26,13 +26,13 @@ PAGES = [page([(number(codes.LONG, key), value(key)) for key in keys], partition
 
 def test_pages_are_joined_by_the_first_look(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[int] = []
-    join = Wire.of
+    join = PageBuffer.of
 
-    def counting(pages: Sequence[Page], cache: CacheInfo, types: TypeSource) -> Wire:
+    def counting(pages: Sequence[Page], cache: CacheInfo, types: TypeSource) -> PageBuffer:
         calls.append(len(pages))
         return join(pages, cache, types)
 
-    monkeypatch.setattr(Wire, "of", staticmethod(counting))
+    monkeypatch.setattr(PageBuffer, "of", staticmethod(counting))
     pages = JoinedPages(PAGES, CACHE, TYPES)
     (group,) = decode_entries(pages, CACHE, TYPES)
     found = kept_rows(pages, np.array([False, True, True, True, False]), CACHE, TYPES)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ignite_kafka.errors import SettingsError
-from ignite_kafka.settings.connect.keys import prepare
+from ignite_kafka.settings.connect.keys import apply_key_rules
 from ignite_kafka.settings.connect.names import translate
 from ignite_kafka.settings.connector import ConnectorSettings
 from ignite_kafka.settings.files.load import LoadedSettings, from_properties
@@ -180,7 +180,7 @@ def test_replication_of_dead_letters_is_theirs_alone() -> None:
 
 
 def test_what_was_renamed_is_known() -> None:
-    keys = prepare({"producer.override.security.protocol": "SSL", "security.protocol": "PLAINTEXT"}, {}, sink=False)
+    keys = apply_key_rules({"producer.override.security.protocol": "SSL", "security.protocol": "PLAINTEXT"}, {}, sink=False)
     assert keys.values == {"kafka_config.security.protocol": "SSL"}
     assert keys.renamed == {"kafka_config.security.protocol": "producer.override.security.protocol"}
     assert keys.ignored == {"security.protocol": "producer.override.security.protocol takes precedence"}

@@ -39,7 +39,7 @@ def test_rows_are_found_by_their_units() -> None:
 def test_units_move_out_of_a_batch() -> None:
     batch = batch_of_changes()
     batch.move_out(np.array([3]))
-    assert batch.classified.new.tolist() == batch.done.tolist() == [False, False, True]
+    assert batch.classified.new.tolist() == batch.settled.tolist() == [False, False, True]
 
 
 def test_rows_and_states_are_pages_of_entries() -> None:

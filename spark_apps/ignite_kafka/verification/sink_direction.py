@@ -1,8 +1,7 @@
-"""Comparison from Kafka to Ignite: the entries that the sink makes of a topic's records, with the cache's entries.
+"""Comparison for a sink: the entries that a topic's records should give, with the cache's entries.
 
 Keys are compared by their bytes in Ignite's binary format, as Ignite does, with one code for whole enums
-(:mod:`.whole_enums`). Values whose bytes differ are decoded and compared: another order of fields, or another version
-of a type's schema, is no difference.
+(:mod:`.whole_enums`). :class:`.EntryEquality` judges values whose bytes differ.
 """
 
 from __future__ import annotations
@@ -10,31 +9,25 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from ..common.redaction import in_message
 from ..convert.ignite_binary.serializer import IgniteBinaryConverter
-from ..convert.rules.stage import policy_of
-from ..ignite.binary import decode_rows
-from ..ignite.binary.row_values import Document
+from ..convert.rules.failure_stages import policy_of
 from ..ignite.page_batches import batches
 from ..ignite.scan import scan_partitions
-from ..ignite.types import type_codes as codes
-from ..ignite.types.model import CacheInfo, Page
 from ..kafka.records import Consumed
 from ..plan.sink_plan import SinkPlan
 from ..settings.error_policies import STOP
 from ..settings.secrets import Secrets
 from ..sink.dead_letters import error_of
 from ..sink.entry_router import EntryRouter
-from .comparison import Kind
 from .direction import Batch, ComparedPair, DirectionClients, Judged, SuspectRows, make_taker
-from .entry_comparison import Verified
+from .entry_comparison import PairDifferences
+from .entry_equality import EntryEquality
 from .fingerprints import ROW, fingerprint, record_order
-from .refused import read_refused_entries
+from .refused_entries import read_refused_entries
 from .repair import store_again
 from .repair_claim import RepairClaim
 from .topic_batches import topic_batches
@@ -42,13 +35,12 @@ from .whole_enums import unify_codes
 
 _BATCH_ROWS = 20_000
 _BATCH_BYTES = 8 << 20
-_NULL = bytes([codes.NULL])
 _NO_BYTES = pa.array([], pa.binary())
 
 
 @dataclass
 class SinkDirection(DirectionClients):
-    """The comparison of a sink's caches with the entries made of its topics' records.
+    """Reads and compares a sink's converted records with the entries of its caches.
 
     :param limit: maximum number of differences to describe.
     :param absent: caches chosen by transforms that the cluster does not have; their records are ignored.
@@ -63,11 +55,11 @@ class SinkDirection(DirectionClients):
 
     @property
     def first_counts(self) -> bool:
-        """Whether a key's first record is stored, and later records change nothing (without ``process_updates``)."""
+        """Whether the sink keeps a key's first record instead of the last (without ``process_updates``)."""
         return not self.plan.settings.process_updates
 
     def read_records(self, pair: ComparedPair, partitions: Sequence[int]) -> Iterator[Batch]:
-        """Read the topic's records, converted to entries as by the sink: with its transforms and filter.
+        """Read a topic's records, converted to entries with the sink's transforms and filter.
 
         :raises RecordRefused: a record cannot be converted, and the error policy is to stop.
         """
@@ -88,7 +80,7 @@ class SinkDirection(DirectionClients):
                 yield Batch(rows, make_taker(keys, values), cache=cache if pair.routed else None)
 
     def count_caches(self, pair: ComparedPair, partitions: Sequence[int]) -> Iterator[Counter[str]]:
-        """Count the topic's records for each cache, after the transforms."""
+        """Count a topic's records by the cache that transforms choose for them."""
         for router, part in self._read(pair, partitions):
             yield router.count_caches(part)
 
@@ -99,7 +91,7 @@ class SinkDirection(DirectionClients):
             yield router, part
 
     def read_entries(self, pair: ComparedPair, partitions: Sequence[int], *, again: bool) -> Iterator[Batch]:
-        """Read entries of the cache in Ignite's binary format."""
+        """Scan cache partitions, and fingerprint the entries in Ignite's binary format."""
         info = self.cluster.cache(pair.cache)
         binary = IgniteBinaryConverter()
         pages = scan_partitions(self.cluster, info, partitions)
@@ -113,32 +105,32 @@ class SinkDirection(DirectionClients):
     def judge(
         self, pair: ComparedPair, topic: SuspectRows, cache: SuspectRows, *, repair: bool, complete: bool
     ) -> Judged:
-        """Compare the suspects by their meaning; in a repair, put or remove the entries that differ.
+        """Compare suspect keys by their decoded values; in a repair, put or remove the entries that differ.
 
         Records of a key in several partitions or topics have no order: the entry may have the last value of any
         partition. If the cache refused all these values, the key is skipped, whatever its entry is.
         """
-        info = self.cluster.cache(pair.cache)
+        equality = EntryEquality(self.cluster, self.cluster.cache(pair.cache))
         first = self.first_counts
         expected = topic.last_by_partition(first=first)
         entries = {key: value or b"" for key, value in cache.zip_columns()}
-        result = Verified(pair.cache, pair.topic, limit=self.limit)
+        result = PairDifferences(pair.cache, pair.topic, limit=self.limit)
         put = {}
         remove = []
         held = {key: entries.pop(key, None) for key in expected}
         differing = {
             key: values
             for key, values in expected.items()
-            if all(self._describe_difference(info, key, value, held[key])[0] is not None for value in values)
+            if all(equality.describe_difference(key, value, held[key])[0] is not None for value in values)
         }
         refused = self._read_refused(pair.cache, {key for key, values in differing.items() if any(values)})
         for key, values in differing.items():
             accepted = [value for value in values if (key, value) not in refused]
             if not accepted:
-                result.note("skipped", key, self._describe_refusal(info, key))
+                result.note("skipped", key, self._describe_refusal(equality.format_key(key)))
                 continue
             value = accepted[0 if first else -1]
-            kind, text = self._describe_difference(info, key, value, held[key])
+            kind, text = equality.describe_difference(key, value, held[key])
             assert kind is not None
             result.note(kind, key, text)
             if value is not None:
@@ -146,7 +138,7 @@ class SinkDirection(DirectionClients):
             else:
                 remove.append(key)
         for key in entries:  # of an application, or of a record that the topic no longer has: never removed
-            text = f"an entry of key {self._format_key(info, key)} of which the topic has no record"
+            text = f"an entry of key {equality.format_key(key)} of which the topic has no record"
             result.note("unexpected", key, text)
         repaired = 0
         if repair and (put or remove):
@@ -154,12 +146,11 @@ class SinkDirection(DirectionClients):
             repaired = store_again(self.claim, self.clients, self.cluster, pair.cache, put, remove)
         return Judged(result, repaired)
 
-    def _describe_refusal(self, info: CacheInfo, key: bytes) -> str:
-        topic = self.plan.settings.dead_letter_topic
-        return f"the cache refused the record of key {self._format_key(info, key)}, which is in {topic}"
+    def _describe_refusal(self, key: str) -> str:
+        return f"the cache refused the record of key {key}, which is in {self.plan.settings.dead_letter_topic}"
 
     def _read_refused(self, cache: str, keys: Collection[bytes]) -> Collection[tuple[bytes, bytes]]:
-        """Read keys and values of the puts refused by the cache, from the connector's dead letters."""
+        """Return key and value of the entries that the cache refused, from the connector's dead letters."""
         if not keys or not self.plan.settings.dead_letter_topic:
             return ()
         topics = [topic.name for topic in self.plan.topics]
@@ -167,60 +158,3 @@ class SinkDirection(DirectionClients):
         return read_refused_entries(
             self.clients, router, self.plan.connector, self.plan.settings.dead_letter_topic, topics, cache, keys
         )
-
-    def _describe_difference(
-        self, info: CacheInfo, key: bytes, value: bytes | None, held: bytes | None
-    ) -> tuple[Kind | None, str]:
-        """Return kind and description of a difference; None and an empty text if the values are equal.
-
-        :param value: value of the record that counts; None for a tombstone.
-        :param held: value of the entry; None if the cache has no entry.
-        """
-        if value == held:
-            return None, ""
-        if held is None:
-            return "missing", f"no entry of key {self._format_key(info, key)}"
-        if value is None:
-            return "unexpected", f"key {self._format_key(info, key)}: the last record removes the entry, which is there"
-        gives, has = (self._decode(info, _NULL, item)[1] for item in (value, held))
-        if value[0] == held[0] and _normalize(gives) == _normalize(has):
-            return None, ""
-        details = in_message(_describe_fields(gives, has))
-        shown = in_message(repr(gives)), in_message(repr(has))
-        return (
-            "different",
-            f"key {self._format_key(info, key)}: {details}the record gives {shown[0]}, the entry is {shown[1]}",
-        )
-
-    def _decode(self, info: CacheInfo, key: bytes, value: bytes) -> tuple[Any, Any]:
-        ((first, other),) = decode_rows([Page(-1, 1, memoryview(key + value), True)], info, self.cluster)
-        return first, other
-
-    def _format_key(self, info: CacheInfo, key: bytes) -> str:
-        return in_message(repr(self._decode(info, key, _NULL)[0]))
-
-
-def _normalize(value: Any) -> str:
-    """Return a text that is the same for equal values.
-
-    Objects with equal fields are equal in any order of the fields; an absent field equals null.
-    """
-    if isinstance(value, Document):
-        fields = {name: _normalize(item) for name, item in sorted(value.fields.items()) if item is not None}
-        return repr((value.type_id, fields))
-    if isinstance(value, (list, tuple)):
-        return repr([_normalize(item) for item in value])
-    return repr(value)
-
-
-def _describe_fields(gives: Any, has: Any) -> str:
-    """Return a text of the differing fields, with a colon at its end; empty if a value is no object."""
-    if not isinstance(gives, Document) or not isinstance(has, Document):
-        return ""
-    names = dict.fromkeys([*gives.fields, *has.fields])
-    differing = [name for name in names if repr(gives.fields.get(name)) != repr(has.fields.get(name))]
-    parts = [
-        f"{name} is {gives.fields.get(name)!r} in the record, {has.fields.get(name)!r} in the entry"
-        for name in differing
-    ]
-    return f"{'; '.join(parts)}: " if parts else ""

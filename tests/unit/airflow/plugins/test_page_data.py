@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_ignite_kafka.plugins import reading
+from airflow_provider_ignite_kafka.plugins import page_data
 from airflow_provider_ignite_kafka.plugins.monitored import MonitoredCluster
-from airflow_provider_ignite_kafka.plugins.reading import read_cluster
+from airflow_provider_ignite_kafka.plugins.page_data import read_cluster
 from ignite_kafka.admin import backlog
 from ignite_kafka.admin.overview import ConnectorOverview
 from ignite_kafka.errors import BacklogMissing, BacklogRefused, IgniteKafkaError, IgniteUnreachable, KafkaUnavailable, SettingsError
@@ -37,9 +37,9 @@ def kafka(connect: Any, monkeypatch: pytest.MonkeyPatch) -> dict[str, ConnectorO
     connect("ignite_default", conn_type="ignite", host="node")
     monkeypatch.setenv("AIRFLOW__IGNITE_KAFKA__ALLOW_INSECURE_CONNECTIONS", "True")
     monkeypatch.setattr(KafkaClients, "check", lambda *_: None)
-    monkeypatch.setattr(reading, "read_overview", lambda _clients, _topics, prefix: found if prefix == "copies" else {})
-    monkeypatch.setattr(reading, "sink_lag", lambda _topics, group, topics: {f"{group} {topic}": 3 for topic in topics})
-    monkeypatch.setattr(reading, "source_lag", lambda view: {view.connector: 5})
+    monkeypatch.setattr(page_data, "read_overview", lambda _clients, _topics, prefix: found if prefix == "copies" else {})
+    monkeypatch.setattr(page_data, "sink_lag", lambda _topics, group, topics: {f"{group} {topic}": 3 for topic in topics})
+    monkeypatch.setattr(page_data, "source_lag", lambda view: {view.connector: 5})
     monkeypatch.setattr(backlog, "status", lambda settings, _secrets: SimpleNamespace(connector=settings.name))
     return found
 

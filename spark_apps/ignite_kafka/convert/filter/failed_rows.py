@@ -17,7 +17,7 @@ Decided = tuple[Mask, dict[int, IgniteKafkaError]]
 """Mask of the rows to keep, and the error of each row that could not be decided."""
 
 
-def each_row(count: int, evaluate: Callable[[int, int], Decided]) -> Decided:
+def decide_each_row(count: int, evaluate: Callable[[int, int], Decided]) -> Decided:
     """Decide N rows, in halves where a batch fails, so that only the failing rows have errors.
 
     :param evaluate: function that decides the rows from the first number to the second (excluded); it raises an error

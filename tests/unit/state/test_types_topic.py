@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from ignite_kafka import events
 from ignite_kafka.ignite.types import type_codes as codes
-from ignite_kafka.state.types import type_from_json, type_key, type_to_json, write_types
+from ignite_kafka.state.types_topic import type_from_json, type_key, type_to_json, write_types
 from tests.support import emitted_events
 from tests.support.ignite_bytes import Types
 from tests.support.types_log import NAME, TypesLog

@@ -11,7 +11,7 @@ from ignite_kafka.common.python_compat import Self
 from ignite_kafka.plan.sink_plan import TopicPlan
 from ignite_kafka.verification.direction import ComparedPair
 from ignite_kafka.verification.fingerprints import probe
-from ignite_kafka.verification.routing import add_routed_pairs, count_absent_caches, find_routes, make_pairs
+from ignite_kafka.verification.routed_caches import add_routed_pairs, count_absent_caches, find_routes, make_pairs
 from ignite_kafka.verification.task import Task
 from tests.support.local_exchange import LocalExchange
 

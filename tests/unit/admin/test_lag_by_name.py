@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import cast
 
 from ignite_kafka.admin.backlog import BacklogView, CacheCapture, UnitBacklog
-from ignite_kafka.admin.lag import sink_lag, source_lag
+from ignite_kafka.admin.lag_by_name import sink_lag, source_lag
 from ignite_kafka.kafka.topics import Topics
 from tests.support.fake_lag import FakeTopics
 

@@ -1,4 +1,4 @@
-"""Reports of caches with expiring entries, one for each cache: records have no deadline (event 15162).
+"""Reports of caches with expiring entries (event 15162): their records in Kafka do not expire.
 
 A stream that sends tombstones removes an expired entry's record. All other runs leave the record, and the thin client
 protocol does not tell the deadline of a single entry: a cache's expiry policy is known from its configuration, other
@@ -14,7 +14,7 @@ from ..ignite.cache_configuration import CacheConfiguration
 from ..settings.source import SourceSettings
 
 
-def report_policies(settings: SourceSettings, configurations: Iterable[CacheConfiguration]) -> None:
+def report_expiry_policies(settings: SourceSettings, configurations: Iterable[CacheConfiguration]) -> None:
     """Report the caches with an expiry policy; called by the driver when a run begins."""
     if _sends_removals(settings):
         return
@@ -24,7 +24,7 @@ def report_policies(settings: SourceSettings, configurations: Iterable[CacheConf
             emit(ENTRIES_EXPIRE, cache=configuration.name, reason="it has an expiry policy")
 
 
-def note_expired(settings: SourceSettings, cache: str) -> None:
+def note_expired_entry(settings: SourceSettings, cache: str) -> None:
     """Note that an entry of a cache has expired; called by the tasks of a stream."""
     if not _sends_removals(settings):
         note(ENTRIES_EXPIRE, cache=cache, reason="the stream has seen one that expired")

@@ -20,10 +20,10 @@ from ignite_kafka.plan.sink_plan import SinkPlan, TopicPlan
 from ignite_kafka.settings.secrets import Secrets
 from ignite_kafka.settings.sink import SinkSettings
 from ignite_kafka.sink.entry_router import EntryRouter, RoutedEntries
-from ignite_kafka.verification import sink
+from ignite_kafka.verification import sink_direction
 from ignite_kafka.verification.direction import ComparedPair, Judged
 from ignite_kafka.verification.job import VerifyJob
-from ignite_kafka.verification.sink import SinkDirection
+from ignite_kafka.verification.sink_direction import SinkDirection
 from tests.support.bad_entries import long
 from tests.support.ignite_bytes import binary, number, page, string
 from tests.support.local_exchange import LocalExchange
@@ -68,10 +68,10 @@ class Case:
     def job(self, monkeypatch: pytest.MonkeyPatch, **more: Any) -> Judged:
         plan = SinkPlan("c", 0, 0, SinkSettings(name="c", topics=("t",), **self.settings), (TopicPlan("t", "id", "tested", PARTITIONS),))
         direction = InMemory(self.types, plan, Secrets(), limit=50, claim=cast(Any, "a claim"))
-        monkeypatch.setattr(sink, "EntryRouter", lambda *_: self)
-        monkeypatch.setattr(sink, "scan_partitions", lambda *_: iter([page(list(self.entries.items()), 0)]))
-        monkeypatch.setattr(sink, "topic_batches", lambda _clients, _pair, numbers, **columns: self._consumed(numbers, **columns))
-        monkeypatch.setattr(sink, "store_again", self._store_again)
+        monkeypatch.setattr(sink_direction, "EntryRouter", lambda *_: self)
+        monkeypatch.setattr(sink_direction, "scan_partitions", lambda *_: iter([page(list(self.entries.items()), 0)]))
+        monkeypatch.setattr(sink_direction, "topic_batches", lambda _clients, _pair, numbers, **columns: self._consumed(numbers, **columns))
+        monkeypatch.setattr(sink_direction, "store_again", self._store_again)
         pair = ComparedPair("tested", "t", tuple((0, len(part)) for part in self.records), 1)
         first = not plan.settings.process_updates
         job = VerifyJob(LocalExchange, 2, [pair], lambda: direction, first_counts=first, buckets=2, limit=50, **more)

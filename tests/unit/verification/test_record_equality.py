@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ignite_kafka.settings.source import SourceSettings
-from ignite_kafka.verification.value_reader import ValueReader, drop_missing_fields, drop_newer_fields
+from ignite_kafka.verification.record_equality import ValueReader, drop_missing_fields, drop_newer_fields
 
 
 @pytest.mark.parametrize(

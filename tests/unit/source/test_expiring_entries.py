@@ -9,7 +9,7 @@ import pytest
 from ignite_kafka import events
 from ignite_kafka.ignite.cache_configuration import CacheConfiguration
 from ignite_kafka.settings.source import SourceSettings
-from ignite_kafka.source.deadlines import report_policies
+from ignite_kafka.source.expiring_entries import report_expiry_policies
 from tests.support.backlog_changes import CACHE
 from tests.support.backlog_simulator import Simulator
 from tests.support.event_log import event_log
@@ -35,7 +35,7 @@ CACHES = [CacheConfiguration(name, expiry_policy=policy) for name, policy in POL
 )
 def test_caches_with_an_expiry_policy_are_reported_by_runs_that_send_no_removals(settings: dict[str, Any], reported: list[str]) -> None:
     with event_log() as found:
-        report_policies(SourceSettings(name="c", **settings), CACHES)
+        report_expiry_policies(SourceSettings(name="c", **settings), CACHES)
     assert [(id, fields["cache"]) for id, fields in found] == [(events.ENTRIES_EXPIRE.id, name) for name in reported]
 
 

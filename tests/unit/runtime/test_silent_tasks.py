@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ignite_kafka.errors import TaskFailed
-from ignite_kafka.runtime.silence import SilenceWatch
+from ignite_kafka.runtime.silent_tasks import SilenceWatch
 
 LONGEST_S = 300.0
 

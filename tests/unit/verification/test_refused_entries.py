@@ -9,7 +9,7 @@ from ignite_kafka.errors import RecordRefused
 from ignite_kafka.kafka.headers import Header, headers_of, pairs
 from ignite_kafka.kafka.records import Consumed
 from ignite_kafka.sink.dead_letters import record_headers
-from ignite_kafka.verification.refused import restore_records
+from ignite_kafka.verification.refused_entries import restore_records
 
 
 def context(offset: int, *, connector: str = "c", topic: str = "t", stage: str = "TASK_PUT") -> list[Header]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 
-def refused_at(theirs: Any, ours: Any, path: str = "") -> str:
+def find_refusal(theirs: Any, ours: Any, path: str = "") -> str:
     """Return the first place where schema `theirs` refuses a document of schema `ours`, with the reason; empty if none.
 
     :param theirs: the registered schema; keywords that Connect's schemas do not use are ignored.
@@ -41,17 +41,17 @@ def _members(theirs: dict[str, Any], ours: dict[str, Any], path: str) -> str:
         here = f"{path}.{name}".lstrip(".")
         if name not in their_properties and others is False:
             return f"{here} is not allowed"
-        if reason := refused_at(
+        if reason := find_refusal(
             their_properties.get(name, others if isinstance(others, dict) else {}), own_property, here
         ):
             return reason
     values = ours.get("additionalProperties")
-    return refused_at(others, values, f"{path}{{}}") if isinstance(values, dict) and isinstance(others, dict) else ""
+    return find_refusal(others, values, f"{path}{{}}") if isinstance(values, dict) and isinstance(others, dict) else ""
 
 
 def _items(theirs: dict[str, Any], ours: dict[str, Any], path: str) -> str:
     if isinstance(theirs.get("items"), dict) and "items" in ours:
-        return refused_at(theirs["items"], ours["items"], f"{path}[]")
+        return find_refusal(theirs["items"], ours["items"], f"{path}[]")
     return ""
 
 

@@ -1,0 +1,92 @@
+"""Join of a topic's fingerprints with its cache's by key: a suspect is a key whose record and entry differ in bytes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..common.arrays import Int64Array, Mask, RowIndex
+from .fingerprints import NO_VALUE, OFFSET_BITS, Rows
+
+
+def find_keys(rows: Rows, keys: Rows) -> RowIndex:
+    """Return the positions of the rows with a key among ``keys`` (sorted by ``high``)."""
+    if not len(keys):
+        return np.zeros(0, np.int64)
+    at = np.minimum(np.searchsorted(keys["high"], rows["high"]), len(keys) - 1)
+    return np.flatnonzero((keys["high"][at] == rows["high"]) & (keys["low"][at] == rows["low"]))
+
+
+def find_last_of_keys(rows: Rows, *, first: bool = False) -> RowIndex:
+    """Return the position of each key's last record in each partition, in ascending order.
+
+    :param first: take instead the first record with a value, or the first record if none has a value.
+    """
+    order = -rows["order"] if first else rows["order"]
+    counts = rows["value"] != NO_VALUE if first else np.full(len(rows), True)
+    partitions = rows["order"] >> OFFSET_BITS
+    by_key = np.lexsort((order, counts, partitions, rows["low"], rows["high"]))
+    sorted_rows = rows[by_key]
+    is_last = np.full(len(rows), True)
+    for column in (sorted_rows["high"], sorted_rows["low"], partitions[by_key]):
+        is_last[:-1] &= column[1:] == column[:-1]
+    is_last[:-1] = ~is_last[:-1]
+    return np.sort(by_key[is_last])
+
+
+@dataclass(frozen=True)
+class JoinResult:
+    """Result of joining a cache's fingerprints with its topic's.
+
+    :param records: number of records of the topic.
+    :param repeated: number of records beyond the first of each key.
+    :param entries: number of entries of the cache.
+    :param suspects: sorted fingerprints, one for each key whose record and entry have different bytes.
+    """
+
+    records: int
+    repeated: int
+    entries: int
+    suspects: Rows
+
+
+def join_fingerprints(topic: Rows, cache: Rows, *, first: bool = False) -> JoinResult:
+    """Join the fingerprints of a topic and its cache by key, and select the suspects.
+
+    A key is no suspect if its last record has the hash of its only entry, or if its last record is a tombstone and it
+    has no entry.
+
+    :param first: the first record with a value counts, not the last record.
+    """
+    rows = np.concatenate([topic, cache])
+    is_entry = np.arange(len(rows)) >= len(topic)
+    ignored = ~is_entry & (rows["value"] == NO_VALUE) if first else np.zeros(len(rows), bool)
+    order = -rows["order"] if first else rows["order"]
+    # each key has its ignored records, then its records in their order, then its entries
+    group = np.where(is_entry, 2, np.where(ignored, 0, 1)).astype(np.uint8)
+    by_key = np.lexsort((order, group, rows["low"], rows["high"]))
+    rows = rows[by_key]
+    is_entry = is_entry[by_key]
+    ignored = ignored[by_key]
+    changes = (rows["high"][1:] != rows["high"][:-1]) | (rows["low"][1:] != rows["low"][:-1])
+    starts = np.concatenate([np.zeros(min(1, len(rows)), np.int64), np.flatnonzero(changes) + 1])
+    ends = np.append(starts[1:], len(rows)) if len(rows) else starts
+    entries = _sum_groups(is_entry, starts)
+    counting = _sum_groups(~is_entry & ~ignored, starts)
+    last = np.where(counting > 0, rows["value"][np.clip(ends - entries - 1, 0, None)], np.uint64(NO_VALUE))
+    entry = np.where(entries > 0, rows["value"][ends - 1], np.uint64(NO_VALUE))
+    alike = (last == entry) & (entries <= 1)
+    records = _sum_groups(~is_entry, starts)
+    counted = int((is_entry & (rows["order"] >= 0)).sum())
+    repeated = int(np.clip(records - 1, 0, None).sum())
+    return JoinResult(int(records.sum()), repeated, counted, rows[starts[~alike]])
+
+
+def _sum_groups(flags: Mask, starts: RowIndex) -> Int64Array:
+    """Count the true flags in each group of adjacent rows.
+
+    :param starts: first position of each group.
+    """
+    sums: Int64Array = np.add.reduceat(flags.astype(np.int64), starts) if len(starts) else np.zeros(0, np.int64)
+    return sums
