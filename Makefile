@@ -112,7 +112,7 @@ format: $(VENV)/.project ## formats the code and makes the safe repairs of the l
 bench: $(VENV)/.project .work/jars/.complete ## ours and the peers in turn on the same servers and data; prints the ratios
 	@$(PYTHON) -m benchmarks
 
-pages: $(VENV)/.project ## writes the generated pages of docs/: settings, options, events
+pages: $(VENV)/.project ## writes the generated pages of docs/: settings, options, events, metrics
 	@$(PYTHON) -m tools.pages
 
 venv: $(VENV)/.project ## the virtual environment .venv with the versions of constraints.txt

@@ -114,6 +114,10 @@ class Form:
             raise SettingsError(
                 "the connection decides it", "Offer the connection's id in the form", setting=name, set_in="form"
             )
+        if name == "metrics_host":
+            raise SettingsError(
+                "the Dag's author decides it", "Give it as an argument of the operator", setting=name, set_in="form"
+            )
         definitions = {**direction.definitions(), **self._own}
         if name not in definitions:
             raise SettingsError(

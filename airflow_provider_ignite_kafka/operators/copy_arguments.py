@@ -22,6 +22,9 @@ class CopyArguments(SparkAppOperator):
     :param run_mode: ``once`` or ``continuous``; overrides the setting. Templated.
     :param allowed_caches: regular expressions of the caches that a run may reach, whatever a form, a template or
         another task gives. Default: any cache.
+    :param metrics_host: address on which the driver's endpoint for Prometheus listens (setting `metrics_port`).
+        Default: loopback. The endpoint has no login, so only this argument, which is no template, opens it to other
+        hosts.
     :param num_executors: executors to start (YARN, Kubernetes).
     :param executor_cores: cores of an executor.
     :param executor_memory: memory of an executor, such as ``4g``.
@@ -50,6 +53,7 @@ class CopyArguments(SparkAppOperator):
         settings: Mapping[str, Any] | str,
         run_mode: str | None = None,
         allowed_caches: Sequence[str] | None = None,
+        metrics_host: str | None = None,
         num_executors: int | None = None,
         executor_cores: int | None = None,
         executor_memory: str | None = None,
@@ -65,6 +69,7 @@ class CopyArguments(SparkAppOperator):
             self.max_active_tis_per_dag = 1  # a newer run of a connector ends the older one
         self.run_mode = run_mode
         self.allowed_caches = allowed_caches
+        self.metrics_host = metrics_host
         self.num_executors = num_executors
         self.total_executor_cores = total_executor_cores
         self.executor_cores = executor_cores
@@ -80,8 +85,13 @@ class CopyArguments(SparkAppOperator):
         :raises SettingsError: a setting is unknown or wrong.
         """
         if not is_mapped(self):
-            arguments = {name: getattr(self, name, None) for name in ("run_mode", "failover_policy")}
+            names = ("run_mode", "failover_policy", "metrics_host")
+            arguments = {name: getattr(self, name, None) for name in names}
             check_settings(self.settings, self.direction, arguments, dag=self.dag_id, task=self.task_id)
+
+    def _setting_arguments(self) -> dict[str, Any]:
+        """Return the arguments that are settings of both directions; None: not given."""
+        return {"run_mode": self.run_mode, "metrics_host": self.metrics_host}
 
 
 def _one_connector(settings: object) -> bool:

@@ -36,7 +36,7 @@ class IgniteToKafkaOperator(SparkCopyOperator):
         self.check_settings()
 
     def _request(self, names: RunNames) -> Request:
-        arguments = {"run_mode": self.run_mode, "failover_policy": self.failover_policy}
+        arguments = {**self._setting_arguments(), "failover_policy": self.failover_policy}
         return self._request_of(
             self.direction, names.connector, names.run_id, self.snapshot_id or names.snapshot_id, arguments
         )

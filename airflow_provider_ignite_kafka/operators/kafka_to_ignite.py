@@ -30,4 +30,4 @@ class KafkaToIgniteOperator(SparkCopyOperator):
         self.check_settings()
 
     def _request(self, names: RunNames) -> Request:
-        return self._request_of(self.direction, names.connector, names.run_id, arguments={"run_mode": self.run_mode})
+        return self._request_of(self.direction, names.connector, names.run_id, arguments=self._setting_arguments())

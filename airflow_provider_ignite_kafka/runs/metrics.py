@@ -2,15 +2,8 @@
 
 The backends are StatsD, Datadog or OpenTelemetry, as configured in section ``[metrics]``.
 
-================================ ========= ===========================================================
-metric                           kind      value
-================================ ========= ===========================================================
-``ignite_kafka.records``         counter   records sent; of a sink, entries stored or removed
-``ignite_kafka.bytes``           counter   size of their keys and values
-``ignite_kafka.skipped``         counter   entries or records that were skipped or became dead letters
-``ignite_kafka.events``          counter   health events of the driver, tag ``event``
-``ignite_kafka.lag``             gauge     changes or records left to copy
-================================ ========= ===========================================================
+Names and meanings are those of :mod:`ignite_kafka.metrics.table`, as far as a metric is ``in_airflow``. Counters are
+the differences between two status records; the events are those of driver and tasks.
 
 Tags are ``connector``, and ``cache``, ``topic`` or ``event``. StatsD without tags would add all connectors up. So, as
 Airflow does for its own metrics, each value is exported under a name with its tags as well,
@@ -25,9 +18,12 @@ from dataclasses import replace
 
 from airflow.providers.common.compat.sdk import Stats, conf
 
+from ignite_kafka.metrics import table
+from ignite_kafka.metrics.samples import cache_values
+from ignite_kafka.metrics.table import Metric
 from ignite_kafka.state.status import CacheStatus, RunStatus
 
-_PREFIX = "ignite_kafka"
+_BY_CACHE = (table.RECORDS, table.BYTES, table.SKIPPED)
 _SEPARATOR = re.compile(r"[^\w-]", re.ASCII)  # a dot would be another level of the name
 
 
@@ -59,17 +55,13 @@ class RunMetrics:
             self._counted = {name: replace(counts, bytes=0) for name, counts in self._counted.items()}
             self._events = {}
             self._run_id = status.run_id
-        for name, now in status.caches.items():
-            before = self._counted.get(name, CacheStatus(""))
-            done = (now.records, before.records) if self._to_kafka else (now.entries, before.entries)
-            for metric, (value, counted) in (
-                ("records", done),
-                ("bytes", (now.bytes, before.bytes)),
-                ("skipped", (now.bad, before.bad)),
-            ):
-                self._count(metric, value - counted, status.connector, "cache", name)
+        for name, cache in status.caches.items():
+            now = cache_values(cache, to_kafka=self._to_kafka)
+            before = cache_values(self._counted.get(name, CacheStatus("")), to_kafka=self._to_kafka)
+            for metric in _BY_CACHE:
+                self._count(metric, int(now[metric] - before[metric]), status.connector, "cache", name)
         for event, count in status.events.items():
-            self._count("events", count - self._events.get(event, 0), status.connector, "event", event)
+            self._count(table.EVENTS, count - self._events.get(event, 0), status.connector, "event", event)
         self._counted = {**self._counted, **status.caches}
         self._events = status.events
 
@@ -80,14 +72,14 @@ class RunMetrics:
         """
         tag = "cache" if self._to_kafka else "topic"
         for name, value in lag.items():
-            Stats.gauge(f"{_PREFIX}.lag", value, tags={"connector": connector, tag: name})
+            Stats.gauge(table.LAG.dotted_name, value, tags={"connector": connector, tag: name})
             if self._with_names:
-                Stats.gauge(_named("lag", connector, name), value)
+                Stats.gauge(_named(table.LAG, connector, name), value)
 
-    def _count(self, metric: str, difference: int, connector: str, tag: str, name: str) -> None:
+    def _count(self, metric: Metric, difference: int, connector: str, tag: str, name: str) -> None:
         if difference <= 0:
             return
-        Stats.incr(f"{_PREFIX}.{metric}", difference, tags={"connector": connector, tag: name})
+        Stats.incr(metric.dotted_name, difference, tags={"connector": connector, tag: name})
         if self._with_names:
             Stats.incr(_named(metric, connector, name), difference)
 
@@ -99,5 +91,5 @@ def enabled() -> bool:
     )
 
 
-def _named(metric: str, *parts: str) -> str:
-    return ".".join([_PREFIX, metric, *(_SEPARATOR.sub("_", part) for part in parts)])
+def _named(metric: Metric, *parts: str) -> str:
+    return ".".join([metric.dotted_name, *(_SEPARATOR.sub("_", part) for part in parts)])

@@ -30,6 +30,7 @@ from ignite_kafka.settings.client_properties import kept_from_settings, security
 from ignite_kafka.settings.connector import ConnectorSettings
 from ignite_kafka.settings.files import load as properties
 from ignite_kafka.settings.files.load import LoadedSettings
+from ignite_kafka.settings.metrics import check_metrics_host
 from ignite_kafka.settings.permissions import NONE, Permissions
 from ignite_kafka.settings.registry_login import check_registry
 from ignite_kafka.settings.registry_properties import USER_INFO
@@ -45,6 +46,8 @@ S = TypeVar("S", bound=ConnectorSettings)
 _BOOTSTRAP = "bootstrap.servers"
 _KAFKA_CONFIG = "kafka_config"
 _OVERRIDES = ("producer_override", "consumer_override")
+_METRICS_HOST = "metrics_host"
+_HOST_ARGUMENT = "the operator's argument metrics_host, which only the Dag's author sets"
 _ORIGIN = "Airflow connection"
 _MASKED_LINE_CHARACTERS = 16
 
@@ -155,8 +158,8 @@ def build_request(
 
     :param settings, direction, arguments: see :func:`merge_settings`.
     :param default_connector: name of the connector if the settings have none.
-    :raises SettingsError: a setting is unknown, contradictory or out of range, or weakens or redirects another person's
-        connection; nothing was started.
+    :raises SettingsError: a setting is unknown, contradictory or out of range, weakens or redirects another person's
+        connection, or opens the metrics to other hosts; nothing was started.
     """
     with collect() as log:
         secrets = resolve_secrets(secrets_file, connections)
@@ -165,6 +168,8 @@ def build_request(
     check_kafka(merged, secrets)
     check_ignite(merged, secrets)
     check_registry(merged, secrets)
+    host = (arguments or {}).get(_METRICS_HOST)
+    check_metrics_host(merged.metrics_host, host, _HOST_ARGUMENT, merged.origin.get(_METRICS_HOST))
     if secrets_file is None:  # with a mounted file each process reads the stores and their passwords itself
         merged, secrets = stores_as_text(merged, secrets, connections.kafka.plain.keys())
         mask_secrets(secrets)

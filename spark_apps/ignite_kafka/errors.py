@@ -259,6 +259,12 @@ class LocalDiskFull(IgniteKafkaError):
     final = False
 
 
+class PortTaken(IgniteKafkaError):
+    """Another process listens on the port of the metrics endpoint. A retry may succeed."""
+
+    final = False
+
+
 class NotStopped(IgniteKafkaError):
     """A cleanup or a change of offsets needs a connector that ended gracefully, and the newest run did not."""
 

@@ -18,6 +18,7 @@ from .events import NAME_MATCHES_NOTHING, RUN_FAILED, emit
 from .ignite.cluster import Cluster
 from .kafka.clients import BRIEF_S, KafkaClients
 from .kafka.topics import Topics
+from .metrics.libraries import check_libraries
 from .runtime.clients import ignite_cluster, kafka_clients
 from .runtime.event_recorder import EventRecorder
 from .runtime.failure_events import report_end
@@ -51,7 +52,8 @@ def preflight(
     :param log_of_run: events of the run so far, and those of these checks; None: there are none.
     :param snapshot_id: the snapshot to begin or continue; None: see
         :class:`~ignite_kafka.runtime.connector_run.RunRequest`.
-    :raises SettingsError: a transform is unknown, its properties are wrong, or a constant of a condition has no value.
+    :raises SettingsError: a transform is unknown, its properties are wrong, or a constant of a condition has no value,
+        or the library of an exporter of metrics is missing.
     :raises CacheNotFound: the lists match no cache, or a sink's template does not exist.
     :raises TopicError: a topic to read does not exist.
     :raises IgniteUnreachable: no node answers.
@@ -107,6 +109,7 @@ def check_connector(
     """Make the checks of :func:`preflight`, without a record of an error; the same errors."""
     check_transforms(settings)
     check_conditions(settings)
+    check_libraries(settings)
     with ignite_cluster(settings, secrets) as cluster:
         caches = cluster.cache_names()
         try:

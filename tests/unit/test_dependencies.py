@@ -20,6 +20,9 @@ SETUP.read(ROOT / "setup.cfg")
 MODULES = {
     "confluent-kafka": {"confluent_kafka"},
     "PyYAML": {"yaml"},
+    "prometheus-client": {"prometheus_client"},
+    "opentelemetry-exporter-otlp-proto-http": {"opentelemetry"},
+    "opentelemetry-sdk": {"opentelemetry"},
     "pyspark": {"pyspark", "py4j"},  # it requires the one version of py4j that it works with
     # threads of its triggerer; widgets of the connection form, which the API server of 3.0 and 3.1 has or replaces
     "apache-airflow": {"airflow", "asgiref", "flask_appbuilder", "wtforms"},
@@ -51,7 +54,8 @@ def third_parties(files: Iterable[Path]) -> set[str]:
 
 
 def test_the_library_declares_what_it_imports() -> None:
-    assert third_parties(SPARK_SIDE) == modules_of(declared() | declared("spark") | declared("keystores"))
+    extras = ("spark", "keystores", "prometheus", "otlp")
+    assert third_parties(SPARK_SIDE) == modules_of(declared().union(*map(declared, extras)))
 
 
 def test_the_provider_declares_what_it_imports() -> None:
@@ -79,7 +83,7 @@ def test_extras_agree_on_the_versions_of_pyspark() -> None:
     assert newest in ranges["spark"]
 
 
-@pytest.mark.parametrize("left_out", ["airflow", "dev", "registry", "test"])
+@pytest.mark.parametrize("left_out", ["airflow", "dev", "otlp", "prometheus", "registry", "test"])
 def test_every_module_of_the_library_is_imported_without_an_extra(left_out: str) -> None:
     imports = REGISTRY_CLIENT if left_out == "registry" else modules_of(declared(left_out))
     absent = sorted(imports - modules_of(declared() | declared("spark") | declared("keystores")) | {"airflow"})

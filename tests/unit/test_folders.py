@@ -19,7 +19,7 @@ ORDER = (
     "convert.rules", "convert.connect", "convert.scalars", "convert.avro", "convert.filter",
     "convert.ignite_types", "convert.ignite_binary", "convert.transforms", "convert.to_kafka", "convert.json",
     "convert.json_with_schemas", "convert.json_schema", "convert.to_ignite",
-    "convert", "state", "runtime", "source", "source.snapshot", "source.stream", "sink", "run", "admin", "verification", "preflight",
+    "convert", "state", "metrics", "runtime", "source", "source.snapshot", "source.stream", "sink", "run", "admin", "verification", "preflight",
     "datasources", "app", "verify_app", "cli", "",
 )  # fmt: skip
 # the same of the provider, whose metadata ("") import nothing

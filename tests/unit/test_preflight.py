@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -143,6 +144,14 @@ def test_a_template_that_is_no_cache_is_refused(clusters: Clusters) -> None:
     with pytest.raises(CacheNotFound, match=r"cache_template is no cache of the cluster .*cache like-to-flights"):
         preflight(SinkSettings.from_dict(settings), Secrets(), "r")
     preflight(SinkSettings.from_dict({**settings, "topic_prefix": "to-"}), Secrets(), "r")  # its cache is there: no template is needed
+
+
+def test_a_missing_library_of_the_metrics_ends_the_run_before_spark(clusters: Clusters, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "prometheus_client", None)
+    preflight(source(), Secrets(), "r")
+    with pytest.raises(SettingsError, match="prometheus-client is not installed"):
+        preflight(source(metrics_port=0), Secrets(), "r")
+    assert [run.state for run in clusters.ended] == ["FAILED"]
 
 
 def test_brokers_that_do_not_answer_are_left_to_the_run(clusters: Clusters, caplog: pytest.LogCaptureFixture) -> None:

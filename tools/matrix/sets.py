@@ -49,7 +49,7 @@ class VersionSet:
 
 
 _AIRFLOW = ("airflow", "openlineage", "registry")
-_LIBRARY = ("registry",)
+_LIBRARY = ("otlp", "prometheus", "registry")
 # packages of that time warn of Pythons and of each other; its AnyIO brings a plugin for an older pytest
 _DATED = ("-W", "default", "-p", "no:anyio")
 # what Spark Connect needs, whose sessions a test asks for
@@ -75,8 +75,8 @@ _SPARK_3_5 = (
 _WITHOUT_BACKLOG = ("ignite", "ignite_backlog", "option_tables")
 _SPARK_4_0 = (*_SPARK, *(f"--ignore=tests/unit/datasources/test_{name}.py" for name in _WITHOUT_BACKLOG))
 _FOLDERS = (
-    "admin", "cli", "common", "convert", "ignite", "kafka", "migration", "plan", "registry", "runtime", "settings", "sink", "source", "sql",
-    "state", "verification",
+    "admin", "cli", "common", "convert", "ignite", "kafka", "metrics", "migration", "plan", "registry", "runtime", "settings", "sink", "source",
+    "sql", "state", "verification",
 )  # fmt: skip
 
 AIRFLOW_UNIT = Suite("Airflow part", ("tests/unit/airflow", "tests/unit/test_imports.py"))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from ignite_kafka.settings.files import schema as file_schema
 
-from . import connect_keys, events, house, options, settings
+from . import connect_keys, events, house, metrics, options, settings
 
 PAGES = {
     "settings.md": settings.page,
     "options.md": options.page,
     "events.md": events.page,
+    "metrics.md": metrics.page,
     "connect-keys.md": connect_keys.page,
     "house.md": house.page,
     "connector.schema.json": file_schema.text,

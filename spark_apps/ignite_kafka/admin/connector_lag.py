@@ -11,14 +11,14 @@ from typing import Any
 
 from ..ignite.cluster import Cluster
 from ..kafka.clients import KafkaClients
-from ..kafka.partition_lag import PartitionLag, partition_lags
+from ..kafka.partition_lag import PartitionLag, partition_lags, sum_by_name
 from ..kafka.topics import Topics
 from ..settings.sink import SinkSettings
 from ..settings.source import SourceSettings
 from ..state.configs import read_connector
 from ..state.status import COMPLETED, RunStatus, read_progress, read_run
 from . import backlog
-from .lag_by_name import source_partitions, sum_by_name
+from .lag_by_name import source_partitions
 from .recorded_settings import recorded_settings
 
 NEVER_STARTED = "NEVER_STARTED"

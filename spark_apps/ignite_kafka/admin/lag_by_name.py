@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..kafka.partition_lag import PartitionLag, partition_lags
+from ..kafka.partition_lag import PartitionLag, partition_lags, sum_by_name
 from ..kafka.topics import Topics
 from .backlog import BacklogView
 
@@ -29,11 +29,3 @@ def source_lag(backlog: BacklogView) -> dict[str, int]:
         **{cache.cache: 0 for cache in backlog.caches},
         **sum_by_name((partition.name, partition.count) for partition in source_partitions(backlog)),
     }
-
-
-def sum_by_name(counts: Iterable[tuple[str, int]]) -> dict[str, int]:
-    """Return the sum of the counts for each name."""
-    sums: dict[str, int] = {}
-    for name, count in counts:
-        sums[name] = sums.get(name, 0) + count
-    return sums

@@ -126,6 +126,7 @@ def _load_values(arguments: argparse.Namespace, file: str | None) -> LoadedSetti
         **read_ignite_arguments(arguments),
         "bootstrap_servers": arguments.kafka,
         "internal_topic_prefix": getattr(arguments, "internal_topic_prefix", None),
+        "metrics_host": getattr(arguments, "metrics_host", None),
     }
     if arguments.allow_insecure_connections:
         overriding[ALLOW] = True

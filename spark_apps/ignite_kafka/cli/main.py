@@ -20,6 +20,7 @@ from ..errors import IgniteKafkaError, Interrupted
 from ..events import collect
 from ..runtime import logs
 from ..runtime.spark_conf import require_pyspark
+from ..settings.metrics import check_metrics_host
 from ..settings.registry_login import check_registry
 from ..settings.sink import SinkSettings
 from ..settings.transport_security import check_ignite, check_kafka
@@ -129,6 +130,11 @@ def _add_run(commands: Any) -> None:
         "--snapshot-id", help="the snapshot to begin or continue (default: the last unfinished one, else a new one)"
     )
     run_parser.add_argument("--run-id", help="key of this run's status record (default: derived from the time)")
+    run_parser.add_argument(
+        "--metrics-host",
+        metavar="HOST",
+        help="metrics_host: where the endpoint of metrics_port listens, without a login",
+    )
     run_parser.add_argument("--json", action="store_true", help="print the run's record as JSON")
     run_parser.add_argument("--mounted-secrets", metavar="FILE", help="secrets file at this path on every executor")
     run_parser.add_argument(
@@ -299,6 +305,9 @@ def run(arguments: argparse.Namespace) -> int:
 
     with collect() as log_of_run:
         settings = settings_of(arguments)
+        check_metrics_host(
+            settings.metrics_host, arguments.metrics_host, "--metrics-host", settings.origin.get("metrics_host")
+        )
         ended = run_locally(
             settings,
             master=arguments.master,

@@ -55,3 +55,11 @@ def partition_lags(topics: Topics, group: str, names: Iterable[str], *, stable: 
             PartitionLag(*place, position, end, max(0, visible - position), max(0, end - max(visible, position)))
         )
     return lags
+
+
+def sum_by_name(counts: Iterable[tuple[str, int]]) -> dict[str, int]:
+    """Return the sum of the counts for each name."""
+    sums: dict[str, int] = {}
+    for name, count in counts:
+        sums[name] = sums.get(name, 0) + count
+    return sums

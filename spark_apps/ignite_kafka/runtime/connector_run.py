@@ -25,6 +25,9 @@ from ..ignite.protocol import ThinError
 from ..ignite.sql_views import node_versions
 from ..kafka.clients import BRIEF_S, REQUEST_TIMEOUT_S
 from ..kafka.topics import Topics
+from ..metrics.otlp import metrics_export
+from ..metrics.prometheus import metrics_endpoint
+from ..metrics.samples import RunMetrics
 from ..settings.connector import ConnectorSettings
 from ..settings.secrets import Secrets
 from ..settings.secrets_file import SecretsSource
@@ -84,6 +87,7 @@ class ConnectorRun(ABC, Generic[S]):
         self._secrets = request.secrets_file.load() if request.secrets_file else Secrets()
         self._clients = kafka_clients(self._settings, self._secrets)
         self._status = RunStatus(status.RUNNING, self._settings.name, request.run_id, started_ms=status.now_ms())
+        self._metrics = RunMetrics(self._status, self._settings)
         self._writer: StatusWriter | None = None
         self._errors = TaskErrors(spark)
         self._recorder: EventRecorder | None = None
@@ -114,6 +118,7 @@ class ConnectorRun(ABC, Generic[S]):
         try:
             self._retry(lambda: recorder.open_topic(self._clients, self._topics))
             with interrupts_raised(), disk_errors():
+                self._expose_metrics()
                 self._run()
         except IgniteKafkaError as error:
             report_end(error)
@@ -128,6 +133,13 @@ class ConnectorRun(ABC, Generic[S]):
             raise
         self._forget_runs()
         return self._status
+
+    def _expose_metrics(self) -> None:
+        """Start the exporters in the settings, which end with the run."""
+        settings = self._settings
+        read = self._metrics.samples
+        self._stack.enter_context(metrics_endpoint(settings, read))
+        self._stack.enter_context(metrics_export(settings, self._request.run_id, read))
 
     def _record_nodes(self, cluster: Cluster) -> None:
         """Add the nodes' Ignite version to the run's status record, for diagnosis.
@@ -229,6 +241,7 @@ class ConnectorRun(ABC, Generic[S]):
         self._errors.emit_noted()
         counts = add_events(self._events.counts(), self._errors.count_events(self._reported_events()))
         self._status = replace(self._status, events=event_totals(counts))
+        self._metrics.update(self._status)
         if self._writer is not None and self._recorder is not None:
             self._recorder.record(counts)
             self._writer.run(self._status, wait_s)

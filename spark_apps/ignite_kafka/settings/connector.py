@@ -22,6 +22,7 @@ from .error_policies import DEAD_LETTER, POLICY, POLICY_OR_NONE, STOP
 from .fields import BOOLEAN, BROKERS, LINE, MAPPING, TEXT, TEXTS, TIME_ZONE, Setting, choice, text_like, whole_number
 from .findings import Findings
 from .ignite_addresses import ADDRESS_MAP, why_wrong
+from .metrics import METRICS_HOST, METRICS_OTLP, METRICS_PORT
 from .overrides import OVERRIDES, NamedSettings
 from .start_warnings import warnings_of
 from .topic_groups import COPIES
@@ -116,14 +117,12 @@ class ConnectorSettings(NamedSettings):
     # Form of records
     key_converter: str = setting(
         "json", converters.CONVERTER,
-            "Serialization of keys; Kafka Connect's class names are accepted. Protobuf is "
-            "not available",
+        "Serialization of keys; Kafka Connect's class names are accepted. Protobuf is not available",
         fixed_in_snapshot=True, overridable=True,
     )  # fmt: skip
     value_converter: str = setting(
         "json", converters.CONVERTER,
-            "Serialization of values; Kafka Connect's class names are accepted. Protobuf is "
-            "not available",
+        "Serialization of values; Kafka Connect's class names are accepted. Protobuf is not available",
         fixed_in_snapshot=True, overridable=True,
     )  # fmt: skip
     key_converter_config: Mapping[str, str] = setting(
@@ -150,7 +149,6 @@ class ConnectorSettings(NamedSettings):
         "own properties takes precedence",
         fixed_in_snapshot=True, overridable=True,
     )  # fmt: skip
-
     date_time_zone: str = setting(
         "UTC", TIME_ZONE,
         "Time zone of java.sql.Date and java.sql.Time: a Date is a midnight and a Time a time of day in the zone of "
@@ -263,10 +261,9 @@ class ConnectorSettings(NamedSettings):
         None, whole_number(1, optional=True), "Maximum number of Spark tasks; none: one per Spark core"
     )
     transaction_timeout_ms: int = setting(
-        600_000,
-        whole_number(1_000, 2_147_483_647),
+        600_000, whole_number(1_000, 2_147_483_647),
         "Time after which the broker aborts an open transaction, in milliseconds",
-    )
+    )  # fmt: skip
     retry_timeout_ms: int = setting(
         300_000, TIME,
         "Maximum time of retries of transient failures without any progress, and of waiting for brokers at a start, "
@@ -282,6 +279,9 @@ class ConnectorSettings(NamedSettings):
     progress_interval_ms: int = setting(
         10_000, whole_number(100, 2_147_483_647), "Interval of progress reports, in milliseconds"
     )
+    metrics_port: int | None = METRICS_PORT
+    metrics_host: str = METRICS_HOST
+    metrics_otlp: bool = METRICS_OTLP
 
     def check_together(self, findings: Findings) -> None:
         """Check settings that depend on one another; source and sink add their own checks."""

@@ -22,8 +22,8 @@ CODE = "code"
 """Trust classes: data, name, address, secret and code.
 
 DATA: selection, form and rate of the copy. NAME: topic, cache, group or schema. ADDRESS: destination of a connection,
-verification of the other side, and its login. SECRET: a credential. CODE: code that runs, or a file of the host that is
-read.
+verification of the other side, and its login; where the driver listens. SECRET: a credential. CODE: code that runs, or
+a file of the host that is read.
 """
 
 SETTINGS: Mapping[str, str] = {
@@ -59,6 +59,7 @@ SETTINGS: Mapping[str, str] = {
             "retry_timeout_ms",
             "runs_kept",
             "progress_interval_ms",
+            "metrics_otlp",
             "load_initial_data",
             "process_removals",
             "failover_policy",
@@ -145,6 +146,8 @@ SETTINGS: Mapping[str, str] = {
             "bootstrap_servers",
             "kafka_config",
             "allow_insecure_connections",
+            "metrics_host",
+            "metrics_port",
         ],
         ADDRESS,
     ),

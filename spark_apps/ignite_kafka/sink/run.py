@@ -15,7 +15,7 @@ from ..common.deadline import Interval
 from ..convert.to_ignite import ClusterTypes
 from ..errors import IgniteKafkaError, SettingsError
 from ..kafka.clients import BRIEF_S
-from ..kafka.partition_lag import PartitionLag, partition_lags
+from ..kafka.partition_lag import PartitionLag, partition_lags, sum_by_name
 from ..kafka.topics import Topics, TopicSpec
 from ..plan.sink_plan import SinkPlan
 from ..runtime import parallelism
@@ -115,10 +115,12 @@ class SinkRun(EpochRun[SinkSettings]):
         if not self._lag_checks.due():
             return
         try:
-            standing = self._lag_watch.standing(self._lags(Topics(replace(self._clients, patience_s=BRIEF_S))))
+            lags = self._lags(Topics(replace(self._clients, patience_s=BRIEF_S)))
         except IgniteKafkaError as error:  # if the error matters, the tasks raise it, too
             log.warning("the lag cannot be read: %s", error)
             return
+        self._metrics.update_lag(sum_by_name((lag.name, lag.count) for lag in lags))
+        standing = self._lag_watch.standing(lags)
         if standing:
             places = ", ".join(
                 f"{lag.name} {lag.partition} at offset {lag.position} ({lag.count:,} wait)" for lag in standing

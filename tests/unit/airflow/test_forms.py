@@ -18,7 +18,7 @@ from ignite_kafka.settings.sink import SinkSettings
 from ignite_kafka.settings.source import SourceSettings
 
 Operator = type[SparkCopyOperator | BacklogCleanupOperator]
-OF_CONNECTIONS = ("ignite_address", "ignite_tls_", "bootstrap_servers")
+NOT_OFFERED = ("ignite_address", "ignite_tls_", "bootstrap_servers", "metrics_host")
 
 
 def offered(operator: Operator) -> dict[str, Any]:
@@ -27,7 +27,7 @@ def offered(operator: Operator) -> dict[str, Any]:
     return {
         name: defaults[name] or {"name": "c", "topics": ["t"], "cache_whitelist": ["a"]}.get(name, defaults[name])
         for name, setting in known.items()
-        if setting.unsupported is not None and not name.startswith(OF_CONNECTIONS)
+        if setting.unsupported is not None and not name.startswith(NOT_OFFERED)
     }
 
 
@@ -135,6 +135,7 @@ def test_arguments_of_the_operator_are_no_settings() -> None:
         (IgniteToKafkaOperator, "cache_filter", "com.example.Filter", "not available yet"),
         (IgniteToKafkaOperator, "bootstrap_servers", "a:9092", "the connection decides"),
         (IgniteToKafkaOperator, "ignite_tls_verify", False, "the connection decides"),
+        (IgniteToKafkaOperator, "metrics_host", "0.0.0.0", "the Dag's author decides it"),
         (IgniteToKafkaOperator, "cache_whitelist", Choices(["a"], default=["b"]), "none of the values"),
         (IgniteToKafkaOperator, "name", Choices(["a"], default="b"), "none of the values"),
         (IgniteToKafkaOperator, "cache_whitelist", Choices([]), "Choices has no list of texts"),

@@ -231,6 +231,28 @@ def test_credentials_need_permission_of_the_command(tmp_path: Path, capsys: pyte
     assert cli.main([*given, "--allow-insecure-connections"]) == 0
 
 
+def test_only_an_argument_of_the_command_opens_the_metrics_to_other_hosts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hosts: list[str] = []
+
+    def record(settings: SourceSettings, **_: object) -> RunStatus:
+        hosts.append(settings.metrics_host)
+        return RunStatus("COMPLETED", "c", "r")
+
+    monkeypatch.setattr(local_run, "run_locally", record)
+    file = tmp_path / "c.json"
+    file.write_text(json.dumps({"name": "c", "metrics_port": 0, "metrics_host": "0.0.0.0"}))
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        assert cli.main(["run", str(file)]) == 2
+        assert "Give --metrics-host, or leave metrics_host out" in last_line(capsys.readouterr().err)
+        assert cli.main(["run", str(file), "--metrics-host", "10.0.0.5"]) == 0
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert hosts == ["10.0.0.5"]
+
+
 def test_run_hands_its_arguments_on(file: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     seen: dict[str, object] = {}
 

@@ -10,7 +10,7 @@ from airflow.providers.common.compat.sdk import AirflowFailException
 
 from ignite_kafka.ignite.endpoint import IgniteCredentials
 from ignite_kafka.settings.secrets import Secrets, dump
-from tests.unit.airflow.bench import Bench, context, sink
+from tests.unit.airflow.bench import Bench, context, operator, rendered, sink
 
 
 def test_settings_accept_a_connection_without_a_login(bench: Bench, connect: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,3 +61,23 @@ def test_the_address_of_a_registry_with_a_login_is_that_of_the_connection(bench:
     assert "attacker" not in str(refused.value)
     sink({"value_converter": "avro"}, registry_conn_id="registry").execute(context())
     assert bench.seen["secrets"]["registry"]["schema.registry.url"] == "https://registry"
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "driver.corp"])
+def test_only_an_argument_of_the_operator_opens_the_metrics_to_other_hosts(bench: Bench, host: str) -> None:
+    """Settings may come from whoever triggers the Dag; the argument is no template."""
+    refusal = "other hosts would reach the driver's metrics.*argument metrics_host.*only the Dag's author"
+    for task in (operator({"metrics_host": host}), rendered(sink(), metrics_host=host)):
+        with pytest.raises(AirflowFailException, match=refusal):
+            task.execute(context())
+    operator({"metrics_port": 9464}, metrics_host=host).execute(context())
+    assert bench.seen["request"]["settings"]["metrics_host"] == host
+    sink({"metrics_port": 0, "metrics_host": "localhost"}).execute(context())
+    assert bench.seen["request"]["settings"]["metrics_host"] == "localhost"
+
+
+def test_the_argument_for_the_metrics_host_is_no_template(bench: Bench) -> None:
+    task = operator(metrics_host="{{ params.prefix }}")
+    task.render_template_fields(context())
+    with pytest.raises(AirflowFailException, match=r"metrics_host, value '\{\{ params\.prefix \}\}'"):
+        task.execute(context())

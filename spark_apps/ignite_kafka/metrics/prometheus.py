@@ -1,0 +1,112 @@
+"""Prometheus endpoint of a run, in threads of the driver.
+
+The values are made when they are asked for, from the newest status, so that the copy has no work with it.
+``prometheus_client`` is imported only where a port is set.
+"""
+
+from __future__ import annotations
+
+import errno
+import logging
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from ..common.redaction import in_message
+from ..errors import PortTaken, SettingsError
+from ..settings.connector import ConnectorSettings
+from .libraries import check_libraries
+from .samples import Sample
+from .table import METRICS, Metric
+
+if TYPE_CHECKING:
+    from prometheus_client import CollectorRegistry
+    from prometheus_client import Metric as Family
+
+log = logging.getLogger(__name__)
+
+
+class RunCollector:
+    """Collector of prometheus_client.
+
+    :param read: returns the present value of each series.
+    """
+
+    def __init__(self, read: Callable[[], Iterable[Sample]]) -> None:
+        self._read = read
+
+    def collect(self) -> Iterable[Family]:
+        """Return every metric of the table, also those without a value."""
+        families = {metric: _family(metric) for metric in METRICS}
+        for sample in self._read():
+            labels = dict(zip(sample.metric.labels, map(_encodable, sample.labels), strict=True))
+            families[sample.metric].add_sample(sample.metric.name, labels, sample.value)
+        return families.values()
+
+
+def registry_of(read: Callable[[], Iterable[Sample]]) -> CollectorRegistry:
+    """Return a registry with the metrics of one run alone."""
+    from prometheus_client import CollectorRegistry
+
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(RunCollector(read))
+    return registry
+
+
+@contextmanager
+def metrics_endpoint(settings: ConnectorSettings, read: Callable[[], Iterable[Sample]]) -> Iterator[int | None]:
+    """Serve the metrics at ``/metrics`` until the context ends; give the port, or None without `metrics_port`.
+
+    :param read: returns the present value of each series; called by the threads of the endpoint.
+    :raises SettingsError: the library is missing, or the address cannot be used.
+    :raises PortTaken: another process listens on the port.
+    """
+    if settings.metrics_port is None:
+        yield None
+        return
+    check_libraries(settings)
+    from prometheus_client import start_http_server
+
+    try:
+        server, thread = start_http_server(settings.metrics_port, settings.metrics_host, registry_of(read))
+    except OSError as cause:
+        raise _refusal(settings, settings.metrics_port, cause) from cause
+    host = f"[{settings.metrics_host}]" if ":" in settings.metrics_host else settings.metrics_host
+    log.info("metrics for Prometheus: http://%s:%d/metrics", host, server.server_port)
+    try:
+        yield server.server_port
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def _refusal(settings: ConnectorSettings, port: int, cause: OSError) -> SettingsError | PortTaken:
+    reason = in_message(cause.strerror or str(cause))
+    if cause.errno == errno.EADDRINUSE:
+        return PortTaken(
+            f"the port of the metrics endpoint is taken: {reason}",
+            "Set metrics_port to another port for each run on one host, or to 0 for any free one",
+            setting="metrics_port",
+            value=port,
+            host=settings.metrics_host,
+        )
+    return SettingsError(
+        f"the metrics endpoint cannot listen: {reason}",
+        "Set metrics_host to an address of the driver's host, and metrics_port to a port that its user may open",
+        setting="metrics_host",
+        value=settings.metrics_host,
+        port=port,
+    )
+
+
+def _family(metric: Metric) -> Family:
+    from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+
+    family = CounterMetricFamily if metric.kind == "counter" else GaugeMetricFamily
+    return family(metric.name, metric.meaning, labels=metric.labels)
+
+
+def _encodable(value: str) -> str:
+    """Return a label's value without lone surrogates, which a name of a cache may have and UTF-8 has not."""
+    return value.encode("utf-8", "replace").decode()
