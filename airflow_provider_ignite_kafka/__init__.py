@@ -29,7 +29,7 @@ def _field(label: str, kind: str, description: str = "", **schema: Any) -> dict[
 
 
 def get_provider_info() -> dict[str, Any]:
-    """Return the provider's metadata, so that Airflow need not import its hooks and operators.
+    """Return the provider's metadata (hooks, operators, options), which Airflow reads without importing them.
 
     Airflow calls this function by the entry point ``apache_airflow_provider``.
     """
@@ -144,7 +144,7 @@ def _options() -> dict[str, Any]:
 
 
 def _options_of_trust() -> dict[str, Any]:
-    """Return the options for permissions that neither settings nor connections can grant."""
+    """Define the options by which administrators grant permissions, as settings and connections cannot."""
     return {
         "allowed_kafka_options": _option(
             "Allowed Kafka client properties that load native code, run a command, or send or write files of the "

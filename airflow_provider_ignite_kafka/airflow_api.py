@@ -1,4 +1,4 @@
-"""Parts of Airflow that differ between its versions, or are missing in older versions.
+"""Adapter for the parts of Airflow that differ between its versions, and for private names.
 
 docs/airflow.md lists the missing features.
 
@@ -38,7 +38,7 @@ elif VERSION >= (3, 3):
 else:
 
     class ResumableJobMixin:
-        """Operator mixin that runs a job without a task state store.
+        """Substitute for Airflow's mixin of resumable jobs, in versions without a task state store.
 
         It submits a job, or lets the operator find the job of an earlier try, and waits for the job.
 
@@ -51,7 +51,7 @@ else:
             self.durable = durable
 
         def execute_resumable(self, context: Context) -> Any:
-            """Submit the job, wait for its end, and return its result."""
+            """Submit the Spark job, wait for its end, and return its result."""
             external_id = self.submit_job(context)
             self.poll_until_complete(external_id, context)
             return self.get_job_result(external_id, context)
@@ -63,7 +63,7 @@ READS_CONN_FIELDS = VERSION >= (3, 2)
 
 
 def calls_on_kill() -> bool:
-    """Return whether the triggerer calls a trigger's ``on_kill`` after a user has cleared or ended its task.
+    """Return whether Airflow calls a trigger's ``on_kill`` when a user clears or ends its task.
 
     This holds since Airflow 3.3.
     """
@@ -71,7 +71,7 @@ def calls_on_kill() -> bool:
 
 
 def ask_supervisor_in(loop: AbstractEventLoop | None) -> None:
-    """Send this thread's requests to the supervisor of triggers, such as for a connection, in an event loop.
+    """Make requests of this thread to Airflow, such as for a connection, go through the triggerer's event loop.
 
     Before Airflow 3.2 a request from a thread without that loop is answered in a loop of its own, beside those of the
     triggerer. The loops read each other's answers, which ends the triggerer: *Response read out of order*.
@@ -87,19 +87,19 @@ def ask_supervisor_in(loop: AbstractEventLoop | None) -> None:
 
 
 def task_store(context: Context) -> Any:
-    """Return the task's state store; None before Airflow 3.3."""
+    """Return the store in which a task keeps values across its tries; None before Airflow 3.3."""
     return dict(context).get("task_state_store")
 
 
 def keep(store: Any, key: str, value: Any) -> None:
-    """Keep a value in a task's state store until its Dag run is removed."""
+    """Store a value for later tries of a task, until its Dag run is removed."""
     from airflow.sdk.execution_time.context import NEVER_EXPIRE
 
     store.set(key, value, retention=NEVER_EXPIRE)
 
 
 def asset_stores(shared: Any) -> list[Any]:
-    """Return the state store of each watched asset; none before Airflow 3.3 and in a task.
+    """Return the state stores of the assets that a trigger watches; none before Airflow 3.3 and in a task.
 
     Airflow merges equal triggers into one, so several assets may share this trigger. Each store gets the state,
     because the trigger must keep the state when one of the assets leaves.
@@ -113,7 +113,7 @@ def asset_stores(shared: Any) -> list[Any]:
 
 
 def configure_stats() -> None:
-    """Configure Stats in a process of triggers, because the triggerer configures Stats for its own process only.
+    """Configure Airflow's Stats in a trigger's process, because the triggerer configures only its own.
 
     Before Airflow 3.2 Stats configures itself when it is first used.
     """
@@ -122,7 +122,7 @@ def configure_stats() -> None:
 
 
 def task_states(task: Any) -> Iterable[str]:
-    """Return the states of a deferred task, called in a trigger.
+    """Read the states of a deferred task from its trigger, to see whether the task was ended.
 
     :param task: the task instance of the trigger.
     """

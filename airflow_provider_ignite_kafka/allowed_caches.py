@@ -1,4 +1,4 @@
-"""Limit of the caches that a run may reach, set by the Dag's author and independent of forms and other tasks."""
+"""Limit of the caches that a run may reach, set by the Dag's author and unchangeable by forms."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _REMEDY = "Choose allowed caches, or ask the author of the Dag to extend allowed
 
 
 def check_allowed_caches(settings: ConnectorSettings, allowed: Sequence[str]) -> None:
-    """Check that a run cannot copy or write caches outside the author's list.
+    """Check that a run cannot read or write caches outside the list of the Dag's author.
 
     An item of a source's ``cache_whitelist`` must itself be in the list, or be a plain name that an expression of the
     list matches, because no check can tell which names two expressions have in common. A sink must name its topics,
@@ -52,7 +52,7 @@ def check_allowed_caches(settings: ConnectorSettings, allowed: Sequence[str]) ->
 
 
 def _cache_of(topic: str, settings: SinkSettings, allowed: Sequence[str]) -> str:
-    """Return the only cache of a topic's records, as named by the run."""
+    """Return the cache of a topic's records; refuse transforms by which records may reach several."""
     chain = chain_of(settings.of(topic))
     if not chain:
         return settings.cache_of(topic).name
@@ -71,7 +71,7 @@ def _cache_of(topic: str, settings: SinkSettings, allowed: Sequence[str]) -> str
 
 
 def _is_plain_name(pattern: str) -> bool:
-    """Return whether an expression matches only its own text."""
+    """Return whether a regular expression is a plain name, without special characters."""
     return not _SPECIAL & set(pattern)
 
 

@@ -1,4 +1,4 @@
-"""Dags made from a folder of connector files, one Dag for each connector."""
+"""Generation of Dags from a folder of connector files, one Dag for each connector."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def connector_dags(
     dag_arguments: Mapping[str, Any] | None = None,
     task_arguments: Mapping[str, Any] | None = None,
 ) -> dict[str, DAG]:
-    """Return a Dag for each connector of a folder; docs/connector-files.md describes the files.
+    """Make a Dag for each connector file of a folder; docs/connector-files.md describes the files.
 
     One call in a Dag file is enough::
 
@@ -86,7 +86,7 @@ def connector_dags(
 def _checked_dag(
     connector: DeclaredConnector | BrokenConnector, prefix: str, dag_arguments: Mapping[str, Any]
 ) -> tuple[DeclaredConnector | BrokenConnector, DAG]:
-    """Return a connector and its Dag without task; a connector whose Dag Airflow refuses is returned as broken.
+    """Make the Dag of a connector, without tasks yet; if Airflow refuses it, return the connector as broken.
 
     Airflow refuses a Dag for a wrong schedule, for example.
     """
@@ -150,7 +150,7 @@ def _task_arguments(connector: DeclaredConnector) -> dict[str, Any]:
 
 
 class BrokenConnectorOperator(BaseOperator):
-    """Operator that fails with the error in a connector's file.
+    """Operator for a connector with a broken file: it fails with the file's error.
 
     :param message: the error, with file and line.
     """
@@ -162,7 +162,7 @@ class BrokenConnectorOperator(BaseOperator):
         self.message = message
 
     def execute(self, context: Context) -> None:
-        """Fail without a retry.
+        """Fail the task with the file's error, without a retry.
 
         :raises AirflowFailException: always.
         """
@@ -170,7 +170,7 @@ class BrokenConnectorOperator(BaseOperator):
 
 
 class StoppedConnectorOperator(BaseOperator):
-    """Operator that skips, because the state in a connector's file is stopped.
+    """Operator for a connector whose file has the state stopped: it skips the task.
 
     :param message: name and file of the connector.
     """
@@ -182,7 +182,7 @@ class StoppedConnectorOperator(BaseOperator):
         self.message = message
 
     def execute(self, context: Context) -> None:
-        """Skip the task.
+        """Skip the task with a message.
 
         :raises AirflowSkipException: always.
         """

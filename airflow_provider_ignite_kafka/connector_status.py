@@ -1,4 +1,4 @@
-"""Status of a connector's newest run, for tasks that monitor the connector."""
+"""Lookup of a connector's newest run, for tasks that monitor the connector."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def connector_status(
     internal_topic_prefix: str = ConnectorSettings.internal_topic_prefix,
     secrets_file: str | None = None,
 ) -> RunStatus | None:
-    """Return the status record of a connector's newest run, with state and counts by cache; None without a record.
+    """Read the status of a connector's newest run, with state and counts by cache; None if it never ran.
 
     :param kafka_conn_id: connection of the Kafka provider.
     :param secrets_file: path of a secrets file on the worker, whose part `kafka` replaces the connection's secrets.
@@ -29,7 +29,7 @@ def connector_status(
 
 
 def newest_status(clients: KafkaClients, connector: str, internal_topic_prefix: str) -> RunStatus | None:
-    """Return the status record of a connector's newest run; None without a record.
+    """Read the status of a connector's newest run by Kafka clients that exist already; None if it never ran.
 
     :raises IgniteKafkaError: Kafka did not answer.
     """

@@ -1,4 +1,4 @@
-"""Forms of *Trigger*: Params made from the settings' definitions, and the operator's arguments that read the Params."""
+"""Forms for triggering a Dag by hand: Params from setting definitions, and the arguments that read them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _EMPTY = {"string": "''", "list": "[]", "mapping": "{}"}
 
 @dataclass(frozen=True)
 class Choices:
-    """The only values accepted by a field, from the form and from the API.
+    """Values among which the user of a form field chooses; the API accepts no others either.
 
     :param values: values to choose from; in a list setting any number of them, but for caches and topics at least one.
     :param default: initial choice. Default: the first value, or in a list setting all values.
@@ -53,7 +53,7 @@ class Choices:
 
 @dataclass(frozen=True)
 class Form:
-    """Form of a Dag that is triggered by hand.
+    """Form for triggering a copying Dag by hand.
 
     ::
 
@@ -94,12 +94,12 @@ class Form:
 
     @property
     def dag_arguments(self) -> dict[str, Any]:
-        """``params`` of the Dag, and ``render_template_as_native_obj``, by which values keep their types."""
+        """Arguments of the Dag: the form's Params, and native rendering, by which values keep their types."""
         return {"params": dict(self.params), "render_template_as_native_obj": True}
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """Arguments of the operator: the settings, and its own arguments with a field in the form."""
+        """Arguments of the operator: templates that read the form's fields, and the fixed settings."""
         own = {name: self._template(name) for name in self.params if name in self._own}
         settings = {**self.settings, **{name: self._template(name) for name in self.params if name not in own}}
         return {**own, "settings": settings} if settings or "connector" not in own else own
@@ -140,7 +140,7 @@ class Form:
         return Param(value, description=f"{definition.help}.", schema=schema)
 
     def _template(self, name: str) -> str:
-        """Return the template that reads a field; an emptied field (null in the form) becomes an empty value."""
+        """Make the template that reads a field of the form; an emptied field becomes an empty value."""
         empty = _EMPTY.get(self._definition(name).type.type_name)
         nullable = "null" in self.params[name].schema.get("type", ())
         return f"{{{{ params.{name}{f' or {empty}' if nullable and empty else ''} }}}}"
@@ -152,7 +152,7 @@ def _title(name: str) -> str:
 
 
 def _schema(name: str, definition: Setting) -> dict[str, Any]:
-    """Return the JSON Schema of a field's values; its type includes null if the field may be emptied."""
+    """Make the JSON Schema of a form field from its setting; it allows null if the field may be emptied."""
     limits = dict(definition.type.schema)
     match definition.type.type_name:
         case "boolean":
@@ -197,7 +197,7 @@ def _check_choices(name: str, choices: Choices) -> None:
 
 
 def _with_choices(schema: Mapping[str, Any], choices: Choices) -> tuple[dict[str, Any], Any]:
-    """Return the schema of a field with choices, and the field's default."""
+    """Add choices to the JSON Schema of a form field; also return the field's default."""
     values = list(choices.values)
     labels = {"values_display": dict(choices.labels)} if choices.labels else {}
     if "array" in schema["type"]:
@@ -212,7 +212,7 @@ def _with_choices(schema: Mapping[str, Any], choices: Choices) -> tuple[dict[str
 
 
 def _checked_default(name: str, definition: Setting, value: object, direction: type[ConnectorSettings]) -> Any:
-    """Return the default in the form's own type."""
+    """Check the default of a form field, and convert it to the form's type."""
     if name in direction.definitions():
         parsed = direction.parsed(name, value, {name: "form"})
     else:

@@ -20,12 +20,15 @@ _ALLOWED = "allowed_kafka_options"
 
 
 def allow_insecure_connections() -> bool:
-    """Return whether connections to other hosts may be unprotected; see :mod:`.transport_security` of the settings."""
+    """Return whether connections to other hosts may be unprotected.
+
+    See :mod:`ignite_kafka.settings.transport_security`.
+    """
     return bool(conf.getboolean(SECTION, ALLOW, fallback=False))
 
 
 def permissions() -> Permissions:
-    """Return the administrator's permissions, beyond connections, secrets files and settings.
+    """Read the administrator's permissions: allowed Kafka client properties, and unprotected connections.
 
     Errors are those of :func:`allowed_kafka_options`.
     """
@@ -33,7 +36,7 @@ def permissions() -> Permissions:
 
 
 def allowed_kafka_options() -> tuple[str, ...]:
-    """Return the allowed Kafka client properties that act on the host, each as ``name=value``.
+    """Read the allowed values of Kafka client properties that act on the host, as ``name=value``.
 
     See :mod:`ignite_kafka.settings.client_properties`.
 
@@ -47,7 +50,7 @@ def allowed_kafka_options() -> tuple[str, ...]:
 
 
 def config_providers() -> tuple[AllowedProvider, ...]:
-    """Return the permissions of config providers declared in settings files.
+    """Read the config providers that settings files may use, each with a limit such as a folder.
 
     See :mod:`ignite_kafka.settings.connect.config_providers`.
 
@@ -57,7 +60,7 @@ def config_providers() -> tuple[AllowedProvider, ...]:
 
 
 def internal_topic_prefixes() -> tuple[str, ...]:
-    """Return the prefixes of internal topics that no connector may copy, besides its own and the default prefix.
+    """Read the prefixes of other teams' internal topics, because no connector may copy these topics.
 
     :raises SettingsError: the option is no JSON list of prefixes.
     """
@@ -65,7 +68,7 @@ def internal_topic_prefixes() -> tuple[str, ...]:
 
 
 def page_roles() -> frozenset[str]:
-    """Return the roles whose users see the page of connectors, in lower case; empty: all users with access to plugins.
+    """Read the lower-case roles whose users see the page; empty: all users with access to plugins.
 
     :raises SettingsError: the option is no JSON list of roles.
     """
@@ -73,12 +76,12 @@ def page_roles() -> frozenset[str]:
 
 
 def _pairs(name: str, example: str) -> list[str]:
-    """Return the items of an option that is a JSON list of texts with an equals sign."""
+    """Read an option of Airflow's configuration as a JSON list of ``name=value`` texts."""
     return _texts(name, "name=value", example, lambda item: "=" in item)
 
 
 def _texts(name: str, kind: str, example: str, is_valid: Callable[[str], bool]) -> list[str]:
-    """Return the items of an option that is a JSON list of valid texts."""
+    """Read an option of Airflow's configuration as a JSON list of texts, each checked by `is_valid`."""
     try:
         items = json.loads(conf.get(SECTION, name, fallback="") or "[]")
     except ValueError:

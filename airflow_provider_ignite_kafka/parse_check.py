@@ -23,7 +23,7 @@ def check_settings(
     task: str,
     complete: bool = True,
 ) -> None:
-    """Check the settings of an operator as far as the Dag file has them.
+    """Check an operator's settings while the Dag file is parsed, leaving out values known only at run time.
 
     Names are always checked, values unless they are templates or come from other tasks, and settings that depend on one
     another if every value is known. Addresses and TLS, which the connections decide, are not compared with other
@@ -49,12 +49,12 @@ def check_settings(
 
 
 def is_mapped(operator: object) -> bool:
-    """Return whether an operator was made from a mapped operator: its values are known, and checked, at run time."""
+    """Return whether an operator comes from a mapped task, to be checked at run time instead."""
     return bool(getattr(operator, "_BaseOperator__from_mapped", False))
 
 
 def is_plain(value: object) -> bool:
-    """Return whether a value is known when the Dag is parsed: a JSON value without a template in any text."""
+    """Return whether a value is final when the Dag is parsed: JSON without a Jinja template."""
     if isinstance(value, str):
         return not any(mark in value for mark in _TEMPLATE_MARKS)
     if isinstance(value, Mapping):
@@ -65,7 +65,7 @@ def is_plain(value: object) -> bool:
 
 
 def is_of_connections(name: str) -> bool:
-    """Return whether the connections decide a setting: addresses and TLS."""
+    """Return whether a setting is an address or a TLS setting, because connections override these."""
     return name.startswith(_OF_CONNECTIONS)
 
 

@@ -1,4 +1,4 @@
-"""Rendering of templated arguments in Dags with ``render_template_as_native_obj``, without converting texts."""
+"""Rendering of templates that keeps text as text in Dags with ``render_template_as_native_obj``."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 
 class TypedTemplates:
-    """Operator mixin that renders a template of one expression to the expression's value, other templates to text.
+    """Operator mixin that keeps rendered text as text, where native rendering turns ``2024`` into a number.
 
     Jinja's native environment evaluates every text that looks like a Python literal, so that a connector's name
     ``2024`` from a form becomes a number, ``1e5`` another name and ``None`` no name. With this mixin text stays text,
-    and lists, numbers and booleans keep their types.
+    and lists, numbers and booleans keep their types: a template of one expression renders to the expression's value.
     """
 
     def _render(self, template: Any, context: Context, dag: DAG | None = None) -> Any:

@@ -1,4 +1,4 @@
-"""Blocking calls of triggers, each in its own daemon thread, awaited up to a deadline.
+"""Blocking calls of triggers, each in its own daemon thread, so that a hanging call blocks nothing else.
 
 Airflow's triggerer runs the blocking calls of all triggers in one executor: hanging calls would use up the
 executor, and delay its end.
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 def in_thread(function: Callable[[], T], name: str) -> Future[T]:
-    """Call a function in a new daemon thread, in the caller's context, so that it logs to the caller's log."""
+    """Call a function in a new daemon thread that logs to the caller's log."""
     future: Future[T] = Future()
     context = contextvars.copy_context()
     try:
@@ -42,7 +42,7 @@ def in_thread(function: Callable[[], T], name: str) -> Future[T]:
 
 
 class RepeatedCall(Generic[T]):
-    """Blocking call that is repeated, each time in a new thread, and never while an earlier call is running."""
+    """Repeated blocking call, such as a poll, never started while an earlier call still hangs."""
 
     def __init__(self, function: Callable[[], T], name: str) -> None:
         self._function = function
@@ -50,7 +50,7 @@ class RepeatedCall(Generic[T]):
         self._running: Future[T] | None = None
 
     async def ended(self, deadline: Deadline) -> Future[T] | None:
-        """Return the call after its end; None at the deadline, so that the next await waits for the same call."""
+        """Start the call unless it still runs, and await its end; None at the deadline."""
         if self._running is None:
             self._running = in_thread(self._function, self._name)
         if not await has_ended(self._running, deadline):
@@ -61,14 +61,14 @@ class RepeatedCall(Generic[T]):
 
 
 async def once(function: Callable[[], T], name: str) -> T:
-    """Return the result of a call in its own thread; a caller that stops waiting does not cancel the call."""
+    """Await a call in its own thread; the call goes on even if its caller is cancelled."""
     future = in_thread(function, name)
     await asyncio.wait([waiting := asyncio.wrap_future(future)])
     return waiting.result()
 
 
 async def has_ended(future: Future[Any], deadline: Deadline) -> bool:
-    """Wait for the end of a call, at most until a deadline; a cancelled waiter does not cancel the call."""
+    """Await a call's end until a deadline, without cancelling the call if the caller is cancelled."""
     waiting = asyncio.wrap_future(future)
     waiting.add_done_callback(_retrieve)
     await asyncio.wait([waiting], timeout=deadline.remaining())
@@ -76,9 +76,6 @@ async def has_ended(future: Future[Any], deadline: Deadline) -> bool:
 
 
 def _retrieve(future: asyncio.Future[Any]) -> None:
-    """Mark a call's error as retrieved.
-
-    Otherwise Python would log the error of a call for which no caller waits any more.
-    """
+    """Retrieve the error of an abandoned call, so that Python does not log it as never retrieved."""
     if not future.cancelled():
         future.exception()

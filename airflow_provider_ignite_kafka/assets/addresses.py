@@ -1,4 +1,4 @@
-"""Addresses of nodes and brokers in assets and datasets: ``host:port``, in lower case, IPv6 in brackets."""
+"""Normalization of node and broker addresses, so that one cluster gives the same assets and datasets."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ KAFKA_PORT = 9092
 
 
 def normalized(address: str, port: int) -> str:
-    """Return an address with its port, in the form for assets and datasets.
+    """Normalize an address to ``host:port`` in lower case, IPv6 in brackets, for assets and datasets.
 
     :param address: ``host``, ``host:port``, ``[ipv6]``, ``[ipv6]:port`` or ``ipv6``; a protocol or user before the host
         is left out.
@@ -28,6 +28,6 @@ def normalized(address: str, port: int) -> str:
 
 
 def listed(addresses: str | Sequence[str], port: int) -> tuple[str, ...]:
-    """Return the addresses in a list or comma-separated text; the first one names the cluster in assets."""
+    """Normalize addresses in a list or comma-separated text; the first names the cluster in assets."""
     parts = addresses.split(",") if isinstance(addresses, str) else addresses
     return tuple(normalized(part, port) for part in parts if part.strip())

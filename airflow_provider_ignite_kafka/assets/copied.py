@@ -1,4 +1,4 @@
-"""Result of a run for assets and lineage: copied caches and topics, with counts."""
+"""What a run has copied, as input for assets and lineage: caches and topics with counts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ KAFKA_SCHEME = "kafka"
 
 @dataclass(frozen=True)
 class CopiedCache:
-    """A cache, its topic, and a run's counts for them.
+    """Cache and topic that a run copied, with its counts.
 
     :param records: records sent; of a sink, entries stored or removed.
     :param bytes: size of keys and values.
@@ -34,7 +34,7 @@ class CopiedCache:
 
 @dataclass(frozen=True)
 class Copied:
-    """Clusters, caches and topics of a run.
+    """Clusters of a run, and the caches and topics that it copied.
 
     :param to_kafka: True for a source, False for a sink.
     :param ignite: addresses of the Ignite cluster, ``host:port``; the first address names the cluster.
@@ -49,23 +49,23 @@ class Copied:
     run: dict[str, Any] = field(default_factory=dict)
 
     def cache_uri(self, copied_cache: CopiedCache) -> str:
-        """Return the URI of a cache's asset."""
+        """Return the URI of the asset of a copied cache."""
         return cache_uri(self.ignite[0], copied_cache.cache)
 
     def topic_uri(self, copied_cache: CopiedCache) -> str:
-        """Return the URI of a topic's asset, with the scheme of Airflow's Kafka provider."""
+        """Return the URI of the asset of a copied topic, as in Airflow's Kafka provider."""
         return f"{KAFKA_SCHEME}://{self.kafka[0]}/{copied_cache.topic}"
 
     def target_uri(self, copied_cache: CopiedCache) -> str:
-        """Return the URI of the topic or cache that was filled."""
+        """Return the asset URI of the topic or cache that was written."""
         return self.topic_uri(copied_cache) if self.to_kafka else self.cache_uri(copied_cache)
 
     def source_uri(self, copied_cache: CopiedCache) -> str:
-        """Return the URI of the cache or topic that was read."""
+        """Return the asset URI of the cache or topic that was read."""
         return self.cache_uri(copied_cache) if self.to_kafka else self.topic_uri(copied_cache)
 
     def extra(self, copied_cache: CopiedCache) -> dict[str, Any]:
-        """Return the extra for the asset event of one cache and topic."""
+        """Return the extra data of an asset event: counts of one cache and topic, and ids of the run."""
         counts = {
             "cache": copied_cache.cache,
             "topic": copied_cache.topic,
@@ -77,13 +77,13 @@ class Copied:
 
 
 def clusters_of(settings: ConnectorSettings) -> Copied:
-    """Return the clusters of a connector, without caches."""
+    """Return the addresses of a connector's clusters, without caches."""
     ignite = listed(settings.ignite_endpoint.addresses, IGNITE_PORT)
     return Copied(isinstance(settings, SourceSettings), ignite, listed(settings.bootstrap_servers, KAFKA_PORT))
 
 
 def copied_of(settings: ConnectorSettings, status: RunStatus | None) -> Copied:
-    """Return the data copied by a run, from its status record; without a record, no caches.
+    """Return what a run has copied, from its status record; without a record, no caches.
 
     A run that found its snapshot complete has copied nothing. Its status has the counts of the run that sent the
     snapshot, so they are left out.

@@ -1,4 +1,4 @@
-"""Asset events of a task that has copied, one for each filled topic or cache, with its counts as extra."""
+"""Asset events of a copying task, one for each topic or cache it has written, with counts as extra."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 
 def emit_asset_events(context: Context, outlets: Sequence[Any], copied: Copied) -> None:
-    """Add events to the outlets of a succeeding task; Airflow stores no events of a failing task.
+    """Add asset events with counts to the outlets of a task that succeeds.
+
+    Airflow stores no events of a failing task.
 
     - An asset alias gets an event of each topic (for a sink: cache) into which this run has copied anything. The event
       is that of the Dag's outlet for the topic or cache, else of an asset named by the URI.
@@ -41,7 +43,7 @@ def emit_asset_events(context: Context, outlets: Sequence[Any], copied: Copied) 
 
 
 def report_hook_lineage(hook: Any, copied: Copied) -> None:
-    """Report the assets that were read and filled to Airflow's collector of lineage.
+    """Report the assets that a run read and wrote to Airflow's lineage collector.
 
     The assets are known only at run time, so Airflow cannot read them from the Dag.
     """
@@ -57,7 +59,7 @@ def report_hook_lineage(hook: Any, copied: Copied) -> None:
 
 
 def _filled(uri: str, copied: Copied) -> CopiedCache | None:
-    """Return the cache or topic of a URI if the run was to fill it; otherwise None."""
+    """Find the cache or topic with this asset URI among those written by the run; None without one."""
     parts = urlsplit(uri)
     if parts.scheme == KAFKA_SCHEME and copied.to_kafka:
         if normalized(parts.netloc, KAFKA_PORT) in copied.kafka:

@@ -21,7 +21,7 @@ SCHEME = "ignite"
 
 
 def sanitize_uri(uri: SplitResult) -> SplitResult:
-    """Return the URI with a lower-case host, the port, and the percent-encoded name of the cache.
+    """Normalize and check the URI of a cache's asset; Airflow calls this for the scheme ``ignite``.
 
     :raises ValueError: host or cache is missing, or the port is no number; Airflow shows it as import error of the Dag.
     """
@@ -35,7 +35,7 @@ def sanitize_uri(uri: SplitResult) -> SplitResult:
 
 
 def create_asset(*, host: str, cache: str, port: int = IGNITE_PORT, extra: dict[str, Any] | None = None) -> Asset:
-    """Return the asset of a cache.
+    """Make the Airflow asset of a cache.
 
     :param host: a node of the cluster, with or without a port; `port` is the default.
     """
@@ -45,7 +45,7 @@ def create_asset(*, host: str, cache: str, port: int = IGNITE_PORT, extra: dict[
 
 
 def cache_uri(address: str, cache: str) -> str:
-    """Return the URI of a cache in the form of :func:`sanitize_uri`.
+    """Make the asset URI of a cache, normalized as by :func:`sanitize_uri`.
 
     :param address: ``host:port``.
     """
@@ -53,13 +53,13 @@ def cache_uri(address: str, cache: str) -> str:
 
 
 def cache_of(uri: str) -> tuple[str, str]:
-    """Return the address and the cache in a URI."""
+    """Split an asset URI into address and cache name."""
     parts = urlsplit(uri)
     return parts.netloc, unquote(parts.path[1:])
 
 
 def convert_asset_to_openlineage(asset: Asset, lineage_context: Any) -> Dataset:
-    """Return OpenLineage's dataset for an asset."""
+    """Convert the asset of a cache to an OpenLineage dataset; Airflow calls this for lineage."""
     from airflow.providers.common.compat.openlineage.facet import Dataset
 
     address, cache = cache_of(asset.uri)

@@ -1,4 +1,4 @@
-"""State of a watcher in Airflow's state stores of its assets (Airflow 3.3)."""
+"""Storage of the caches that a watcher knows, in Airflow's state stores of assets (Airflow 3.3)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _WRITTEN = "written_ms"  # absent from states stored by earlier versions
 
 
 class AssetState:
-    """Stored state of a watcher: the known caches and the id of the last difference.
+    """Loads and saves a watcher's state: the known caches, and the id of the last change.
 
     :param key: key of the state in every store.
     :param earlier_key: key of the state in an earlier version of the provider.
@@ -27,7 +27,7 @@ class AssetState:
         self._earlier_key = earlier_key
 
     async def load(self) -> tuple[State | None, str, bool]:
-        """Return the newest state, the id of the last difference, and whether all stores have just these values.
+        """Load the newest stored state, the id of the last change, and whether all stores agree.
 
         An unreadable state of another version is left out.
         """
@@ -39,7 +39,7 @@ class AssetState:
         return newest[1], newest[2], all(value == newest for value in values)
 
     async def save(self, state: State, step: str) -> None:
-        """Write the state to every store.
+        """Save the state and the id of the last change in every store.
 
         :raises AirflowException, AirflowRuntimeError: a store cannot be written.
         """

@@ -1,4 +1,4 @@
-"""Poller of an Ignite cluster's caches through an Airflow connection, for sensor and trigger."""
+"""Polling of an Ignite cluster's caches through an Airflow connection, for sensor and trigger."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ POLL_TIMEOUT_S = 60.0
 
 @dataclass(frozen=True)
 class CachePoller:
-    """Poller of the chosen caches of a cluster.
+    """Polls the state of caches that match a watcher's lists.
 
     :param ignite_conn_id: id of a connection of type `ignite`.
     :param secrets_file: path of a secrets file, whose user and passwords override the connection's.
@@ -38,17 +38,17 @@ class CachePoller:
         backlog_cache_name: str,
         secrets_file: str | None = None,
     ) -> CachePoller:
-        """Return the poller for the arguments of a sensor or trigger."""
+        """Make a poller from the arguments of a sensor or trigger."""
         lists = CacheLists(tuple(as_list(whitelist)), tuple(as_list(blacklist)), backlog_cache_name)
         return cls(ignite_conn_id, lists, secrets_file or None)
 
     @property
     def cluster(self) -> tuple[str, str | None]:
-        """Identity of the cluster and its user; pollers with the same identity can share polls."""
+        """Identity of the cluster and the login; pollers with the same identity can share polls."""
         return self.ignite_conn_id, self.secrets_file
 
     def poll(self, timeout_s: float = POLL_TIMEOUT_S) -> dict[str, CacheState]:
-        """Return the current states of the caches, by name. Blocks, and closes its connections.
+        """Read the current states of the matching caches, by name. Blocks, and closes its connections.
 
         :raises IgniteKafkaError, OSError: see `FATAL` and `TRANSIENT`.
         """
@@ -58,7 +58,7 @@ class CachePoller:
         return answer
 
     def poll_all(self, several: Iterable[CacheLists], timeout_s: float) -> Polled:
-        """Return the current states of the caches in several lists, read with one connection. Blocks.
+        """Read the states of caches for several watchers' lists over one connection. Blocks.
 
         :param timeout_s: seconds after which no further cache is read; a single request may take as long once more.
         :raises IgniteKafkaError, OSError: see `FATAL` and `TRANSIENT`.
@@ -68,7 +68,7 @@ class CachePoller:
             return poll_all(cluster, several, deadline)
 
     def state_key(self, initial: object, kinds: Iterable[str] = KINDS) -> str:
-        """Return the key of a watcher's stored state, unique for connection, caches, initial state and kinds of change.
+        """Derive the key of a watcher's stored state from connection, lists, initial state and kinds of change.
 
         If all kinds are chosen, they are left out, as in the keys of earlier versions.
         """
@@ -78,13 +78,13 @@ class CachePoller:
 
 
 def as_list(patterns: str | Sequence[str] | None) -> list[str]:
-    """Return patterns as a list; a text is split at commas."""
+    """Convert patterns to a list; a text is split at commas."""
     parts = patterns.split(",") if isinstance(patterns, str) else patterns or ()
     return [part.strip() for part in parts if part.strip()]
 
 
 def checked_kinds(kinds: Iterable[str]) -> tuple[str, ...]:
-    """Return kinds of change as a tuple, after checking that they exist.
+    """Check that kinds of change exist, and return them as a tuple.
 
     :raises ValueError: no kind, or an unknown one.
     """

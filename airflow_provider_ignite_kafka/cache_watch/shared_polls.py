@@ -1,4 +1,4 @@
-"""Polls of a cluster, shared by all watchers in one process.
+"""Polls of a cluster, shared by all watchers of a process, so that each interval has only one poll.
 
 A watcher takes the result of any poll that began after the last poll seen by it. So any number of watchers with equal
 intervals need only one poll an interval. The shared streams of Airflow (3.3) begin with the arguments of one trigger;
@@ -28,23 +28,23 @@ from ignite_kafka.plan.cache_changes import CacheLists, CacheState, Polled
 
 
 class Poller(Protocol):
-    """Interface of :class:`~.poll.CachePoller` for a shared poll."""
+    """Interface to :class:`~.poll.CachePoller`, as far as a shared poll uses it."""
 
     @property
     def lists(self) -> CacheLists:
-        """Selection of the watcher's caches."""
+        """Whitelist and blacklist that select the watcher's caches."""
 
     @property
     def cluster(self) -> Hashable:
-        """Identity of the cluster and its user; pollers with the same identity can share polls."""
+        """Identity of the cluster and the login; pollers with the same identity can share polls."""
 
     def poll_all(self, several: Iterable[CacheLists], timeout_s: float) -> Polled:
-        """Return the states of the caches in several lists. Blocks."""
+        """Read the states of caches for several watchers' lists. Blocks."""
 
 
 @dataclass(frozen=True)
 class Poll:
-    """A running or ended poll.
+    """Poll of a cluster, running or ended.
 
     :param started: beginning of the poll on the monotonic clock, in seconds.
     :param result: result of the poll, once it has ended.
@@ -56,7 +56,7 @@ class Poll:
 
 @dataclass
 class _Polls:
-    """Watchers and polls of one cluster.
+    """Watchers of one cluster, and its newest poll.
 
     :param watchers: number of watchers by their lists.
     :param newest: the poll that began last.
@@ -71,7 +71,7 @@ _clusters: dict[Hashable, _Polls] = {}
 
 
 class Watch:
-    """A watcher's view of the shared polls of a cluster.
+    """Handle by which a watcher gets the results of shared polls.
 
     :param timeout_s: maximum time of a poll, in seconds.
     """
@@ -84,7 +84,7 @@ class Watch:
         self._seen = time.monotonic()
 
     async def next(self) -> dict[str, CacheState]:
-        """Return the states of the watcher's caches, from a poll begun after the poll of the previous call.
+        """Wait for a poll newer than that of the previous call, and return the states of the watcher's caches.
 
         :raises SettingsError: a pattern cannot be used with the names of the caches.
         :raises IgniteUnreachable: the poll has not ended in time; it goes on.
@@ -101,7 +101,7 @@ class Watch:
         return states
 
     async def _ended(self, poll: Poll, deadline: Deadline) -> Poll:
-        """Wait for the end of a poll, which goes on even if a watcher ends."""
+        """Wait until a poll ends; the poll continues even if this watcher gives up."""
         if not await has_ended(poll.result, deadline):
             raise IgniteUnreachable(
                 f"a poll of the cluster took more than {self._timeout_s:g} s",
@@ -110,14 +110,14 @@ class Watch:
         return poll
 
     def due_in(self, interval_s: float) -> float:
-        """Return the seconds until the next poll is due, an interval after the beginning of the last poll.
+        """Return the seconds until the watcher should poll again, an interval after the last poll began.
 
         So watchers with the same interval poll at the same time.
         """
         return max(0.0, self._seen + interval_s - time.monotonic())
 
     def _current(self) -> Poll:
-        """Return the running poll, else the newest poll if the watcher has not seen it, else a new poll."""
+        """Return a running poll, or the last one if this watcher has not seen it; else start a new poll."""
         with _lock:
             newest = self._polls.newest
             if newest is None or (newest.result.done() and newest.started <= self._seen):
@@ -134,7 +134,7 @@ class Watch:
 
 @contextmanager
 def watching(poller: Poller, timeout_s: float) -> Iterator[Watch]:
-    """Take part in the polls of a cluster, until the context ends."""
+    """Context in which a watcher shares the polls of its cluster."""
     key = poller.cluster
     with _lock:
         polls = _clusters.setdefault(key, _Polls())

@@ -1,4 +1,4 @@
-"""Cursor of PEP 249: runs one statement at a time over the thin client protocol, and fetches its rows page by page."""
+"""DB-API cursor (PEP 249) over the thin client protocol, which fetches rows page by page."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ _QUERY = re.compile(
 
 
 class Session(Protocol):
-    """Interface of a cursor's connection."""
+    """Interface to the connection, as far as a cursor uses it."""
 
     schema: str | None
     time_zone: ZoneInfo
     types: TypeSource
 
     def request(self, op: int, payload: bytes) -> memoryview:
-        """Send a request, and return the node's answer.
+        """Send a request to a node, and return the body of its reply.
 
         :raises Error: the answer is an error, or no answer came.
         """
 
 
 class Cursor:
-    """A cursor of PEP 249; each statement is committed by itself.
+    """DB-API cursor (PEP 249); Ignite commits each statement by itself.
 
     :attr description: after a query, name and type of each column in the form of PEP 249; the type, such as
         ``DECIMAL``, is that of the values of the first page, or None without a value there. None after other
@@ -59,7 +59,7 @@ class Cursor:
         self._closed = False
 
     def execute(self, operation: str, parameters: Sequence[Any] | None = None) -> Self:
-        """Run one statement.
+        """Run one SQL statement.
 
         :param parameters: a value for each ``?``, in their order.
         :raises Error: see :mod:`.errors`.
@@ -69,7 +69,7 @@ class Cursor:
         return self._execute(operation, self._arguments(parameters))
 
     def _arguments(self, parameters: Sequence[Any] | None) -> list[bytes]:
-        """Return the values of parameters, each with its type code."""
+        """Encode the parameters of a statement."""
         zone = self.connection.time_zone
         return [
             _argument(value, zone, f"parameter {position}") for position, value in enumerate(_listed(parameters), 1)
@@ -99,7 +99,7 @@ class Cursor:
         return self
 
     def executemany(self, operation: str, seq_of_parameters: Sequence[Sequence[Any]]) -> Self:
-        """Run a statement with each of several lists of parameters; ``rowcount`` is the sum of all runs.
+        """Run an SQL statement once for each list of parameters; ``rowcount`` is the sum.
 
         :raises DataError: SQL has no such parameter; then the statement is run with none of the lists.
         :raises Error: see :mod:`.errors`; the statement has been run with the earlier lists. The error has the number
@@ -120,7 +120,7 @@ class Cursor:
         return self
 
     def fetchone(self) -> Row | None:
-        """Return the next row; None after the last row."""
+        """Fetch the next row; None after the last."""
         self._check_fetchable()
         while (row := next(self._rows, None)) is None:
             if self._cursor is None:
@@ -129,7 +129,7 @@ class Cursor:
         return tuple(to_python(value, self.connection.time_zone) for value in row)
 
     def fetchmany(self, size: int | None = None) -> list[Row]:
-        """Return the next rows, at most `size` (default: ``arraysize``)."""
+        """Fetch at most `size` next rows (default: ``arraysize``)."""
         fetched: list[Row] = []
         for _ in range(self.arraysize if size is None else size):
             row = self.fetchone()
@@ -139,23 +139,23 @@ class Cursor:
         return fetched
 
     def fetchall(self) -> list[Row]:
-        """Return all remaining rows."""
+        """Fetch all remaining rows."""
         return list(self)
 
     def __iter__(self) -> Iterator[Row]:
         return iter(self.fetchone, None)
 
     def close(self) -> None:
-        """Release the rows still held by the node; further calls have no effect."""
+        """Close the cursor on the node, which releases its rows; further calls have no effect."""
         if not self._closed:
             self._end()
             self._closed = True
 
     def setinputsizes(self, sizes: Sequence[Any]) -> None:
-        """Do nothing, because values have their own types."""
+        """Do nothing; PEP 249 requires the method, but values carry their types."""
 
     def setoutputsize(self, size: int, column: int | None = None) -> None:
-        """Do nothing, because values of any size are fetched whole."""
+        """Do nothing; PEP 249 requires the method, but values of any size are fetched whole."""
 
     def __enter__(self) -> Self:
         return self
@@ -197,7 +197,7 @@ class Cursor:
 
 @contextmanager
 def _of_row(number: int) -> Iterator[None]:
-    """Add the row's number to an error raised in the block."""
+    """Context that adds a row number to errors raised inside."""
     try:
         yield
     except Error as error:

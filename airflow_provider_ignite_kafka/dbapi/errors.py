@@ -1,4 +1,4 @@
-"""Exceptions of PEP 249, and their choice by a node's answer."""
+"""Exceptions of the DB-API (PEP 249), and the choice of one for a node's error reply."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ class DatabaseError(Error):
 
 
 class DataError(DatabaseError):
-    """Error for a value without a form in Python, or in SQL."""
+    """Error for a value that Python or SQL cannot represent."""
 
 
 class OperationalError(DatabaseError):
-    """Error for a lost connection, a missing answer, or a missing permission.
+    """Error for a lost connection, a missing reply, or a missing permission.
 
     The statement's effect is unknown.
     """
 
 
 class IntegrityError(DatabaseError):
-    """Error for a key that already exists, or a null in a column without nulls."""
+    """Error for a key that already exists, or a null in a NOT NULL column."""
 
 
 class InternalError(DatabaseError):
-    """Error for an answer whose bytes cannot be read."""
+    """Error for a reply that cannot be decoded."""
 
 
 class ProgrammingError(DatabaseError):
@@ -71,7 +71,7 @@ _WRONG_COUNT = "Invalid number of query parameters"
 
 
 def error_of(answer: ThinError) -> DatabaseError:
-    """Return the exception for a node's answer."""
+    """Choose the DB-API exception for a node's error reply, by its SQLSTATE."""
     state = _STATE.match(answer.message)
     kind = next((kind for begin, kind in _BY_STATE if state and state[1].startswith(begin)), DatabaseError)
     if answer.status == SECURITY_VIOLATION:

@@ -1,4 +1,4 @@
-"""Values of SQL as Python objects, and types of columns by their SQL names."""
+"""Conversion of SQL values to Python objects, and SQL types of result columns."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _NAMES_OF_CLASSES = {
 
 
 class SqlType:
-    """Type of a column, or a group of types by PEP 249; equal to its SQL name and to each group that contains it.
+    """SQL type of a column, or a DB-API group of types such as NUMBER; equal to its name and its groups.
 
     Its text is its name.
 
@@ -71,7 +71,7 @@ ROWID = SqlType()
 
 
 def sql_type(code: int, value: object) -> SqlType | None:
-    """Return the SQL type of a column; None if all its values are null.
+    """Determine the SQL type of a result column; None if all its values are null.
 
     :param code: type code of the column's first value.
     :param value: the column's first value.
@@ -82,7 +82,7 @@ def sql_type(code: int, value: object) -> SqlType | None:
 
 
 def to_python(value: Any, zone: ZoneInfo) -> Any:
-    """Convert a value of the row decoder to a standard Python type; only parts below a microsecond are rounded.
+    """Convert a value of the row decoder to a standard Python type; fractions below a microsecond are lost.
 
     :param zone: time zone of the nodes, in which a DATE begins at midnight and a TIME counts.
     :raises DataError: Python has no such date or time, or a DATE is no midnight in that zone.
@@ -99,7 +99,7 @@ def to_python(value: Any, zone: ZoneInfo) -> Any:
 
 
 def _instant(seconds: int, micros: int, zone: ZoneInfo) -> datetime.datetime:
-    """Return the time in the zone with the fields of Java's calendar, as shown by SQL."""
+    """Convert a time to a datetime in a time zone, with Java's calendar, so that it looks as in SQL."""
     since = datetime.timedelta(seconds=seconds, microseconds=micros)
     if _FIRST <= since < _LAST:
         return (_EPOCH + since).astimezone(zone)

@@ -1,4 +1,4 @@
-"""Base of the decorated operators, whose function returns the settings of the copy when the task runs."""
+"""Base class of the TaskFlow operators, whose decorated function returns the copy's settings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class SettingsFunction(DecoratedOperator, SparkCopyOperator):
-    """Operator that calls a function, and copies with the settings returned by it.
+    """Operator that calls a user's function for settings, then copies with them.
 
     The settings are not rendered, because a text from a form or another system is no template. Arguments of the
     function and of the operator are rendered as usual. A deferred task calls the function again when its trigger has
@@ -60,12 +60,12 @@ class SettingsFunction(DecoratedOperator, SparkCopyOperator):
         )
 
     def check_settings(self) -> None:
-        """Check each setting given beside the function alone; the function's settings are checked on the worker."""
+        """Check the settings known when the Dag is parsed; those of the function are checked on the worker."""
         if not is_mapped(self):
             check_settings(self.settings, self.direction, {}, dag=self.dag_id, task=self.task_id, complete=False)
 
     def execute(self, context: Context) -> Any:
-        """Call the function, then copy with its settings.
+        """Call the function for settings, then copy with them.
 
         :raises AirflowFailException: the function returned no mapping, or a setting is wrong.
         """
@@ -73,16 +73,16 @@ class SettingsFunction(DecoratedOperator, SparkCopyOperator):
         return super().execute(context)
 
     def execute_complete(self, context: Context, event: Mapping[str, Any]) -> Any:
-        """Return the result of the run that the trigger has followed."""
+        """Call the function again, and return the result of the run that the trigger has followed."""
         self._call(context)
         return super().execute_complete(context, event)
 
     def xcom_push(self, context: Context, key: str, value: Any) -> None:
-        """Push a value; ``DecoratedOperator.execute`` of Airflow 3.0 needs this method, which its operators lack."""
+        """Push an XCom; ``DecoratedOperator`` of Airflow 3.0 needs this method, which its operators lack."""
         context["ti"].xcom_push(key=key, value=value)
 
     def get_openlineage_facets_on_start(self) -> OperatorLineage[Any, Any]:
-        """Return no lineage before the call of the function, because only the function knows caches and topics."""
+        """Return the planned lineage; empty before the function was called, as only it knows caches and topics."""
         if self._called:
             return super().get_openlineage_facets_on_start()
         from airflow.providers.openlineage.extractors import OperatorLineage

@@ -1,4 +1,4 @@
-"""Form of an Ignite connection for Airflow 3.0 and 3.1, which ask the hook for the form.
+"""Form fields of an Ignite connection for Airflow 3.0 and 3.1, which ask the hook for them.
 
 Airflow 3.2 reads the same from the provider info.
 """
@@ -11,7 +11,7 @@ from airflow_provider_ignite_kafka import get_provider_info
 
 
 def widgets() -> dict[str, Any]:
-    """Return the fields of the form by name.
+    """Make the form fields of an Ignite connection, by name.
 
     :raises ImportError: Airflow 3.0 has neither WTForms nor Flask-AppBuilder unless the FAB provider is installed; 3.1
         replaces both.
@@ -35,7 +35,7 @@ def widgets() -> dict[str, Any]:
 
 
 def behaviour() -> dict[str, Any]:
-    """Return the hidden standard fields, and the labels and placeholders of the other standard fields."""
+    """Return which standard fields the connection form hides, and labels and placeholders of the others."""
     return {name.replace("-", "_"): value for name, value in _declared()["ui-field-behaviour"].items()}
 
 

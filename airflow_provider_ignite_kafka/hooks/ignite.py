@@ -27,11 +27,12 @@ _REMEDY = "Check addresses, TLS files and timeouts of the connection."
 
 
 class IgniteHook(DbApiHook):
-    """Hook of an Ignite cluster; its Airflow connection is looked up once for each hook.
+    """Airflow hook for an Ignite cluster: SQL as a DB-API hook, pyignite, and the library's client.
 
-    Host (one, or several separated by commas), port, login, password and SQL schema are fields of the connection; its
-    extra may hold `addresses`, `address_map`, `tls`, `ca_file`, `cert_file`, `key_file`, `key_password`, `ca_password`,
-    `cert_password`, `verify`, `check_hostname`, `connect_timeout_ms`, `request_timeout_ms`, `time_zone`.
+    The Airflow connection is looked up once for each hook. Host (one, or several separated by commas), port, login,
+    password and SQL schema are fields of the connection; its extra may hold `addresses`, `address_map`, `tls`,
+    `ca_file`, `cert_file`, `key_file`, `key_password`, `ca_password`, `cert_password`, `verify`, `check_hostname`,
+    `connect_timeout_ms`, `request_timeout_ms`, `time_zone`.
 
     As a DB-API hook it serves the operators and sensors of the common SQL provider; ``get_records``, ``get_first``,
     ``get_df`` (pandas, polars), ``run`` and ``insert_rows`` are theirs. Each statement is committed by itself. A ``?``
@@ -62,31 +63,31 @@ class IgniteHook(DbApiHook):
 
         @classmethod
         def get_connection_form_widgets(cls) -> dict[str, Any]:
-            """Return the fields of the connection form."""
+            """Return the form fields of the connection, for Airflow before 3.2."""
             from airflow_provider_ignite_kafka.hooks import connection_form
 
             return connection_form.widgets()
 
         @classmethod
         def get_ui_field_behaviour(cls) -> dict[str, Any]:
-            """Return the labels and placeholders of the connection form."""
+            """Return labels and placeholders of the connection form, for Airflow before 3.2."""
             from airflow_provider_ignite_kafka.hooks import connection_form
 
             return connection_form.behaviour()
 
     def get_endpoint(self) -> IgniteEndpoint:
-        """Return the cluster's addresses, TLS settings and timeouts, without secrets.
+        """Return addresses, TLS settings and timeouts of the connection, without secrets.
 
         :raises SettingsError: a field of the connection cannot be read.
         """
         return self._read().endpoint
 
     def get_credentials(self) -> IgniteCredentials:
-        """Return user, password and passwords of TLS files of the connection; each may be None."""
+        """Return user and passwords of the connection; each may be None."""
         return self._read().credentials
 
     def connect(self, secrets_file: str | None = None, timeout_s: float | None = None) -> Cluster:
-        """Return the library's own client, a context manager that closes its connections.
+        """Make the library's own client of the cluster, a context manager that closes its connections.
 
         :param secrets_file: secrets file that replaces the hook's.
         :param timeout_s: seconds, to which the connection's timeouts are shortened if they are longer.
@@ -96,7 +97,7 @@ class IgniteHook(DbApiHook):
         return self._read().cluster(secrets_file or self.secrets_file, timeout_s)
 
     def get_conn(self) -> IgniteClient:
-        """Return a connected pyignite client, which is also a PEP 249 connection; close the client after use.
+        """Open a pyignite client, which is also a DB-API connection (PEP 249); close it after use.
 
         :raises SettingsError: see :meth:`connect`.
         :raises IgniteUnreachable, AuthenticationFailed: no node answered, or a node refused the user.
@@ -110,12 +111,12 @@ class IgniteHook(DbApiHook):
         return IgniteClient(connection.endpoint, credentials, self.schema or connection.schema, connection.time_zone)
 
     def get_cache_names(self) -> list[str]:
-        """Return the names of the caches in alphabetical order."""
+        """Return the names of the cluster's caches in alphabetical order."""
         with self.connect() as cluster:
             return cluster.cache_names()
 
     def test_connection(self) -> tuple[bool, str]:  # type: ignore[override]  # the base class has no annotations
-        """Connect to the cluster and report its state and caches, for the Test button of the connection form.
+        """Connect and report the cluster's state and caches, for the button Test of the connection form.
 
         Never raises.
 
@@ -141,7 +142,7 @@ class IgniteHook(DbApiHook):
         return connection
 
     def _get_pandas_df(self, sql: Any, parameters: Any = None, **kwargs: Any) -> Any:
-        """Read as the base class does, but keep decimals, and suppress pandas' warning about an unknown database."""
+        """Read query results into pandas, with decimals kept and without a warning about an unknown database."""
         with _quiet_pandas():
             return super()._get_pandas_df(sql, parameters, **{"coerce_float": False, **kwargs})
 
@@ -150,11 +151,11 @@ class IgniteHook(DbApiHook):
             yield from super()._get_pandas_df_by_chunks(sql, parameters, **{"coerce_float": False, **kwargs})
 
     def _get_polars_df(self, sql: Any, parameters: Any = None, **kwargs: Any) -> Any:
-        """Read as the base class does, but also pass on a list of parameters, which the base class drops."""
+        """Read query results into polars, with the list of parameters, which the base class drops."""
         return super()._get_polars_df(sql, _by_name(parameters), **kwargs)
 
     def _get_polars_df_by_chunks(self, sql: Any, parameters: Any = None, **kwargs: Any) -> Any:
-        """Read as the base class does, but yield data frames instead of the columns of one frame."""
+        """Read query results into several polars frames; the base class yields the columns of a single frame."""
         return super()._get_polars_df_by_chunks(sql, _by_name(parameters), **{"iter_batches": True, **kwargs})
 
     def insert_rows(
@@ -166,7 +167,7 @@ class IgniteHook(DbApiHook):
         replace: Any = False,
         **kwargs: Any,
     ) -> None:
-        """Insert rows as the base class does, but number a wrong row among all rows, not within `commit_every`.
+        """Insert rows into a table; an error names the number of the wrong row among all rows.
 
         :param commit_every: maximum number of rows that are checked before the first of them is sent; 0: all rows. The
             base class would insert no rows for 0.
@@ -189,7 +190,7 @@ class IgniteHook(DbApiHook):
 
     @staticmethod
     def _serialize_cell(cell: Any, conn: Any = None) -> Any:
-        """Return the cell itself, because the cursor sends values with their types."""
+        """Return a cell unchanged, because the cursor encodes values by their Python types."""
         return cell
 
 
@@ -205,7 +206,7 @@ def _quiet_pandas() -> Iterator[None]:
 
 
 def _answer(client: IgniteClient) -> str:
-    """Return the cluster's state and caches as text, as reported to a pyignite client."""
+    """Describe the cluster's state and caches as text, read by a pyignite client."""
     from pyignite.datatypes.cluster_state import ClusterState
 
     state = ClusterState(client.get_cluster().get_state()).name

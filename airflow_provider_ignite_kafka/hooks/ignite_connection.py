@@ -1,4 +1,4 @@
-"""Airflow connection of type `ignite`, turned into endpoint and credentials of a cluster.
+"""Parsing of an Airflow connection of type `ignite` to endpoint and credentials of a cluster.
 
 Dags import this module, so it loads neither SQL nor pyignite nor Spark.
 """
@@ -37,7 +37,7 @@ _MAX_TIMEOUT_MS = 2_147_483_647
 
 @dataclass(frozen=True)
 class IgniteConnection:
-    """Endpoint, credentials and other values of an Airflow connection to an Ignite cluster.
+    """Parsed Airflow connection to an Ignite cluster.
 
     :param endpoint: addresses, TLS and timeouts; no secret.
     :param credentials: user, password and the passwords of TLS files; each may be None.
@@ -55,12 +55,12 @@ class IgniteConnection:
 
     @classmethod
     def read(cls, conn_id: str) -> IgniteConnection:
-        """Look a connection up and parse it; raise the errors of :meth:`of`."""
+        """Look up an Airflow connection by its id and parse it; raises as :meth:`of`."""
         return cls.of(BaseHook.get_connection(conn_id))
 
     @classmethod
     def of(cls, connection: Connection) -> IgniteConnection:
-        """Parse a connection of type `ignite`.
+        """Parse an Airflow connection of type `ignite`.
 
         :raises SettingsError: a field of the connection cannot be read.
         """
@@ -82,7 +82,7 @@ class IgniteConnection:
         return cls(endpoint, credentials, timeouts, connection.schema or None, extra.time_zone())
 
     def cluster(self, secrets_file: str | None = None, timeout_s: float | None = None) -> Cluster:
-        """Return the cluster, a context manager that closes its connections.
+        """Make the library's client of the cluster, a context manager that closes its connections.
 
         :param secrets_file: see :meth:`checked`.
         :param timeout_s: seconds, to which the connection's timeouts are shortened if they are longer.
@@ -94,7 +94,7 @@ class IgniteConnection:
         )
 
     def checked(self, secrets_file: str | None = None) -> IgniteCredentials:
-        """Return the credentials for the cluster, after checking that they may be sent.
+        """Return the credentials, after checking that the connection protects them or an administrator allows it.
 
         :param secrets_file: path of a secrets file, whose part `ignite` overrides the connection's user and passwords.
             Event 15001 names the unused secrets of the connection, once in a process.
@@ -111,7 +111,7 @@ class IgniteConnection:
 
 @lru_cache(maxsize=1024)
 def _report_unused(credentials: IgniteCredentials, used: IgniteCredentials, secrets_file: str) -> None:
-    """Report unused secrets, once in a process, because sensors and triggers connect for every poll."""
+    """Report unused secrets of the connection only once in a process, because every poll connects."""
     report_unused_secrets(secrets.Secrets(credentials), secrets.Secrets(used), secrets_file, "this connection")
 
 
@@ -124,7 +124,7 @@ def _credentials_of(secrets_file: str) -> IgniteCredentials:
 
 
 class _Extra:
-    """Extra of a connection; values of a URI are texts, parsed to the type of their field."""
+    """Typed access to the extra of a connection, in which values may also be texts."""
 
     def __init__(self, connection: Connection) -> None:
         self._id = connection.conn_id
@@ -136,7 +136,7 @@ class _Extra:
         self._values: Mapping[str, Any] = values
 
     def text(self, name: str) -> str | None:
-        """Return a text or a number as text; no error shows the value, because it may be a password."""
+        """Return a field as text; errors do not show the value, because it may be a password."""
         value = self._values.get(name)
         if value in (None, ""):
             return None
@@ -174,7 +174,7 @@ class _Extra:
             raise self._wrong("time_zone", name, "a name of the IANA database such as Europe/Berlin") from error
 
     def address_map(self) -> tuple[str, ...]:
-        """Return pairs announced=reachable; also accept them as a JSON object."""
+        """Return the address map as pairs announced=reachable; a JSON object is accepted, too."""
         value = self._values.get("address_map")
         pairs = (
             [f"{left}={right}" for left, right in value.items()]

@@ -1,4 +1,4 @@
-"""Connection of the Kafka provider, as librdkafka properties by kind of client, with separate secrets."""
+"""Parsing of an Airflow connection of type `kafka` to librdkafka properties, with secrets apart."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _OMITTED = _OBSERVERS | GROUP_MEMBERS
 
 @dataclass(frozen=True, repr=False)
 class KafkaConfig:
-    """librdkafka properties of a connection, by name.
+    """Parsed Airflow connection to a Kafka cluster: librdkafka properties by name.
 
     :param plain: properties of every client; like `producer` and `consumer` they hold no secret.
     :param secrets: passwords, tokens and private keys of every client.
@@ -47,13 +47,14 @@ class KafkaConfig:
         return f"KafkaConfig({shown}, secrets={sorted(self.secrets)})"
 
     def clients(self) -> KafkaClients:
-        """Return clients with only the properties of the connection."""
+        """Make Kafka clients with the properties of the connection alone."""
         return KafkaClients({**self.plain, **self.secrets}, self.producer, self.consumer)
 
 
 def kafka_config(kafka_conn_id: str) -> KafkaConfig:
-    """Read a connection of type `kafka`, whose extra may have properties of consumers, producers and admin clients.
+    """Look up an Airflow connection of type `kafka`, and parse the librdkafka properties in its extra.
 
+    The extra may have properties of consumers, producers and admin clients.
     Properties that the connector sets itself (`group.id`, `acks`, `isolation.level` and others) are omitted. Event
     15001 reports each omitted property whose value would have had an effect. Properties of members of a consumer group
     are omitted, because no client of a connector is a member.
@@ -87,7 +88,7 @@ def kafka_config(kafka_conn_id: str) -> KafkaConfig:
 
 
 def _require_token_maker(login: Mapping[str, str], kafka_conn_id: str) -> None:
-    """Refuse OAUTHBEARER without `oauth_cb` and without OIDC."""
+    """Refuse a login by OAUTHBEARER for which nothing makes tokens, neither `oauth_cb` nor OIDC."""
     oauth = login.get("sasl.mechanisms") == "OAUTHBEARER"
     if oauth and login.get("sasl.oauthbearer.method") != "oidc" and OAUTH_CALLBACK not in login:
         raise SettingsError(
@@ -98,7 +99,7 @@ def _require_token_maker(login: Mapping[str, str], kafka_conn_id: str) -> None:
 
 
 def _tokens_of_cloud(config: Mapping[str, str]) -> str | None:
-    """Return the token function for a cloud's brokers, recognized by their addresses as in the Kafka provider.
+    """Choose the token function for brokers of a cloud, recognized by their addresses as in the Kafka provider.
 
     Return None for other brokers.
     """

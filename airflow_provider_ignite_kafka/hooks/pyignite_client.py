@@ -1,4 +1,4 @@
-"""Client of pyignite whose connections are verified by the library; it is also a DB-API connection."""
+"""pyignite client over the library's verified sockets, which is also a DB-API connection."""
 
 from __future__ import annotations
 
@@ -25,8 +25,9 @@ _CLUSTER_STATE = frozenset({2})  # the feature of the protocol that pyignite use
 
 
 class IgniteClient(pyignite.Client):  # type: ignore[misc]  # without annotations
-    """A connected :class:`pyignite.Client`, also a PEP 249 connection; each SQL statement is committed by itself.
+    """Connected :class:`pyignite.Client`, which is also a DB-API connection (PEP 249).
 
+    Each SQL statement is committed by itself.
     pyignite's own sockets check no host name, support only TLS 1.2 and IPv4, need a CA file, and take the number of a
     password's letters for its bytes; so this client uses the library's sockets. ``pyignite.Client.sql`` cannot read
     DATE columns and rounds decimals, so a cursor reads the replies itself.
@@ -57,7 +58,7 @@ class IgniteClient(pyignite.Client):  # type: ignore[misc]  # without annotation
         self._connect([split_address(address) for address in endpoint.addresses])
 
     def _connect(self, nodes: Sequence[tuple[str, int]]) -> None:
-        """Connect to the first node that answers, as pyignite does, but with the library's sockets."""
+        """Connect to the first node that answers; pyignite's own method would use its own sockets."""
         for number, (host, port) in enumerate(nodes):
             node = _Connection(self, host, port, timeout=self._endpoint.request_timeout_ms / 1000)
             self._nodes.append(node)
@@ -71,7 +72,7 @@ class IgniteClient(pyignite.Client):  # type: ignore[misc]  # without annotation
             raise ReconnectError("no address of the Ignite cluster answered")
 
     def cursor(self) -> Cursor:
-        """Return a cursor for SQL statements."""
+        """Make a DB-API cursor for SQL statements."""
         return Cursor(self)
 
     def commit(self) -> None:
@@ -90,7 +91,7 @@ class IgniteClient(pyignite.Client):  # type: ignore[misc]  # without annotation
         self.types.close()
 
     def request(self, op: int, payload: bytes) -> memoryview:
-        """Return the body of a node's reply to a request of the thin client protocol.
+        """Send a request of the thin client protocol, and return the body of the reply.
 
         :raises Error: the node reports an error, the connection is lost or closed, or no reply came in time.
         """
@@ -111,11 +112,11 @@ class IgniteClient(pyignite.Client):  # type: ignore[misc]  # without annotation
         return reply.body
 
     def open_socket(self, address: tuple[str, int]) -> Any:
-        """Return a TCP connection to a node, with the endpoint's TLS settings."""
+        """Open a TCP connection to a node, with the endpoint's TLS settings."""
         return open_socket(*address, self._endpoint.connect_timeout_ms / 1000, self._context)
 
     def hello(self) -> bytes:
-        """Return the request that begins a connection."""
+        """Encode the handshake request that begins a connection."""
         features = _CLUSTER_STATE
         return protocol.handshake(
             self.protocol_context.version, self._credentials.username, self._credentials.password, features
@@ -123,7 +124,7 @@ class IgniteClient(pyignite.Client):  # type: ignore[misc]  # without annotation
 
 
 class _Connection(Connection):  # type: ignore[misc]  # without annotations
-    """Connection of pyignite over a socket of the library."""
+    """pyignite connection that uses a socket of the library."""
 
     client: IgniteClient
 

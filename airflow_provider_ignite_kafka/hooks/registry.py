@@ -1,4 +1,4 @@
-"""Connection of a schema registry, as properties under Confluent's names."""
+"""Parsing of an Airflow connection of type `http` to properties of a schema registry."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from ignite_kafka.settings import registry_properties as names
 
 
 def registry_config(registry_conn_id: str) -> dict[str, str]:
-    """Read a connection of type `http`.
+    """Look up an Airflow connection of a schema registry, and return properties under Confluent's names.
 
-    Host, port and schema make the URL; login and password are the user's; the extra has other properties.
+    It is of type `http`. Host, port and schema make the URL; login and password are the user's; the extra has other
+    properties.
 
     :raises SettingsError: the extra has a name that is no property of the registry.
     """

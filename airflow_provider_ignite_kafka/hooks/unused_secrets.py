@@ -1,4 +1,4 @@
-"""Event about secrets of Airflow connections that a secrets file replaces."""
+"""Event about secrets in Airflow connections that have no effect, because a secrets file replaces them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ignite_kafka.settings.secrets import Secrets, to_dict
 def report_unused_secrets(
     of_connection: Secrets, used: Secrets, secrets_file: str | Path, user: str = "the app"
 ) -> None:
-    """Emit event 15001 with the names of the connections' unused secrets, without values.
+    """Emit event 15001 with the names of secrets in connections that a secrets file replaces.
 
     :param of_connection: secrets of the connections.
     :param used: secrets of the secrets file.

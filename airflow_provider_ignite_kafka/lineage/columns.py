@@ -1,4 +1,4 @@
-"""Columns of the values sent by a source, derived from settings and query entities.
+"""Derivation of the columns in caches and records for lineage, from settings and query entities.
 
 Uncertain schemas are left out.
 """
@@ -22,7 +22,7 @@ Column = tuple[str, str | None]
 
 
 def cache_columns(entities: Iterable[QueryEntity]) -> tuple[Column, ...]:
-    """Return the SQL columns of a cache's keys and values, each name once."""
+    """Return the SQL columns of a cache for lineage, each name once."""
     return tuple(dict(column for entity in entities for column in _columns_of(entity)).items())
 
 
@@ -32,7 +32,7 @@ def _columns_of(entity: QueryEntity) -> list[Column]:
 
 
 def record_columns(settings: SourceSettings, cache: str, entities: Sequence[QueryEntity]) -> tuple[Column, ...]:
-    """Return the fields of the values in a cache's records: the selected fields after the transforms.
+    """Derive the fields of the values in a cache's records for lineage; empty if they are uncertain.
 
     Without ``select`` the fields are unknown, because values have all fields of their types in the cluster and query
     entities declare only some of these fields. Fields are also unknown after transforms other than ReplaceField and
@@ -49,7 +49,7 @@ def record_columns(settings: SourceSettings, cache: str, entities: Sequence[Quer
 
 
 def _selected(selected: SelectedField, entities: Iterable[QueryEntity]) -> Column | None:
-    """Return a selected field; None if it is not renamed and no single entity field has its name in a certain case."""
+    """Find name and type of a field in `select`; None if upper and lower case of its name are uncertain."""
     own_name = selected.name.lower()
     fields = [
         field for entity in entities for field in entity.fields if not field.is_key and field.name.lower() == own_name
@@ -63,7 +63,7 @@ def _selected(selected: SelectedField, entities: Iterable[QueryEntity]) -> Colum
 
 
 def _transformed(settings: SourceSettings, columns: Sequence[Column]) -> tuple[Column, ...]:
-    """Return the columns after the transforms; no columns if a transform makes unknown columns."""
+    """Apply the transforms to columns; no columns if a transform makes unknown ones."""
     chain = chain_of(settings)
     if not touches(chain, "value"):
         return tuple(columns)
@@ -89,7 +89,7 @@ def _transformed(settings: SourceSettings, columns: Sequence[Column]) -> tuple[C
 
 
 def _replaced(replacing: ReplaceField, columns: Iterable[Column]) -> tuple[Column, ...]:
-    """Return the columns after a ReplaceField; no columns if two columns would have the same name."""
+    """Apply the transform ReplaceField to columns; return none if two columns would get the same name."""
     exclude = replacing.exclude
     include = replacing.include
     renames = replacing.renames

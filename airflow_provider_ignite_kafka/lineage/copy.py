@@ -1,4 +1,4 @@
-"""Datasets of the copying operators, for Airflow's OpenLineage provider, and Spark's link to the task."""
+"""Lineage of the copying operators for Airflow's OpenLineage provider, and Spark's link to the task."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class CopyLineage:
-    """Mixin with the lineage of a copying operator.
+    """Operator mixin that reports copied caches and topics to OpenLineage.
 
     OpenLineage's listener calls the mixin in a fork of the task, and ends the fork after `execution_timeout`.
     """
@@ -25,11 +25,11 @@ class CopyLineage:
     """Request of the ended run, and the data copied by the run."""
 
     def _lineage_request(self) -> Request:
-        """Return the request of a run, only for its settings and connections."""
+        """Build the request of a run, to learn its settings and connections."""
         raise NotImplementedError
 
     def get_openlineage_facets_on_start(self) -> OperatorLineage[Any, Any]:
-        """Return the caches and topics to copy, with columns, as far as settings and the Ignite cluster name them."""
+        """Return the caches and topics to be copied, with columns, as far as they are known at the start."""
         from airflow_provider_ignite_kafka.lineage.openlineage import planned_datasets
         from ignite_kafka.events import muted
 
@@ -37,7 +37,7 @@ class CopyLineage:
             return planned_datasets(self._lineage_request())
 
     def get_openlineage_facets_on_complete(self, task_instance: Any) -> OperatorLineage[Any, Any]:
-        """Return the caches and topics that the run has copied, with columns and counts."""
+        """Return the caches and topics that the run copied, with columns and counts."""
         from airflow_provider_ignite_kafka.lineage.openlineage import copied_datasets
 
         if self._copied is None or not self._copied[1].caches:
@@ -50,7 +50,7 @@ class CopyLineage:
 
 
 def injects_parent_job(argument: bool | None) -> bool:
-    """Return whether this task is added to Spark's properties as parent job.
+    """Return whether Spark's lineage should name this task as its parent job.
 
     The argument decides or, without it, the option that the Spark provider's operator has, too.
     """
@@ -60,7 +60,7 @@ def injects_parent_job(argument: bool | None) -> bool:
 
 
 def with_parent_job(conf: Mapping[str, Any], context: Context, *, inject: bool) -> dict[str, Any]:
-    """Return Spark properties by which OpenLineage's Spark listener names this task as the parent of its runs.
+    """Add Spark properties by which OpenLineage's Spark listener names this task as its parent job.
 
     :param conf: Spark properties of the user; with a property that begins with ``spark.openlineage.parent``, no other
         property is added.

@@ -1,4 +1,4 @@
-"""OpenLineage datasets of a run: Ignite caches and Kafka topics with their columns, and counts of copied data.
+"""OpenLineage datasets of a run: caches and topics with columns, and counts of copied data.
 
 Names are those of OpenLineage's naming specification: ``kafka://host:port`` and the topic. For Ignite, which the
 specification does not list, they follow its general rule: ``ignite://host:port`` and the cache.
@@ -77,7 +77,7 @@ def _cluster(request: Request) -> Cluster:
 
 
 def _pairs(settings: ConnectorSettings, existing: Iterable[str] | None) -> list[tuple[str, str]]:
-    """Return the caches and topics that a run would copy.
+    """Return pairs of cache and topic that a run would copy.
 
     :param existing: caches of the cluster; None: unknown.
     """
@@ -95,7 +95,7 @@ def _pairs(settings: ConnectorSettings, existing: Iterable[str] | None) -> list[
 
 
 def _entities(cluster: Cluster, caches: Iterable[str]) -> Entities:
-    """Return the query entities of existing caches, as far as the time limit allows."""
+    """Read the query entities of caches for their columns, as many as the time limit allows."""
     entities: dict[str, tuple[QueryEntity, ...]] = {}
     deadline = Deadline.after(_COLUMNS_S)
     for cache in caches:
@@ -114,7 +114,7 @@ def _entities(cluster: Cluster, caches: Iterable[str]) -> Entities:
 def _lineage(
     settings: ConnectorSettings, run: Copied, entities: Entities, *, counted: bool
 ) -> OperatorLineage[Any, Any]:
-    """Return the inputs and outputs of a run.
+    """Build the OpenLineage inputs and outputs of a run.
 
     :param counted: whether the counts are known.
     """

@@ -1,4 +1,4 @@
-"""Extra links of a copy: Spark's web UI or history server, the topic in Kafka's web UI, and the connector's page.
+"""Buttons of a copying task in Airflow's web UI: Spark UI, topic in a Kafka UI, and connector page.
 
 A link is an XCom under its key, because Airflow's web UI reads links there. A link is pushed as soon as its URL is
 known, because a stream's task runs for weeks, and Airflow itself asks for links only when a task ends.
@@ -25,7 +25,7 @@ _MOST_URL = 2_000
 
 
 class PushedLink(BaseOperatorLink):
-    """Link whose URL is pushed by the running task; without a pushed URL there is no button."""
+    """Base class of links whose URL the running task pushes as an XCom; without it there is no button."""
 
     key: ClassVar[str]
 
@@ -35,7 +35,7 @@ class PushedLink(BaseOperatorLink):
         return self.key
 
     def get_link(self, operator: BaseOperator, *, ti_key: TaskInstanceKey) -> str:
-        """Return the URL; empty if none was pushed."""
+        """Return the URL that the task pushed; empty if there is none."""
         return str(XCom.get_value(key=self.key, ti_key=ti_key) or "")
 
 
@@ -61,7 +61,7 @@ class ConnectorLink(PushedLink):
 
 
 def spark_url(text: str) -> str:
-    """Return the URL of Spark's web UI as reported by a run; an empty text if it is no URL of http or https.
+    """Check the URL of Spark's web UI that a run reports; an empty text if it is no URL of http or https.
 
     The text is untrusted data, from a record in the status topic or from a line printed by the app.
     """
@@ -74,12 +74,12 @@ def spark_url(text: str) -> str:
 
 
 def push(context: Context, link: type[PushedLink], url: str) -> None:
-    """Push the URL of a link; an empty URL removes the button."""
+    """Push the URL of a link as an XCom of the running task; an empty URL removes the button."""
     context["ti"].xcom_push(key=link.key, value=url)
 
 
 def push_from_trigger(task: Any, link: type[PushedLink], url: str) -> None:
-    """Push the URL of a link from a trigger, which has no context.
+    """Push the URL of a link as an XCom from a trigger, which has no task context.
 
     :param task: the deferred task instance.
     """
@@ -88,14 +88,14 @@ def push_from_trigger(task: Any, link: type[PushedLink], url: str) -> None:
 
 
 def connector_url(kafka_conn_id: str, connector: str, internal_topic_prefix: str) -> str:
-    """Return the URL of a connector's page."""
+    """Make the URL of a connector's page in Airflow's web UI."""
     base = str(conf.get("api", "base_url", fallback="")).rstrip("/")
     page = _PAGE.format(kafka_conn_id=quote(kafka_conn_id, safe=""), connector=quote(connector, safe=""))
     return f"{base}{page}?{urlencode({'prefix': internal_topic_prefix})}"
 
 
 def topic_url(records: Mapping[str, int]) -> str:
-    """Return the URL of the topic with most records; empty if no web UI of Kafka is configured.
+    """Make the URL of the topic with most records in a Kafka web UI; empty if none is configured.
 
     :param records: number of records by topic.
     """
@@ -107,7 +107,7 @@ def topic_url(records: Mapping[str, int]) -> str:
 
 
 def history_url(application_id: str) -> str:
-    """Return the URL of an ended application in the history server; empty if no history server is configured."""
+    """Make the URL of an ended application in Spark's history server; empty if none is configured."""
     template = _option("spark_history_url")
     return template.replace("{application_id}", quote(application_id, safe="")) if template and application_id else ""
 

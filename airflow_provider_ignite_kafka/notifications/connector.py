@@ -1,4 +1,4 @@
-"""Notifier that writes the result of a connector's task, with the connector's last status, to a Kafka topic."""
+"""Notifier that sends a record with a task's result and its connector's status to a Kafka topic."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class ConnectorNotifier(BaseNotifier):
 
 
 def _task_of(context: Context) -> dict[str, Any]:
-    """Return the fields of a context's task or, for a Dag's own callback, of the Dag and its run."""
+    """Read dag_id, task_id, run_id and state from a context; a Dag's own callback has no task."""
     values: Mapping[str, Any] = dict(context)
     task = values.get("ti")
     dag = values.get("dag")

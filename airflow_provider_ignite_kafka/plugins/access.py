@@ -1,4 +1,4 @@
-"""Permissions to see the page and to act on connectors, by Airflow's auth manager, and checks of a request's sender.
+"""Permissions of Airflow users to see the page Connectors and to act on connectors, and checks against forgery.
 
 Seeing the page needs the right to see plugins, like the link in the navigation, and one of the roles of option
 `page_roles`, if it has roles. Acting needs the right to edit the Kafka connection, because with this right a user can
@@ -29,7 +29,7 @@ _MESSAGE_AGE_S = 60
 
 
 def requires_page(user: GetUserDep) -> None:
-    """Refuse a user without any of the roles in option `page_roles`.
+    """Refuse the page to a user without any of the roles in option `page_roles`.
 
     :raises HTTPException: 403.
     :raises SettingsError: the option is wrong.
@@ -41,7 +41,7 @@ def requires_page(user: GetUserDep) -> None:
 
 
 def _roles(user: object) -> set[str]:
-    """Return the lower-case names of a user's roles, in Airflow's simple auth manager and in FAB's.
+    """Read the lower-case names of a user's roles from Airflow's simple auth manager or FAB's.
 
     Other auth managers have no roles.
     """
@@ -53,7 +53,7 @@ READS_PAGE = [Depends(requires_access_view(AccessView.PLUGINS)), Depends(require
 
 
 def may_act(connection_id: str, user: GetUserDep) -> bool:
-    """Return whether the user may edit the connection in the path."""
+    """Return whether the user may edit a Kafka connection, the right needed to act on its connectors."""
     team = (
         {"team_name": Connection.get_team_name(connection_id)}
         if conf.getboolean("core", "multi_team", fallback=False)
@@ -67,7 +67,7 @@ MayAct = Annotated[bool, Depends(may_act)]
 
 
 def requires_action(allowed: MayAct) -> None:
-    """Refuse an action on a connector if the user may not edit the connector's connection.
+    """Refuse an action on a connector to a user without the right to edit its Kafka connection.
 
     :raises HTTPException: 403.
     """
@@ -79,7 +79,7 @@ def requires_action(allowed: MayAct) -> None:
 
 
 def action_token(user: GetUserDep) -> str:
-    """Return the token sent by the page's forms; it is bound to the user, and valid for eight hours."""
+    """Sign a token for the page's forms, valid for this user and eight hours, against forged requests."""
     return _serializer(_TOKEN).dumps(str(user.get_id()))
 
 
@@ -87,7 +87,7 @@ ActionToken = Annotated[str, Depends(action_token)]
 
 
 def check_sender(request: Request, token: str, user_id: str) -> None:
-    """Refuse a request that no form of the page has sent; another site's page cannot read the token.
+    """Refuse a forged request: one without the user's form token, or from another site.
 
     :raises HTTPException: 403.
     """
@@ -102,7 +102,7 @@ def check_sender(request: Request, token: str, user_id: str) -> None:
 
 
 def _same_origin(request: Request) -> bool:
-    """Return whether the browser names a page of this host as the sender; True for a client that names no page."""
+    """Return whether a request comes from this site, by its headers; True if it has none of these headers."""
     site = request.headers.get("sec-fetch-site")
     origin = request.headers.get("origin")
     if site is not None:
@@ -112,7 +112,7 @@ def _same_origin(request: Request) -> bool:
 
 
 def sign_message(text: str, user_id: str, connector: Sequence[str]) -> str:
-    """Return a signed message, to be shown on the page after an action.
+    """Sign the message about an action's result, because the browser carries it back in a URL.
 
     The signature prevents links of another site or user from putting a text on the page.
 
@@ -122,7 +122,7 @@ def sign_message(text: str, user_id: str, connector: Sequence[str]) -> str:
 
 
 def read_message(signed: str | None, user_id: str, connector: Sequence[str]) -> str | None:
-    """Return the text of a message signed for this user and connector; None for any other value, or after a minute."""
+    """Verify a message of :func:`sign_message` and return its text; None if it is forged or expired."""
     try:
         message: object = _serializer(_MESSAGE).loads(signed, max_age=_MESSAGE_AGE_S) if signed else None
     except BadSignature:

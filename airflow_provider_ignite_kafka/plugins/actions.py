@@ -1,4 +1,4 @@
-"""Actions on a connector, performed by the same calls of :mod:`ignite_kafka.admin` as by the command line.
+"""Actions of the page on a connector (pause, resume, stop, resend, reset), by calls of :mod:`ignite_kafka.admin`.
 
 Each function blocks.
 """
@@ -24,7 +24,7 @@ _MOST_PARTITIONS = 65_536
 
 @dataclass(frozen=True)
 class Action:
-    """An action of the page.
+    """An action behind a button of the page, such as pause or reset.
 
     :param run: performs the action on a connector of a cluster with the fields of a form; returns a text about the
         result.
@@ -36,7 +36,7 @@ class Action:
 
 
 def perform(action: Action, cluster: MonitoredCluster, connector: str, form: Form) -> str:
-    """Perform an action, and return a text about the result.
+    """Perform an action on a connector, and return the text about its result shown to the user.
 
     :raises IgniteKafkaError: the action is refused, a field of the form is wrong, or a cluster did not answer.
     """
@@ -65,7 +65,7 @@ def _resend(cluster: MonitoredCluster, connector: str, form: Form) -> str:
 
 
 def _reset(cluster: MonitoredCluster, connector: str, form: Form) -> str:
-    """Remove offsets of a source, or set offsets of a sink to the position in the form."""
+    """Reset a connector's offsets: remove those of a source, or move a sink's to the form's position."""
     what = "topic" if "to" in form else "cache"
     name = form.get(what, "").strip() or None
     partition = _partition(form)

@@ -1,4 +1,4 @@
-"""Blocking calls of the page in its own threads, so that neither the event loop nor other pages wait for Kafka."""
+"""Blocking calls of the page, run in a thread pool so that Airflow's event loop does not wait for Kafka."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class Background:
-    """Runner of calls in threads, each call with a time limit.
+    """Thread pool for the page's calls of Kafka and Ignite, each with a time limit.
 
     A call that exceeds its limit continues in its thread until the time-outs of its clients end it; its caller gets an
     error at the limit.
@@ -30,7 +30,7 @@ class Background:
         self._shared: dict[Hashable, tuple[float, asyncio.Task[Any]]] = {}
 
     async def call(self, function: Callable[[], T], limit_s: float) -> T:
-        """Run a function in a thread and return its result.
+        """Run a blocking function in the pool, and await its result for at most `limit_s` seconds.
 
         :raises KafkaUnavailable: the function takes longer than `limit_s` seconds, or too many calls are waiting.
         """
@@ -51,7 +51,7 @@ class Background:
             ) from error
 
     async def shared(self, key: Hashable, function: Callable[[], T], limit_s: float) -> T:
-        """Share one call, made as by :meth:`call`, between all requests with the same key within two seconds.
+        """Call a function once for all requests with the same key within two seconds, to spare Kafka.
 
         So many viewers cost as much as a single viewer.
         """
@@ -65,7 +65,7 @@ class Background:
         return result
 
     def forget(self) -> None:
-        """Forget the shared results, because data has changed."""
+        """Forget the results of :meth:`shared` after an action, so that the page shows the action's effect."""
         self._shared = {}
 
     def _ended(self) -> None:

@@ -1,4 +1,4 @@
-"""Clients, settings and secrets of a monitored cluster, from its Airflow connections."""
+"""Kafka clients, settings and secrets for a monitored cluster, made from its Airflow connections."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Access:
 
 
 def kafka_clients(cluster: MonitoredCluster) -> KafkaClients:
-    """Return Kafka clients with short timeouts, because a user waits for the page.
+    """Make Kafka clients for a cluster, with short timeouts, because a user waits for the page.
 
     :raises SettingsError: the connection cannot be used.
     :raises AirflowNotFoundException: the connection does not exist.
@@ -43,7 +43,7 @@ def kafka_clients(cluster: MonitoredCluster) -> KafkaClients:
 
 
 def connector_access(cluster: MonitoredCluster, connector: str, *, ignite: bool = False) -> Access:
-    """Return settings that name the connector and its clusters, and the secrets of both connections.
+    """Build the settings and secrets with which :mod:`ignite_kafka.admin` reaches a connector's clusters.
 
     :param ignite: whether the call needs the Ignite cluster.
     :raises SettingsError: a connection cannot be used, or the cluster has no Ignite connection.

@@ -18,7 +18,7 @@ _App = Callable[[_Message, Callable[[], Awaitable[_Message]], Callable[[_Message
 
 
 class LazyApp:
-    """ASGI application created at the first request, in a thread, because its imports take seconds."""
+    """ASGI application of the page, created at the first request, because its imports take seconds."""
 
     def __init__(self) -> None:
         self._app: _App | None = None
@@ -26,7 +26,7 @@ class LazyApp:
     async def __call__(
         self, scope: _Message, receive: Callable[[], Awaitable[_Message]], send: Callable[[_Message], Awaitable[None]]
     ) -> None:
-        """Serve a request."""
+        """Serve a request of the page, creating the page's application before the first one."""
         if self._app is None:
             self._app = await asyncio.to_thread(_page)
         await self._app(scope, receive, send)
@@ -39,7 +39,7 @@ def _page() -> _App:
 
 
 class ConnectorsPlugin(AirflowPlugin):
-    """Plugin with the entry *Browse > Ignite and Kafka connectors* of the web UI."""
+    """Plugin that mounts the page, and adds *Browse > Ignite and Kafka connectors* to the web UI."""
 
     name = "ignite_kafka"
     fastapi_apps = [{"app": LazyApp(), "url_prefix": URL_PREFIX, "name": "Ignite and Kafka connectors"}]

@@ -1,4 +1,4 @@
-"""Templates of the page; all texts from Kafka are escaped, and secrets of Airflow's connections masked."""
+"""Rendering of the page's Jinja templates, with escaped texts and masked secrets."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LEAST = 0.1
 
 
 def render(template: str, root_path: str, **content: Any) -> str:
-    """Return a page rendered from a template.
+    """Render a template of the page to HTML.
 
     :param root_path: path of the application, such as ``/airflow/ignite-kafka``.
     """
@@ -42,7 +42,7 @@ def render(template: str, root_path: str, **content: Any) -> str:
 
 
 def connector_path(cluster: MonitoredCluster, name: str, action: str = "") -> str:
-    """Return the path of a connector's page, or of an action on the connector, below the application's path."""
+    """Build the URL path of a connector's page or of an action, relative to the application."""
     path = f"/connections/{quote(cluster.kafka_conn_id, safe='')}/connectors/{quote(name, safe='')}"
     return f"{path}/{action}" if action else path
 
@@ -56,7 +56,7 @@ def _prefix(cluster: MonitoredCluster) -> str:
 
 
 def moment(at_ms: int | None) -> Markup | str:
-    """Return a time in UTC as an element that the page's script converts to the reader's time zone."""
+    """Format a time as an HTML element in UTC, for the page's script to convert to local time."""
     if not at_ms:
         return ""
     at = datetime.fromtimestamp(at_ms / 1000, UTC)
@@ -64,12 +64,12 @@ def moment(at_ms: int | None) -> Markup | str:
 
 
 def age(at_ms: int | None) -> str:
-    """Return the time since a moment, such as ``5 min ago``."""
+    """Format the time since a moment, such as ``5 min ago``."""
     return "" if not at_ms else f"{duration(max(0.0, time.time() - at_ms / 1000))} ago"
 
 
 def duration(seconds: float | None) -> str:
-    """Return a duration in the largest unit of which it has at least two, such as ``12 min``."""
+    """Format a duration in the largest unit of which it has at least two, such as ``12 min``."""
     if seconds is None:
         return ""
     for size, unit in ((_DAY_S, "d"), (_HOUR_S, "h"), (_MINUTE_S, "min")):
@@ -79,7 +79,7 @@ def duration(seconds: float | None) -> str:
 
 
 def number(value: float | None) -> str:
-    """Return a number as text: whole with separators, small fractions with one decimal, a dash for None."""
+    """Format a count or rate for the page, such as ``1,200`` or ``0.5``; a dash for None."""
     if value is None:
         return "–"
     if 0 < value < _LEAST:
@@ -88,7 +88,7 @@ def number(value: float | None) -> str:
 
 
 def size(count: int) -> str:
-    """Return a number of bytes as text in a suitable unit."""
+    """Format a number of bytes in a suitable unit, such as ``1.5 MiB``."""
     value = float(count)
     units = ["B", "KiB", "MiB", "GiB", "TiB"]
     while value >= 1024 and len(units) > 1:
@@ -98,7 +98,7 @@ def size(count: int) -> str:
 
 
 def _finalize(value: Any) -> Any:
-    """Mask secrets in every text that goes into a page, regardless of its author."""
+    """Mask secrets of Airflow in every text of the page, because a Kafka record may hold one."""
     return redact(value) if type(value) is str else value
 
 

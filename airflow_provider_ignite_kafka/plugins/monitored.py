@@ -1,4 +1,4 @@
-"""Clusters whose connectors the page shows: option ``monitored_clusters`` of section ``[ignite_kafka]``."""
+"""Clusters shown on the page, read from option ``monitored_clusters`` of section ``[ignite_kafka]``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _EXAMPLE = 'Write it as [{"kafka_conn_id": "kafka_default", "ignite_conn_id": "i
 
 @dataclass(frozen=True)
 class MonitoredCluster:
-    """A Kafka cluster, and the prefix of its connectors' internal topics.
+    """A Kafka cluster on the page, by its connection, and the prefix of its internal topics.
 
     :param ignite_conn_id: connection of the Ignite cluster, for the lag of sources and for *resend*; None: neither is
         available.
@@ -34,12 +34,12 @@ class MonitoredCluster:
 
     @property
     def key(self) -> tuple[str, str]:
-        """Key of the cluster in a URL."""
+        """Connection id and prefix, which name the cluster in the page's URLs."""
         return self.kafka_conn_id, self.internal_topic_prefix
 
 
 def monitored_clusters() -> tuple[MonitoredCluster, ...]:
-    """Return the clusters in the option, in their order.
+    """Read the clusters to show from option `monitored_clusters`, in the option's order.
 
     :raises SettingsError: the option is no JSON list of objects, or an object has an unknown key or a value that is no
         text.

@@ -56,7 +56,7 @@ Read = Callable[[MonitoredCluster], ClusterReading]
 
 
 def create_page(read: Read = read_cluster) -> FastAPI:
-    """Return the application.
+    """Create the page's FastAPI application with its routes, permission checks and error pages.
 
     :param read: reads the connectors of a cluster.
     """
@@ -80,7 +80,7 @@ def create_page(read: Read = read_cluster) -> FastAPI:
 
 
 async def show_list(request: Request) -> Response:
-    """Show the connectors of all monitored clusters."""
+    """Show the start page: a list of the connectors of all monitored clusters."""
     readings = await asyncio.gather(*(_reading(request, cluster) for cluster in monitored_clusters()))
     clusters = [
         (reading, _rendered_rows(request, reading), reading.error and views.Problem.of(reading.error))
@@ -90,7 +90,7 @@ async def show_list(request: Request) -> Response:
 
 
 def _rendered_rows(request: Request, reading: ClusterReading) -> list[Markup]:
-    """Render a cluster's rows; a connector that cannot be shown gets a row with its error."""
+    """Render a table row for each connector of a cluster; after an error, a row with the error."""
     root = request.scope.get("root_path", "")
 
     def rendered(row: views.ConnectorRow) -> Markup:
@@ -116,7 +116,7 @@ async def show_connector(
     token: ActionToken,
     message: str | None = None,
 ) -> Response:
-    """Show one connector: state, caches, runs, events and actions."""
+    """Show the page of a connector: its state, caches, runs, events and buttons for actions."""
     key = (connection_id, prefix, name)
     return await _connector(request, key, allowed, token, done=read_message(message, str(user.get_id()), key))
 
@@ -124,7 +124,7 @@ async def show_connector(
 async def act(
     request: Request, connection_id: str, name: str, action: str, prefix: str, user: GetUserDep, token: ActionToken
 ) -> Response:
-    """Perform an action, and show the connector again with the result or the error."""
+    """Perform the action of a submitted form, and show the connector's page with the result or error."""
     body = await _body(request)
     form = {field: values[-1] for field, values in parse_qs(body.decode(errors="replace")).items()}
     check_sender(request, form.get("token", ""), str(user.get_id()))
@@ -149,7 +149,7 @@ async def act(
 
 
 def _requires_form(request: Request) -> None:
-    """Refuse JSON, because Airflow's log of actions would read its whole body.
+    """Refuse a request with a JSON body, because Airflow's audit log would read the body without limit.
 
     :raises HTTPException: 415.
     """
@@ -158,7 +158,7 @@ def _requires_form(request: Request) -> None:
 
 
 async def _body(request: Request) -> bytes:
-    """Return the body of a form; stop reading beyond the size limit.
+    """Read the body of a form up to a size limit, against requests that would fill the memory.
 
     :raises HTTPException: 413.
     """
@@ -217,7 +217,7 @@ async def _reading(request: Request, cluster: MonitoredCluster) -> ClusterReadin
 
 
 def _cluster(connection_id: str, prefix: str) -> MonitoredCluster:
-    """Return a monitored cluster; other clusters cannot be reached through the page.
+    """Find the monitored cluster of a URL; the page refuses to reach any other cluster.
 
     :raises HTTPException: 404.
     """
@@ -235,7 +235,7 @@ def _html(request: Request, template: str, *, status: int = 200, **content: Any)
 
 
 async def _refused(request: Request, error: Exception) -> Response:
-    """Return the page for a refused request; to users without login, with a link to the login."""
+    """Render the error page of a refused request, with a link to the login if the user has none."""
     assert isinstance(error, HTTPException)
     login = get_auth_manager().get_url_login(next_url=str(request.url)) if error.status_code == 401 else None
     return _html(
@@ -244,6 +244,6 @@ async def _refused(request: Request, error: Exception) -> Response:
 
 
 async def _failed(request: Request, error: Exception) -> Response:
-    """Return the page for an error of the configuration."""
+    """Render the error page for a wrong option of the configuration."""
     assert isinstance(error, IgniteKafkaError)
     return _html(request, "unavailable.html", status=500, cluster=None, name=None, problem=views.Problem.of(error))

@@ -1,4 +1,4 @@
-"""Data of the page, read from Kafka and Ignite; each function blocks."""
+"""Connectors and lags for the page, read from Kafka and Ignite; each function blocks."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class ClusterReading:
 
 
 def read_cluster(cluster: MonitoredCluster) -> ClusterReading:
-    """Read all connectors of a cluster, and the lag of each connector that is active or has a backlog.
+    """Read all connectors of a cluster from Kafka, and the lag of each sink and each stream with a backlog.
 
     Any error about a connector's lag affects this connector only: its records must not hide other connectors.
     """
@@ -75,14 +75,14 @@ def read_cluster(cluster: MonitoredCluster) -> ClusterReading:
 
 
 def unexpected(error: Exception) -> IgniteKafkaError:
-    """Return an error for the page, made of an exception that no class of this program describes."""
+    """Turn an unexpected exception into an error that the page can show."""
     return IgniteKafkaError(
         f"an internal error: {type(error).__name__}", "The log of the API server has its cause. Report it."
     )
 
 
 def has_backlog(connector: ConnectorOverview) -> bool:
-    """Return whether a source captures changes, by the settings of its newest run."""
+    """Return whether a source may have a backlog on the Ignite nodes, by its newest run's settings."""
     record = connector.state.connector
     if record is None or not record.is_source:
         return False
@@ -90,7 +90,7 @@ def has_backlog(connector: ConnectorOverview) -> bool:
 
 
 def needs_backlog(connector: ConnectorOverview) -> bool:
-    """Return whether the settings of a source's newest run need the backlog service."""
+    """Return whether a source cannot run without the backlog service, by its newest run's settings."""
     record = connector.state.connector
     return record is not None and record.settings.get("failover_policy") == "BACKLOG"
 

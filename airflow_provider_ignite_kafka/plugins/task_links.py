@@ -12,7 +12,7 @@ _LEAST_PARTS = 4  # Dag, task, Dag run, UUID
 
 @dataclass(frozen=True)
 class TaskOfRun:
-    """Task instance that started a run, by the run's id; the id is data from Kafka, so the task need not exist."""
+    """Airflow task instance that started a run, parsed from the run id; it may have been deleted."""
 
     dag_id: str
     task_id: str
@@ -21,7 +21,7 @@ class TaskOfRun:
 
     @staticmethod
     def of(run_id: str) -> TaskOfRun | None:
-        """Return the task in a run id made by :class:`~airflow_provider_ignite_kafka.operators.spark_copy.RunNames`.
+        """Parse the task from a run id made by :class:`~airflow_provider_ignite_kafka.runs.names.RunNames`.
 
         Return None for any other id.
         """

@@ -11,5 +11,5 @@ URL_PREFIX = "/ignite-kafka"
 
 
 def page_path() -> str:
-    """Return the path of the page below the host, such as ``/airflow/ignite-kafka/``."""
+    """Build the page's path on Airflow's host, such as ``/airflow/ignite-kafka/``."""
     return f"{urlsplit(conf.get('api', 'base_url', fallback='')).path.rstrip('/')}{URL_PREFIX}/"

@@ -1,4 +1,4 @@
-"""Connectors as rows and texts for the templates, made by pure functions of the read data."""
+"""Rows and texts for the page's templates, computed from the data read, without any input or output."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _EVENTS = 20
 
 @dataclass(frozen=True)
 class Problem:
-    """An error for the page: its kind, text, place and remedy."""
+    """An error as the page shows it: class name, message, place and remedy."""
 
     kind: str
     what: str
@@ -35,14 +35,14 @@ class Problem:
 
     @staticmethod
     def of(error: IgniteKafkaError) -> Problem:
-        """Return the parts of an error."""
+        """Split an error into the texts for the page."""
         where = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in error.where.items())
         return Problem(type(error).__name__, error.what, where, error.advice)
 
 
 @dataclass(frozen=True)
 class CacheRow:
-    """A cache and its topic in the newest run; an unknown lag or rate is None."""
+    """Table row of a cache or topic: counts of the newest run, rate and lag (None: unknown)."""
 
     cache: str
     counts: CacheStatus
@@ -52,7 +52,7 @@ class CacheRow:
 
 @dataclass(frozen=True)
 class RunRow:
-    """A run, with its error and the task that started it, if any."""
+    """Table row of a run, with its error and the Airflow task that started it, if any."""
 
     run: RunStatus
     records: int
@@ -64,7 +64,7 @@ class RunRow:
 
 @dataclass(frozen=True)
 class ConnectorRow:
-    """A connector in the list.
+    """Table row of a connector in the page's list.
 
     :param target: requested target state; RUNNING without a request.
     :param lag: sum of the lag of all caches or topics; None: unknown.
@@ -90,7 +90,7 @@ class ConnectorRow:
 
 @dataclass(frozen=True)
 class ConnectorPage:
-    """All data of a connector's page."""
+    """Data for the template of a connector's page: caches, runs and events."""
 
     row: ConnectorRow
     connector: ConnectorOverview
@@ -100,7 +100,7 @@ class ConnectorPage:
 
 
 def rows(reading: ClusterReading) -> list[ConnectorRow]:
-    """Return a row for each connector: first those with a problem, then active ones, then by name."""
+    """Make the list's table rows: failed or lost connectors first, then active ones, then by name."""
     unordered = [_guarded_row(reading, connector) for connector in reading.connectors.values()]
     return sorted(unordered, key=lambda row: (row.problem is None and row.silent_s is None, not row.active, row.name))
 
@@ -114,7 +114,7 @@ def _guarded_row(reading: ClusterReading, connector: ConnectorOverview) -> Conne
 
 
 def unreadable_row(reading: ClusterReading, name: str, error: IgniteKafkaError) -> ConnectorRow:
-    """Return the row of a connector whose records cannot be shown."""
+    """Make a connector's table row with only an error, because its records cannot be shown."""
     problem = Problem.of(error)
     return ConnectorRow(
         reading.cluster, name, "", UNREADABLE, RUNNING, False, None, None, 0, 0, None, None, problem, None
@@ -122,7 +122,7 @@ def unreadable_row(reading: ClusterReading, name: str, error: IgniteKafkaError) 
 
 
 def page(reading: ClusterReading, name: str) -> ConnectorPage | None:
-    """Return the page of a connector; None if the cluster has no connector of that name."""
+    """Collect the data of a connector's page; None if the cluster has no such connector."""
     connector = reading.connectors.get(name)
     if connector is None:
         return None

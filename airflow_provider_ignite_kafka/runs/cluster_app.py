@@ -1,4 +1,4 @@
-"""App in YARN or Kubernetes, found by the id that spark-submit has printed."""
+"""Spark app of a run in YARN or Kubernetes, by its id: kill it, or ask whether it has ended."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ _SILENCE_S = 60.0  # a run without records for this time may have lost its app
 
 
 class AppWatch:
-    """Watch of an app without new records; asks the cluster at most once a minute, because asking may start a JVM."""
+    """Check for an app that died silently; asks the cluster at most once a minute, as asking is slow."""
 
     def __init__(self, app: ClusterApp) -> None:
         self._app = app
         self._due = Interval(_ASK_CLUSTER_S)
 
     def has_ended(self, written_ms: int) -> bool:
-        """Return whether the app has ended without writing for a while.
+        """Ask the cluster whether the app has ended, if its run has written no record for a while.
 
         :param written_ms: time of the run's last record, in milliseconds since 1970; 0 without a record.
         """
@@ -49,7 +49,7 @@ class AppWatch:
 
 
 class _DriverPod:
-    """Driver pod of an app, in the namespace of the submission or else of the Spark connection."""
+    """Kubernetes pod of an app's driver, in the namespace of the submission or of the Spark connection."""
 
     def __init__(self, run: FollowedRun) -> None:
         extra = BaseHook.get_connection(run.spark_conn_id).extra_dejson
@@ -85,13 +85,13 @@ class _DriverPod:
 
     @property
     def log_command(self) -> str:
-        """Command to show the driver's log."""
+        """Shell command with which a user reads the driver's log."""
         return f"kubectl logs {self._where['name']} --namespace {self._where['namespace']}"
 
 
 @dataclass(frozen=True)
 class ClusterApp:
-    """The app of a run in its cluster. All methods block.
+    """Spark app of a run in YARN or Kubernetes. All methods block.
 
     YARN is asked through its REST API if the Spark connection's extra has ``yarn_resourcemanager_webapp_address``, else
     through the command ``yarn``; Kubernetes through its API.
@@ -101,12 +101,12 @@ class ClusterApp:
 
     @property
     def on_yarn(self) -> bool:
-        """Whether YARN runs the app."""
+        """Whether the app runs in YARN, not in Kubernetes."""
         return self.run.app_id.startswith(_YARN)
 
     @property
     def log_command(self) -> str:
-        """Command to show the driver's log; empty if spark-submit printed no id of the app."""
+        """Shell command with which a user reads the driver's log; empty if the app's id is unknown."""
         if not self.run.app_id:
             return ""
         if self.on_yarn:
@@ -114,7 +114,7 @@ class ClusterApp:
         return _DriverPod(self.run).log_command
 
     def kill(self) -> str:
-        """Kill the app, and return a text about the result, for the task's log."""
+        """Kill the app in its cluster, and return a text about the result for the task's log."""
         if not self.run.app_id:
             return (
                 "The app cannot be killed from here, because its id in the cluster is not known: end it where it was "
@@ -131,7 +131,7 @@ class ClusterApp:
         )
 
     def has_ended(self) -> bool:
-        """Return whether the cluster reports that the app has ended; False without an answer."""
+        """Ask the cluster whether the app has ended; False without an answer."""
         if not self.run.app_id:
             return False
         if not self.on_yarn:
@@ -148,7 +148,7 @@ class ClusterApp:
 
     @property
     def _rest(self) -> Any:
-        """Hook with the address of YARN's REST API.
+        """Hook of the Spark provider that calls YARN's REST API.
 
         It is None if the connection has no such address, or the Spark provider does not use that API.
         """

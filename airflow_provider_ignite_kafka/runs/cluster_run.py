@@ -1,4 +1,4 @@
-"""Run in a cluster, followed by the status topic to its end, stopped gracefully or killed."""
+"""Run whose driver is in a cluster: follow it through the status topic, stop it gracefully or kill it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _STOP_POLL_S = 0.5
 
 
 class ClusterRun:
-    """A submitted run, represented by its records in Kafka and its app in the cluster. All methods block.
+    """Run whose driver is in a cluster: its records in Kafka and its Spark app. All methods block.
 
     :param progress: log of the run's progress.
     :param on_status: called with each record of the run.
@@ -36,7 +36,7 @@ class ClusterRun:
         self._stop_requested = False
 
     def poll(self) -> str | None:
-        """Read the run's record and log the progress; ask the run to stop when its time is over.
+        """Read the run's status record once, log its progress, and stop the run when `run_for` is over.
 
         :return: reason (of :mod:`.watch`) why the run is no longer followed; None: poll again.
         """
@@ -60,14 +60,14 @@ class ClusterRun:
         return reason
 
     def _reason_of_ended_app(self) -> str:
-        """Return why a run with an ended app is no longer followed; its last record may have come since the poll."""
+        """Read the status again, because an ended app may have written its last record since the poll."""
         status = self.monitor.status()
         if status is None:
             return NOT_STARTED
         return ENDED if status.ended_ms is not None else SILENT
 
     def follow(self, stopped: Callable[[], bool]) -> str | None:
-        """Poll until the run is no longer followed, and return the reason; None once `stopped` is true."""
+        """Poll until the run ends, falls silent or fails to start; return the reason, None once `stopped` is true."""
         while not stopped():
             if (reason := self.poll()) is not None:
                 return reason
@@ -75,7 +75,7 @@ class ClusterRun:
         return None
 
     def stop(self, timeout_s: float, say: Callable[[str], None]) -> None:
-        """Ask the run to end after its current batch, and wait for the end.
+        """Stop the run: request its end after the current batch and wait, or else kill its app.
 
         Kill the app if the run does not accept the request, or does not end in time.
 

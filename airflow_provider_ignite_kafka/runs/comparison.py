@@ -1,4 +1,4 @@
-"""Comparison in a cluster, followed by its records in the status topic to its end, or killed."""
+"""Comparison whose driver is in a cluster: follow it through the status topic, or kill it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _KILL_S = 60.0
 
 
 class ClusterComparison:
-    """A submitted comparison. All methods block.
+    """Comparison whose driver is in a cluster, followed by its status records. All methods block.
 
     :param read: reads the last record; raises IgniteKafkaError if Kafka does not answer.
     """
@@ -42,12 +42,12 @@ class ClusterComparison:
 
     @staticmethod
     def of(run: FollowedRun, clients: KafkaClients) -> ClusterComparison:
-        """Return the comparison of a run, whose records are read with the given clients."""
+        """Make the follower of a comparison that reads its status records with the given Kafka clients."""
         key = run.internal_topic_prefix, run.connector, run.run_id
         return ClusterComparison(run, lambda: read_comparison(clients, *key))
 
     def result(self, stopped: Callable[[], bool]) -> Mapping[str, Any]:
-        """Follow the comparison to its end, and return its result.
+        """Poll the status topic until the comparison ends, and return its result.
 
         :param stopped: whether the task was killed meanwhile.
         :raises AirflowException: the comparison failed, no longer reports, or its app ended without a result; a retry
@@ -66,7 +66,7 @@ class ClusterComparison:
         raise run_result.killed_exception()
 
     def kill(self) -> str:
-        """Kill the app unless it has ended; return a line about the result, for the task's log.
+        """Kill the comparison's app unless it has ended, and return a line for the task's log.
 
         The call runs in a thread, because the caller may be a signal handler that holds the log's lock, and because the
         cluster may not answer.
@@ -80,7 +80,7 @@ class ClusterComparison:
         return answers[-1]
 
     def _poll(self) -> tuple[ComparisonStatus | None, str | None]:
-        """Return the last record, and the reason why the comparison is no longer followed; reason None: poll again."""
+        """Read the comparison's status record once, and decide why to stop polling; None: poll again."""
         try:
             status, written_ms = self._read()
             reason = self._watch.observe(status, written_ms)

@@ -1,4 +1,4 @@
-"""Argument ``run_for``: total time of a stream, over all tries of its task."""
+"""Argument ``run_for`` of operators: total time of a stream, over all tries of its task."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ISO_8601 = re.compile(r"P(?:(?P<days>\d+)D)?(?:T(?:(?P<hours>\d+)H)?(?:(?P<minu
 
 
 def duration_ms(run_for: Any, settings: ConnectorSettings) -> int | None:
-    """Return the milliseconds of a duration: a timedelta, seconds, or text such as ``8:00:00`` or ``PT8H``.
+    """Parse argument ``run_for`` to milliseconds: a timedelta, seconds, or text such as ``8:00:00`` or ``PT8H``.
 
     Return None for None and for an empty text.
 
@@ -57,7 +57,7 @@ def _parsed(run_for: Any) -> timedelta | None:
 
 
 def until_ms(tries: Iterable[RunStatus], run_for_ms: int, at_ms: int) -> int:
-    """Return the time at which the task's stream must end, `run_for_ms` after its first try began.
+    """Compute when a task's stream must end: `run_for_ms` after its first try began.
 
     The time is in milliseconds since 1970. Tries of a completed period do not count, so a task cleared after its
     success runs once more.
@@ -75,7 +75,7 @@ def until_ms(tries: Iterable[RunStatus], run_for_ms: int, at_ms: int) -> int:
 
 @contextmanager
 def call_at(time_ms: int | None, call: Callable[[], None]) -> Iterator[None]:
-    """Call a function at a time (milliseconds since 1970) in a thread, unless the context ends before."""
+    """Call a function at a time (milliseconds since 1970), unless the ``with`` block ends before."""
     if time_ms is None:
         yield
         return

@@ -1,4 +1,4 @@
-"""Follower of a task's run in a cluster: judges the run's end, and stops the run with the task."""
+"""Follower of a task's run in a cluster: classifies the run's end, and stops the run with the task."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _KILL_S = 30.0  # time limit for calls of Kafka and of the cluster
 
 
 def judge_end(monitor: RunMonitor, status: RunStatus | None, *, killed: bool = False) -> str:
-    """Judge a run by its last record.
+    """Classify a run by its last status record: succeeded, interrupted, failed or unfinished.
 
     A stop is the success of a continuous run, unless a task has asked for the stop, because Airflow may retry that
     task. If the time of the run (`run_for`) is over, the stop is a success although a task has asked for it.
@@ -37,12 +37,12 @@ def judge_end(monitor: RunMonitor, status: RunStatus | None, *, killed: bool = F
 
 
 def _is_stopped_by_task(monitor: RunMonitor, status: RunStatus) -> bool:
-    """Return whether a task asked the run to stop, and not a person or the end of `run_for`."""
+    """Return whether a task requested the run's stop before `run_for` was over, not a person."""
     return monitor.stop_requested(status.generation) and not monitor.run.time_is_up(status.ended_ms or 0)
 
 
 class RunFollower:
-    """Follower of a task's run, which also stops the run if the task is killed or ends before the run.
+    """Follower of a task's run in a cluster; stops the run if the task is killed or ends first.
 
     :param log: logger of the task.
     :param stop_timeout_s: seconds within which a run must end, after its current batch.
@@ -56,7 +56,7 @@ class RunFollower:
         self._unlogged: list[str] = []
 
     def follow(self, cluster: ClusterRun) -> str | None:
-        """Follow a run to its end.
+        """Poll a run until it ends or the task is killed.
 
         :return: reason (of :mod:`.watch`) why the run is no longer followed; None: the task was killed.
         """
@@ -64,16 +64,16 @@ class RunFollower:
         return cluster.follow(lambda: self.killed)
 
     def release(self) -> None:
-        """Stop following the run without stopping it, because it has ended or a trigger follows it."""
+        """Let go of a run that has ended or is followed by a trigger; :meth:`stop` then does nothing."""
         self.cluster = None
 
     def kill(self) -> None:
-        """Note that the task is killed, and stop its run."""
+        """Stop the run because its task is killed, and end :meth:`follow`."""
         self.killed = True
         self.stop()
 
     def stop(self) -> None:
-        """Stop the followed run, if there is one; :meth:`log_stop` logs the lines about it.
+        """Stop the followed run, if there is one, keeping the lines about it for :meth:`log_stop`.
 
         The run is stopped in a thread, because the caller may be a signal handler that holds the log's lock.
         """
@@ -87,6 +87,6 @@ class RunFollower:
         stopper.join(self._stop_timeout_s + _KILL_S)
 
     def log_stop(self) -> None:
-        """Log the lines about stopped runs."""
+        """Log the lines that :meth:`stop` could not log, because it may run in a signal handler."""
         while self._unlogged:
             self._log.info("%s", self._unlogged.pop(0))

@@ -1,4 +1,4 @@
-"""Identity of a run: its names, and all values needed by a worker or triggerer to follow the run."""
+"""Identity of a run: the names and settings with which another worker or a triggerer follows the run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MAX_POLL_S = 30.0
 
 @dataclass(frozen=True)
 class FollowedRun:
-    """Names and non-secret settings of a run, for a worker or triggerer to follow it; ready for JSON.
+    """Names and settings of a run, without secrets, with which any worker or triggerer can follow it.
 
     Task state stores and deferred triggers keep runs over restarts and upgrades, so new fields need a default, and no
     field may change its meaning.
@@ -69,7 +69,7 @@ class FollowedRun:
     def of(
         request: Request, kafka_conn_id: str, spark_conn_id: str, start_s: float, ignite_conn_id: str = ""
     ) -> FollowedRun:
-        """Return the run of a request that is about to be submitted."""
+        """Take the names and settings of a run from the request to be submitted."""
         settings = request.settings
         report_s = settings.progress_interval_ms / 1000
         return FollowedRun(
@@ -92,16 +92,16 @@ class FollowedRun:
         )
 
     def time_is_up(self, now_ms: int) -> bool:
-        """Return whether the stream had to end before the given time."""
+        """Return whether the stream's end by `run_for` is reached at the given time."""
         return self.until_ms is not None and now_ms >= self.until_ms
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the run as JSON values."""
+        """Convert the run to JSON values, for task state stores and triggers."""
         return asdict(self)
 
     @staticmethod
     def from_dict(value: Mapping[str, Any]) -> FollowedRun:
-        """Read a run written by :meth:`to_dict` of this or another version.
+        """Read a run written by :meth:`to_dict`, possibly of another version of the provider.
 
         :raises TypeError: connector or run id are missing.
         """

@@ -1,4 +1,4 @@
-"""Kafka clients of tasks and triggers that watch a connector without its request."""
+"""Kafka clients made from an Airflow connection, to watch a connector without its settings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ignite_kafka.settings.transport_security import check, kafka_weaknesses
 def connection_clients(
     kafka_conn_id: str, secrets_file: str | None, own: Mapping[str, str] | None = None, *, allow_insecure: bool = False
 ) -> KafkaClients:
-    """Return the Kafka clients of an Airflow connection.
+    """Make Kafka clients from an Airflow connection and an optional secrets file.
 
     :param own: settings of clients; the connection overrides them.
     :param allow_insecure: whether the connector's settings accept an unprotected connection, if it sends no credential.
@@ -37,7 +37,7 @@ def connection_clients(
 
 
 def monitor_of_run(run: FollowedRun) -> RunMonitor:
-    """Return the monitor of a run that was submitted elsewhere. Blocks while the connection is looked up.
+    """Make the monitor of a run submitted by another process. Blocks while the connection is looked up.
 
     :raises SettingsError: see :func:`connection_clients`.
     """

@@ -28,7 +28,7 @@ _OF_METRICS_S = 5.0
 
 
 class RunLag:
-    """Lag of a followed run, of a sink by topic, of a stream with a backlog by cache. A snapshot has none.
+    """Reader of a followed run's lag: of a sink by topic, of a stream with a backlog by cache.
 
     :param monitor: monitor of the run.
     :param connect: opens the Ignite cluster; called for a stream with a backlog only.
@@ -41,7 +41,7 @@ class RunLag:
 
     @staticmethod
     def by_connection(monitor: RunMonitor) -> RunLag:
-        """Return the lag of a run without its request, whose Ignite connection is looked up once."""
+        """Make the reader for a run submitted by another process, looking up its Ignite connection once."""
         run = monitor.run
         connections: list[IgniteConnection] = []
 
@@ -54,11 +54,11 @@ class RunLag:
 
     @staticmethod
     def of(monitor: RunMonitor, request: Request) -> RunLag:
-        """Return the lag of a request's run, with the secrets of the request."""
+        """Make the reader for the run of a request, with the request's secrets."""
         return RunLag(monitor, lambda: request.cluster(_OF_METRICS_S))
 
     def read(self, status: RunStatus) -> Mapping[str, int]:
-        """Return the number of records or changes to copy, by name; empty if a cluster does not answer.
+        """Read the number of records or changes left to copy, by topic or cache; empty if a cluster is down.
 
         A name that was behind before, and no longer is, has 0.
         """
@@ -84,7 +84,7 @@ class RunLag:
 
 @dataclass(frozen=True)
 class LagReader:
-    """Reader of one connector's lag.
+    """Reader of a connector's lag with Airflow connections, for sensors and triggers.
 
     :param kafka_conn_id: connection of the Kafka provider.
     :param ignite_conn_id: connection of type `ignite`; read for streams from Ignite only, whose backlog is on the
@@ -99,7 +99,7 @@ class LagReader:
     secrets_file: str | None = None
 
     def read(self, timeout_s: float = TIMEOUT_S) -> ConnectorLag:
-        """Return the current lag. Blocks.
+        """Read the connector's current lag from Kafka and Ignite. Blocks.
 
         :param timeout_s: seconds, to which the timeouts of the Ignite connection are shortened.
         :raises IgniteKafkaError: a cluster did not answer, or a connection cannot be used.
@@ -116,7 +116,7 @@ class LagReader:
 
 @dataclass(frozen=True)
 class LagCondition:
-    """Condition on a connector's lag, with the initial data copied, too.
+    """Condition on a connector's lag for sensors: initial data copied, and at most `max_lag` left.
 
     :param max_lag: maximum number of records or changes left to copy, including those behind open transactions, of the
         whole connector, or by cache or topic. The condition is not met while the connector does not copy one of these.
@@ -127,7 +127,7 @@ class LagCondition:
     marks: Mapping[str, int] | None = None
 
     def is_met(self, lag: ConnectorLag) -> bool:
-        """Return whether a lag meets the condition; an unknown lag does not."""
+        """Return whether a connector's lag meets the condition; False for an unknown lag."""
         from ignite_kafka.admin.connector_lag import ahead_of
 
         if not lag.is_readable or not lag.loaded:
@@ -143,9 +143,9 @@ class LagCondition:
         return sum(counts.values()) + sum(opened.values()) <= self.max_lag
 
     def warning(self, lag: ConnectorLag) -> str:
-        """Return a warning while the condition is not met.
+        """Describe what may keep the condition from being met, for the task's log.
 
-        It names caches or topics that are not copied, and records behind open transactions; otherwise it is empty.
+        The text names caches or topics that are not copied, and records behind open transactions; empty without them.
         """
         missing = self._missing(lag)
         opened = lag.open_counts()
@@ -158,11 +158,11 @@ class LagCondition:
         return "; ".join(warnings)
 
     def _missing(self, lag: ConnectorLag) -> list[str]:
-        """Return names in `max_lag` without such a cache or topic of the connector: misspelt, or not created yet."""
+        """List names in `max_lag` that the connector does not copy: misspelt, or not created yet."""
         return sorted(self.max_lag.keys() - lag.names) if isinstance(self.max_lag, Mapping) and lag.is_readable else []
 
     def check(self) -> None:
-        """Check the values of the condition.
+        """Check that each value of `max_lag` is a whole number, 0 or more.
 
         :raises SettingsError: a value is no number of 0 or more.
         """

@@ -27,7 +27,7 @@ _CHECK_S = 10.0
 
 
 class RunMonitor:
-    """Monitor of a run.
+    """Reader of one run's records in Kafka, for the process that follows it; it can also stop the run.
 
     :raises IgniteKafkaError: from every method, if Kafka does not answer.
     """
@@ -38,24 +38,24 @@ class RunMonitor:
 
     @staticmethod
     def of(request: Request, run: FollowedRun) -> RunMonitor:
-        """Return the monitor of a request's run, with the secrets of the request."""
+        """Make the monitor of a run that this process submits, with the request's settings and secrets."""
         clients = KafkaClients.of(request.settings, request.secrets)
         return RunMonitor(run, RunRecords(clients, request.settings.internal_topic_prefix, request.settings.name))
 
     def following(self, run: FollowedRun) -> RunMonitor:
-        """Return the monitor of another run of the same connector."""
+        """Make the monitor of another run of the same connector, with the same Kafka clients."""
         return type(self)(run, self._records)
 
     def poll(self) -> tuple[RunStatus | None, int]:
-        """Return the run's record and its time in milliseconds since 1970; (None, 0) if the app wrote no record."""
+        """Read the run's status record and its time in milliseconds since 1970; (None, 0) without a record."""
         return self._records.run(self.run.run_id)
 
     def status(self) -> RunStatus | None:
-        """Return the run's record in the status topic; None if the app wrote no record."""
+        """Read the run's record in the status topic; None if the app has written no record."""
         return self.poll()[0]
 
     def has_ended(self) -> bool:
-        """Return whether the run's record has an end."""
+        """Return whether the app has reported the run's end in the status topic."""
         status = self.status()
         return status is not None and status.ended_ms is not None
 
@@ -75,15 +75,15 @@ class RunMonitor:
         return True
 
     def sink_lag(self, status: RunStatus) -> Mapping[str, int]:
-        """Return how many records a sink has yet to store, by topic; empty for a source, whose lag is not in Kafka."""
+        """Read a sink's number of records left to store, by topic; empty for a source."""
         return self._records.sink_lag({cache.topic for cache in status.caches.values()}) if self.run.sink else {}
 
     def stop_requested(self, generation: int) -> bool:
-        """Return whether a task, not a person, has asked the run of the given generation to stop."""
+        """Return whether an Airflow task, not a person, has requested the stop of this generation's run."""
         return bool(generation) and self._records.stopped_generation() == generation
 
     def tries(self, own_runs: str) -> list[RunStatus]:
-        """Return the records of a task's tries, oldest first.
+        """Read the status records of the runs of a task's earlier tries, oldest first.
 
         :param own_runs: prefix of the run ids of all tries of this task.
         """
@@ -93,7 +93,7 @@ class RunMonitor:
         )
 
     def earlier_run(self, status: RunStatus) -> RunStatus | None:
-        """Return the last run of the same snapshot before a run; None for its first run, or without a snapshot."""
+        """Find the run before the given one that copied the same snapshot; None for the first run."""
         if not status.snapshot_id:
             return None
         runs = self._records.runs().values()
@@ -101,7 +101,7 @@ class RunMonitor:
         return max(same, key=lambda run: run.started_ms, default=None)
 
     def active_try(self, own_runs: str) -> str | None:
-        """Return the run id of this task's earlier try if it is still active; see :func:`.watch.active_try`."""
+        """Find the run id of an earlier try of this task that is still active; see :func:`.watch.active_try`."""
         owner = self._records.owner()
         if owner is None or not owner.run_id.startswith(own_runs):
             return None
@@ -113,7 +113,7 @@ class RunMonitor:
         return owner.run_id if is_active else None
 
     def superseded_by(self, own_runs: str) -> RunStatus | None:
-        """Return the active run that took the connector after an earlier try of this task; None without such a run.
+        """Find another task's active run, begun after this task's last try; a retry must not end it.
 
         :param own_runs: prefix of the run ids of all tries of this task.
         """
@@ -126,9 +126,9 @@ class RunMonitor:
 
 
 def check_clusters(request: Request, *, ignite: bool, timeout_s: float = _CHECK_S) -> None:
-    """Send one request to Kafka and one to Ignite, each with a limit of about `timeout_s` seconds.
+    """Send a request to Kafka and to Ignite before a Spark app starts, each limited to `timeout_s` seconds.
 
-    So a wrong address, password or certificate is detected in seconds, before a Spark app starts.
+    So a wrong address, password or certificate is detected in seconds.
 
     :param ignite: whether this worker must reach Ignite. In cluster mode only the driver must: if no node answers the
         worker, this is only logged, but a refused certificate or password, or an unusable file, is an error.
@@ -145,7 +145,7 @@ def check_clusters(request: Request, *, ignite: bool, timeout_s: float = _CHECK_
 
 
 def _reachable(endpoint: IgniteEndpoint) -> bool:
-    """Return whether any address accepts TCP connections."""
+    """Return whether any Ignite address accepts TCP connections from this worker."""
     for address in endpoint.addresses:
         with suppress(OSError), socket.create_connection(split_address(address), endpoint.connect_timeout_ms / 1000):
             return True

@@ -1,4 +1,4 @@
-"""Names of a task's run: connector, snapshot and run id."""
+"""Names of a run started by an Airflow task: connector, snapshot id and run id."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NAME_KEPT = 160
 
 @dataclass(frozen=True)
 class RunNames:
-    """Names of a task's run: connector and snapshot are the same for every try, the run id is new for each try."""
+    """Names of a task's run: connector and snapshot id, the same in every try, and a run id for this try."""
 
     connector: str
     snapshot_id: str
@@ -28,7 +28,7 @@ class RunNames:
 
     @staticmethod
     def of(context: Context) -> RunNames:
-        """Return the names made of the ids of Dag, task, run and map index."""
+        """Build the names from the ids of Dag, task, Dag run and map index."""
         task = context["ti"]
         mapped = [str(task.map_index)] if task.map_index is not None and task.map_index >= 0 else []
         snapshot_id = "/".join([task.dag_id, task.task_id, task.run_id, *mapped])
@@ -38,7 +38,7 @@ class RunNames:
 
 
 def connector_name(name: str) -> str:
-    """Return a valid connector name for Dag and task ids, which may be longer and have letters beyond ASCII.
+    """Turn Dag and task ids, which may be long or have letters beyond ASCII, into a valid connector name.
 
     A valid name is unchanged. In other names letters lose their accents, other characters become ``_``, and a digest of
     the whole name is appended to keep it unique: ``größe.kopie`` is ``gro_e.kopie-315b967c``.

@@ -1,4 +1,4 @@
-"""Progress of a followed run, as lines of the task's log."""
+"""Lines in the task's log about the progress of a followed run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Lag = Callable[[RunStatus], Mapping[str, int]]
 
 
 class ProgressLog:
-    """Log of a run's progress, with one line for the run and one for each cache.
+    """Logger of a run's progress: one line for the run and one for each cache.
 
     It logs at once when the run's state changes, otherwise once in an interval.
 
@@ -34,7 +34,7 @@ class ProgressLog:
         self._shown: tuple[str, ...] = ()
 
     def show(self, status: RunStatus) -> None:
-        """Log new and changed lines, if an interval has passed or the run's state has changed."""
+        """Log the changed progress lines, once in an interval or when the run's state changes."""
         if status.state == self._state and not self._next.expired:
             return
         self._state = status.state
@@ -53,7 +53,7 @@ class ProgressLog:
 
 
 def progress_lines(status: RunStatus, lag: Mapping[str, int]) -> tuple[str, ...]:
-    """Return the lines of a status record: ``connector c RUNNING: 1,200 records``, and one line for each cache."""
+    """Format a status record for the log: ``connector c RUNNING: 1,200 records``, and a line for each cache."""
     records = sum(cache.records for cache in status.caches.values())
     behind = f", {sum(lag.values()):,} records behind" if lag else ""
     return (

@@ -1,4 +1,4 @@
-"""Records in Kafka about the runs of a connector: status, owner, requests to stop, and a sink's offsets."""
+"""Access to a connector's records in Kafka: status of runs, owner, requests to stop, and a sink's offsets."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class RunRecords:
-    """Records in Kafka about the runs of one connector; each call reads them again.
+    """Access to the records in Kafka about a connector's runs; each call reads them again.
 
     :raises IgniteKafkaError: from every method, if Kafka does not answer.
     """
@@ -26,21 +26,21 @@ class RunRecords:
         self._connector = connector
 
     def run(self, run_id: str) -> tuple[RunStatus | None, int]:
-        """Return a run's status record and its time in milliseconds since 1970; (None, 0) without a record."""
+        """Read a run's status record and its time in milliseconds since 1970; (None, 0) without a record."""
         return read_run_written(self._clients, self._prefix, self._connector, run_id)
 
     def runs(self) -> Mapping[str, RunStatus]:
-        """Return the status records of all runs of the connector, by run id."""
+        """Read the status records of all runs of the connector, by run id."""
         return read_runs(self._clients, self._prefix, self._connector)
 
     def owner(self) -> ConnectorRecord | None:
-        """Return the record of the run that has the connector now; None without such a run."""
+        """Read the record of the run that owns the connector now; None if the connector never ran."""
         from ignite_kafka.state.configs import read_connector  # imports pyarrow, which a Dag file must not load
 
         return read_connector(self._clients, Topics(self._clients), self._prefix, self._connector).connector
 
     def request_stop(self, generation: int) -> None:
-        """Set the connector's target state to STOPPED for one generation of its runs."""
+        """Request the stop of the run with the given generation, through the connector's target state."""
         from ignite_kafka.state.target_state import STOPPED, write_target
 
         write_target(
@@ -48,13 +48,13 @@ class RunRecords:
         )
 
     def stopped_generation(self) -> int:
-        """Return the generation last requested to stop by :meth:`request_stop`; 0 without a request."""
+        """Read the generation whose stop :meth:`request_stop` last requested; 0 without a request."""
         from ignite_kafka.state.target_state import read_stopped_generation
 
         return read_stopped_generation(self._clients, Topics(self._clients), self._prefix, self._connector)
 
     def sink_lag(self, topics: Iterable[str]) -> Mapping[str, int]:
-        """Return, by topic, the number of records behind the offsets committed by the connector, a sink."""
+        """Compute, by topic, the records behind a sink's committed offsets, those not stored yet."""
         from ignite_kafka.admin.lag_by_name import sink_lag
 
         record = self.owner()

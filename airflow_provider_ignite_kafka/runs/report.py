@@ -1,4 +1,4 @@
-"""Report of a followed run to Airflow: metrics, and links to the connector, to Spark and to the topic."""
+"""Report of a followed run to Airflow: metrics, and links to the connector's page, Spark's UI and the topic."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Push = Callable[[type[links.PushedLink], str], None]
 
 
 class RunReport:
-    """Reporter of one run to Airflow, used by the task itself, a sensor or a trigger.
+    """Reporter of a run's metrics and links to Airflow, used by a task, sensor or trigger.
 
     A process that continues for another process makes its own report, which exports only counts not exported before.
 
@@ -49,25 +49,25 @@ class RunReport:
         self._spark_ui = ""
 
     def started(self) -> None:
-        """Link the connector's page, because the run is about to start."""
+        """Store the task's link to the connector's page, before the run starts."""
         run = self._monitor.run
         self._store(
             links.ConnectorLink, links.connector_url(run.kafka_conn_id, run.connector, run.internal_topic_prefix)
         )
 
     def printed(self, line: str) -> None:
-        """Read a line of the app's output, which in client mode is the first to name Spark's web UI."""
+        """Search a line of the app's output for the URL of Spark's web UI, to link it early."""
         if match := _APPLICATION.search(line):
             self._link_spark_ui(match[1])
 
     def progressed(self, status: RunStatus) -> None:
-        """Report a status record of the run."""
+        """Export the metrics of a new status record, and link Spark's web UI."""
         self._link_spark_ui(status.spark_ui)
         # the process that followed the run until now has exported the counts from before this report was made
         self._export(status, exported=status.started_ms < self._made_ms, with_lag=self._lag_due.due())
 
     def ended(self, status: RunStatus, *, exported: bool = False) -> None:
-        """Report the run's last record.
+        """Export the metrics of the run's last status record, and link Spark's history and the topic.
 
         :param exported: whether another process has exported the counts of the record.
         """
@@ -77,7 +77,7 @@ class RunReport:
         self._store(links.TopicLink, links.topic_url(records))
 
     def _export(self, status: RunStatus, *, exported: bool, with_lag: bool) -> None:
-        """Export the metrics of a status record.
+        """Export the counts of a status record to Airflow's metrics, and the lag if `with_lag`.
 
         :param exported: whether another process has exported the counts of the first record seen by this process.
         """
@@ -91,7 +91,7 @@ class RunReport:
             self._metrics.lag(status.connector, self._lag.read(status))
 
     def _earlier_run(self, status: RunStatus) -> RunStatus | None:
-        """Return the last run of the same snapshot before this run; None if Kafka does not answer."""
+        """Find the last run of the same snapshot, because metrics must not count its records again."""
         try:
             return self._monitor.earlier_run(status)
         except IgniteKafkaError as error:
@@ -99,7 +99,7 @@ class RunReport:
             return None
 
     def _link_spark_ui(self, reported: str) -> None:
-        """Link Spark's web UI when its URL is known, and again when the URL changes."""
+        """Store the task's link to Spark's web UI whenever the reported URL is new."""
         url = links.spark_url(reported)
         if url and url != self._spark_ui:
             self._spark_ui = url
@@ -111,7 +111,7 @@ class RunReport:
 
 
 def push_from_trigger(task: Any) -> Push | None:
-    """Return a function that stores the links of a deferred task, and only logs errors, because the run continues.
+    """Make a function that stores a deferred task's links, logging errors, because the run continues.
 
     :param task: the task instance of the trigger; None: unknown.
     """

@@ -1,4 +1,4 @@
-"""Request of an app: settings and secrets of one run, merged from operator and connections, and written as files."""
+"""Input of a Spark app for one run: settings and secrets, merged from operator and connections."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ from airflow_provider_ignite_kafka.options import (
     internal_topic_prefixes,
     permissions,
 )
+from ignite_kafka.common.event_log import EventCounts, add_events, format_counts
 from ignite_kafka.common.redaction import hidden_values
 from ignite_kafka.errors import SettingsError
-from ignite_kafka.events import CONFIG_CHANGED, emit
+from ignite_kafka.events import CONFIG_CHANGED, collect, emit
 from ignite_kafka.ignite.endpoint import IgniteCredentials, IgniteEndpoint
 from ignite_kafka.settings import secrets as secret_files
 from ignite_kafka.settings.client_config import one_name
@@ -50,11 +51,12 @@ _MASKED_LINE_CHARACTERS = 16
 
 @dataclass(frozen=True)
 class Request:
-    """One run of a connector: settings, names and secrets.
+    """Input of a Spark app for one run: settings, names and secrets.
 
     :param snapshot_id: id of the snapshot, whose entries are sent once; None if the run is no snapshot.
     :param secrets_file: a mounted file; None: secrets, if any, are shipped.
     :param permissions: the administrator's permissions; see :mod:`.options`.
+    :param events: events while the request was made, by id; the app records them with its own.
     """
 
     settings: ConnectorSettings
@@ -63,22 +65,23 @@ class Request:
     secrets: Secrets
     secrets_file: Path | None = None
     permissions: Permissions = NONE
+    events: EventCounts = field(default_factory=dict)
 
     @property
     def ships_secrets(self) -> bool:
-        """Whether secrets must be handed to Spark, because they are in no mounted file."""
+        """Whether spark-submit must hand over secrets, because no mounted file has them."""
         ignite = self.secrets.ignite
         others = self.secrets.kafka or self.secrets.registry
         return self.secrets_file is None and bool(any(vars(ignite).values()) or others)
 
     def cluster(self, timeout_s: float) -> Cluster:
-        """Open the Ignite cluster with timeouts shortened to about `timeout_s` seconds."""
+        """Connect to the Ignite cluster with timeouts shortened to about `timeout_s` seconds."""
         from ignite_kafka.ignite.cluster import Cluster
 
         return Cluster(self.settings.ignite_endpoint.bounded(timeout_s), self.secrets.ignite)
 
     def write(self, folder: Path) -> Path:
-        """Write `request.json`, without any secret, to a folder, and return the file's path."""
+        """Write `request.json`, the app's input without secrets, to a folder, and return its path."""
         path = folder / "request.json"
         content = {
             "connector": self.settings.name,
@@ -89,12 +92,13 @@ class Request:
             "allow_insecure_connections": self.permissions.insecure_connections,
             "hidden_values": list(hidden_values()),
             "internal_topic_prefixes": list(reserved()),
+            "events": {id: asdict(count) for id, count in format_counts(self.events).items()},
         }
         path.write_text(json.dumps(content))
         return path
 
     def write_secrets(self, folder: Path) -> Path:
-        """Write `secrets.json`, readable only by this user, to a folder, and return the file's path."""
+        """Write `secrets.json`, readable only by this user, to a folder, and return its path."""
         path = folder / "secrets.json"
         secret_files.dump(self.secrets, path)
         return path
@@ -102,10 +106,11 @@ class Request:
 
 @dataclass(frozen=True)
 class Connections:
-    """The Airflow connections of a copy.
+    """Addresses, settings and secrets read from the Airflow connections of a run.
 
     :param timeouts: timeouts in the Ignite connection, by name in its extra.
     :param registry: properties of the schema registry, secrets among them.
+    :param events: events while the connections were read, by id.
     """
 
     endpoint: IgniteEndpoint
@@ -113,6 +118,7 @@ class Connections:
     kafka: KafkaConfig
     timeouts: Mapping[str, int]
     registry: Mapping[str, str] = field(default_factory=dict)
+    events: EventCounts = field(default_factory=dict)
 
     @classmethod
     def of(cls, ignite_conn_id: str, kafka_conn_id: str, registry_conn_id: str | None = None) -> Connections:
@@ -120,15 +126,17 @@ class Connections:
 
         :raises SettingsError: a field of a connection cannot be read.
         """
-        ignite = IgniteConnection.read(ignite_conn_id)
-        registry = registry_config(registry_conn_id) if registry_conn_id else {}
-        connections = cls(ignite.endpoint, ignite.credentials, kafka_config(kafka_conn_id), ignite.timeouts, registry)
+        with collect() as log:
+            ignite = IgniteConnection.read(ignite_conn_id)
+            registry = registry_config(registry_conn_id) if registry_conn_id else {}
+            kafka = kafka_config(kafka_conn_id)
+        connections = cls(ignite.endpoint, ignite.credentials, kafka, ignite.timeouts, registry, log.counts())
         mask_secrets(connections.secrets)
         return connections
 
     @property
     def secrets(self) -> Secrets:
-        """Secrets of the connections."""
+        """Credentials and secret properties of the Ignite, Kafka and registry connections."""
         return Secrets(self.credentials, self.kafka.secrets, self.registry, allow_insecure_connections())
 
 
@@ -143,28 +151,30 @@ def build_request(
     secrets_file: Path | None = None,
     arguments: Mapping[str, Any] | None = None,
 ) -> Request:
-    """Check the settings, and merge them with the connections to a request.
+    """Check the settings, merge them with the connections, and build the app's input.
 
     :param settings, direction, arguments: see :func:`merge_settings`.
     :param default_connector: name of the connector if the settings have none.
     :raises SettingsError: a setting is unknown, contradictory or out of range, or weakens or redirects another person's
         connection; nothing was started.
     """
-    secrets = resolve_secrets(secrets_file, connections)
-    mounted = MountedSecurity.of(secrets_file, secrets)
-    merged = merge_settings(settings, direction, connections, arguments or {}, default_connector, mounted)
+    with collect() as log:
+        secrets = resolve_secrets(secrets_file, connections)
+        mounted = MountedSecurity.of(secrets_file, secrets)
+        merged = merge_settings(settings, direction, connections, arguments or {}, default_connector, mounted)
     check_kafka(merged, secrets)
     check_ignite(merged, secrets)
     check_registry(merged, secrets)
     if secrets_file is None:  # with a mounted file each process reads the stores and their passwords itself
         merged, secrets = stores_as_text(merged, secrets, connections.kafka.plain.keys())
         mask_secrets(secrets)
-    return Request(merged, run_id, snapshot_id, secrets, secrets_file, permissions())
+    events = add_events(connections.events, log.counts())
+    return Request(merged, run_id, snapshot_id, secrets, secrets_file, permissions(), events)
 
 
 @dataclass(frozen=True)
 class MountedSecurity:
-    """Security properties of Kafka clients in a mounted secrets file.
+    """Names of the Kafka security properties in a mounted secrets file, which settings must not set too.
 
     :param file: path of the file; None: no mounted file.
     :param names: security properties in the file; None: the worker does not have the file, so any may be in it.
@@ -175,13 +185,13 @@ class MountedSecurity:
 
     @staticmethod
     def of(file: Path | None, secrets: Secrets) -> MountedSecurity:
-        """Return the security properties of a mounted file with the given secrets, if this worker has the file."""
+        """Collect the names of the security properties in a mounted file, if this worker has the file."""
         readable = file is not None and Path(file).is_file()
         names = tuple(security_names(secrets.kafka)) if readable else None
         return MountedSecurity() if file is None else MountedSecurity(Path(file), names)
 
     def check(self, own: Sequence[str], origin: str | None) -> None:
-        """Refuse security properties in the settings beside those of the file.
+        """Refuse security properties in `kafka_config` if the secrets file has, or may have, any.
 
         Otherwise settings could send the file's credentials to a server of their choice.
 
@@ -205,7 +215,7 @@ class MountedSecurity:
 
 
 def _check_all_mounted(connection: KafkaConfig, mounted: Secrets, path: Path) -> None:
-    """Refuse a property outside the mounted file that settings must not have: the app would run without it."""
+    """Refuse a connection's security property missing in the mounted file: the app would run without it."""
     missing = sorted(name for name in connection.secrets if not is_secret(name) and name not in mounted.kafka)
     if missing:
         raise SettingsError(
@@ -224,7 +234,7 @@ def merge_settings(
     default_connector: str = "",
     mounted: MountedSecurity = MountedSecurity(),
 ) -> S:
-    """Merge settings; operator arguments override settings, and the connections' addresses override both.
+    """Merge settings, operator arguments and connections: arguments override settings, connections override both.
 
     Settings fill in what the connections lack: timeouts, and keys of ``kafka_config``; security keys only if neither
     the connection nor the secrets file has any. Event 15001 reports each setting that a connection overrides with
@@ -262,7 +272,7 @@ def merge_settings(
 
 
 def _loaded(settings: Mapping[str, Any] | str, direction: type[ConnectorSettings]) -> LoadedSettings:
-    """Load the settings, with checks and permissions from the options of Airflow's administrator."""
+    """Load settings from a mapping or file, within the limits of the administrator's options."""
     reserve(internal_topic_prefixes())
     if isinstance(settings, str):
         return properties.load(settings, config_providers())
@@ -282,7 +292,7 @@ def _with_arguments(loaded: LoadedSettings, arguments: Mapping[str, Any], defaul
 def _check_own_security(
     own: Mapping[str, str], connection: KafkaConfig, mounted: MountedSecurity, origin: str | None
 ) -> None:
-    """Refuse security properties in the settings if the connection or the secrets file has any."""
+    """Refuse security properties in `kafka_config` if the connection or the secrets file has any."""
     ours = security_names(map(one_name, own))
     theirs = security_names([*connection.plain, *connection.secrets])
     if ours and theirs:
@@ -296,23 +306,21 @@ def _check_own_security(
 
 
 def _override(base: Mapping[str, str], override: Mapping[str, str]) -> dict[str, str]:
-    """Return overridden client properties; an override also replaces a property under a synonym."""
+    """Merge two sets of Kafka client properties; an override also replaces a synonym of its name."""
     overridden = set(map(one_name, override))
     return {**{name: value for name, value in base.items() if one_name(name) not in overridden}, **override}
 
 
 def _report_replaced(name: str, origin: str | None) -> None:
-    """Report that the connection overrides a setting; hide the value, because it may be a secret."""
+    """Report the name of a setting overridden by the connection, without the value, a possible secret."""
     emit(CONFIG_CHANGED, reason=f"{name}: overridden by another value in the {_ORIGIN}", setting=name, set_in=origin)
 
 
 def resolve_secrets(secrets_file: str | Path | None, connections: Connections) -> Secrets:
-    """Return the secrets that this worker uses.
+    """Choose the secrets for this worker: those of the mounted file, or else of the connections.
 
-    They are those of a mounted file, or of the connections if the worker has no such file.
-
-    An app uses only the file. Event 15001 names the secrets of the connections that the app does not use, without
-    values.
+    The worker may not have the file, but the app uses only the file. Event 15001 names the secrets of the connections
+    that the app does not use, without values.
 
     :raises SettingsError: the file cannot be read, or lacks a value that only the Kafka connection has.
     """
@@ -340,7 +348,7 @@ def _ignite_settings(connections: Connections) -> dict[str, Any]:
 
 
 def mask_secrets(secrets: Secrets) -> None:
-    """Register every secret with Airflow's masker; a private key also line by line, as shown in logs."""
+    """Register every secret with Airflow's log masker; a private key also line by line."""
     ignite = secrets.ignite
     kafka = (value for name, value in secrets.kafka.items() if is_secret(name) or not kept_from_settings(name, value))
     registry = [value for name, value in secrets.registry.items() if is_secret(name) or "@" in value]

@@ -1,4 +1,4 @@
-"""Result of a run for its task: counts for XCom, or an exception with or without retries."""
+"""Result of a run for its task: the counts to return, or the exception to raise, with or without retries."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SHOWN_LINES = 10
 
 @dataclass(frozen=True)
 class AppExit:
-    """End of spark-submit, which in client mode is the end of the app.
+    """Exit code and last output of spark-submit, in client mode also the app's.
 
     :param exit_code: exit code of the app in client mode, of the submission in cluster mode.
     :param app_error: the app's last line, ``<CODE> <message>``, if it was in the output.
@@ -32,7 +32,7 @@ class AppExit:
 
 
 def to_xcom(status: RunStatus) -> dict[str, Any]:
-    """Return the task's return value: counts of each cache under `caches`, and `seconds` of the whole run."""
+    """Convert a status record to the task's return value: state, ids, seconds, and counts of each cache."""
     ended_ms = status.ended_ms or status.started_ms
     return {
         "state": status.state,
@@ -48,7 +48,7 @@ def to_xcom(status: RunStatus) -> dict[str, Any]:
 
 
 def log_result(log: Any, result: Mapping[str, Any]) -> None:
-    """Log a result in one line."""
+    """Log the result made by :func:`to_xcom` in one line."""
     name = result["connector"]
     snapshot = result["snapshot_id"]
     what = "stopped" if result["state"] == STOPPED else f"snapshot {snapshot}" if snapshot else "done"
@@ -56,7 +56,7 @@ def log_result(log: Any, result: Mapping[str, Any]) -> None:
 
 
 def to_exception(status: RunStatus | None, ended: AppExit) -> AirflowException:
-    """Return the exception for a run that did not complete.
+    """Make the exception for a failed or stopped run: AirflowFailException if no retry can help.
 
     It is AirflowFailException (no retry) for bad settings, a final error, and a newer run that took over. After any
     other failure a retry resumes the snapshot; also after an unknown outcome, because the next run reads from Kafka
@@ -86,7 +86,7 @@ def to_exception(status: RunStatus | None, ended: AppExit) -> AirflowException:
 
 
 def lost_exception(status: RunStatus | None, reason: str | None, log_command: str = "") -> AirflowException:
-    """Return the exception for a run in a cluster that did not complete, or is no longer followed.
+    """Make the exception for a run in a cluster that failed or no longer reports.
 
     :param reason: a reason of :mod:`.watch`.
     :param log_command: command that shows the driver's log; empty: unknown.
@@ -107,12 +107,12 @@ def lost_exception(status: RunStatus | None, reason: str | None, log_command: st
 
 
 def killed_exception() -> AirflowException:
-    """Return the exception for a killed task; errors of the app while it was stopped do not count."""
+    """Make the exception for a killed task, instead of the app's errors while it was stopped."""
     return AirflowException("The task was killed and its app stopped. A retry resumes where it stopped.")
 
 
 def superseded_exception(other: RunStatus) -> AirflowException:
-    """Return the exception for a retry that would end a newer run of its connector."""
+    """Make the exception for a retry that would end another task's newer run of the connector."""
     return AirflowException(
         f"The run {other.run_id} has taken the connector {other.connector} since this task's last try and has not "
         "ended. A retry starts once it has ended; if it is dead, clear its task, or run the connector once more."
@@ -120,14 +120,14 @@ def superseded_exception(other: RunStatus) -> AirflowException:
 
 
 def succeeded(status: RunStatus | None, *, continuous: bool) -> bool:
-    """Return whether a run completed; a continuous run completes by a stop without an error."""
+    """Return whether a run was successful: completed or, if continuous, stopped without an error."""
     if status is None:
         return False
     return status.state == COMPLETED or (continuous and status.state == STOPPED and not status.error)
 
 
 def error_to_exception(error: errors.IgniteKafkaError) -> AirflowException:
-    """Return the exception for an error of the library: AirflowFailException if no retry can help."""
+    """Convert an error of the library to an Airflow exception, AirflowFailException if no retry can help."""
     return _of_error(error, FAILED)
 
 
@@ -145,7 +145,7 @@ def _by_last_line(ended: AppExit) -> AirflowException:
 
 
 def _retriable(kind: type[errors.IgniteKafkaError]) -> bool:
-    """Return whether a retry in a new process may help, as after errors of Spark and Java (the base class)."""
+    """Return whether a retry in a new process may help against an error of the given class."""
     return kind in (errors.IgniteKafkaError, errors.OutcomeUnknown, errors.CallsStuck) or not kind.final
 
 

@@ -1,4 +1,4 @@
-"""Tries of a task, which follow, replace or stop the run of an earlier try.
+"""Tries of a task: each follows, replaces or stops the run submitted by an earlier try.
 
 A run in a cluster outlives the process of its task.
 """
@@ -23,7 +23,7 @@ try; a gone run is replaced by a new run."""
 
 @dataclass(frozen=True)
 class EarlierRun:
-    """A run submitted by an earlier try.
+    """Run submitted by an earlier try of the task, to be followed, replaced or stopped by the new try.
 
     :param state: ACTIVE, SUCCEEDED or GONE.
     :param must_stop: whether the run must be stopped before a new run replaces it, because a user has cleared the task.
@@ -36,7 +36,7 @@ class EarlierRun:
 
 @dataclass(frozen=True)
 class TaskTry:
-    """One try of a task, before its app is submitted.
+    """Start of a task's try: finds an earlier try's run before it submits its own.
 
     :param monitor: monitor of the run that this try would submit.
     :param own_runs: prefix of the run ids of all tries of the task.
@@ -51,7 +51,7 @@ class TaskTry:
 
     @staticmethod
     def begin(monitor: RunMonitor, own_runs: str, run_for_ms: int | None, *, retried: bool) -> TaskTry:
-        """Begin a try, and decide when its stream must end.
+        """Begin a try, and compute by `run_for_ms` when its stream must end.
 
         :param run_for_ms: total time of the stream over all tries, in milliseconds; None: no limit.
         :raises AirflowException: a newer run, of another task, has the connector.
@@ -66,12 +66,12 @@ class TaskTry:
         return TaskTry(monitor.following(run), own_runs, retried, tries[-1] if is_over else None)
 
     def active_run(self) -> FollowedRun | None:
-        """Return an earlier try's run if it is still active, to be followed instead of a new run; otherwise None."""
+        """Find the run of an earlier try that is still active, to follow it instead of a new run."""
         run_id = self.monitor.active_try(self.own_runs)
         return None if run_id is None else replace(self.monitor.run, run_id=run_id)
 
     def earlier_run(self, stored: FollowedRun) -> EarlierRun:
-        """Judge the run kept in Airflow's task state store.
+        """Decide whether to follow or replace the run kept in Airflow's task state store.
 
         The store keeps a run from its submission on. The connector's own records name the run from its start on, and
         may name a later run.
@@ -90,5 +90,5 @@ class TaskTry:
         return EarlierRun(stored, SUCCEEDED if judge_end(monitor, status) == SUCCEEDED else GONE)
 
     def _begins(self, run: FollowedRun) -> bool:
-        """Return whether a run without a record may still write one."""
+        """Return whether a submitted run without a status record may still be starting."""
         return now_ms() - run.submitted_ms < run.start_s * 1000 and not ClusterApp(run).has_ended()

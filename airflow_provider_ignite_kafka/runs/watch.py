@@ -1,4 +1,4 @@
-"""Decisions about following a run by the status topic, without input or output."""
+"""Decisions when to stop following a run, from its status records, without input or output."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ has timed out."""
 
 
 class Followed(Protocol):
-    """Record of a followed run or comparison."""
+    """Status record of a followed run or comparison, as far as :class:`RunWatch` reads it."""
 
     @property
     def state(self) -> str:
-        """State of :mod:`ignite_kafka.state.status`."""
+        """State of the run or comparison, one of :mod:`ignite_kafka.state.status`."""
 
     @property
     def ended_ms(self) -> int | None:
@@ -30,7 +30,7 @@ class Followed(Protocol):
 
 
 class RunWatch:
-    """Decision after each poll whether a run is still followed."""
+    """Decides after each poll whether to go on following a run; a late start or a long silence ends it."""
 
     def __init__(self, run: FollowedRun, now_ms: int, clock: Clock = time.monotonic) -> None:
         self._silence_s = run.silence_s
@@ -40,7 +40,7 @@ class RunWatch:
         self._last: tuple[Followed, int] | None = None
 
     def observe(self, status: Followed | None, written_ms: int) -> str | None:
-        """Return the reason to stop following the run; None: poll again.
+        """Return why to stop following the run, given its newly read status record; None: poll again.
 
         :param status: the run's record; None: no record yet.
         :param written_ms: time of the record, in milliseconds since 1970.
@@ -56,7 +56,7 @@ class RunWatch:
         return self.unanswered()
 
     def unanswered(self) -> str | None:
-        """Return the reason to stop following the run, after a poll without an answer from Kafka; None: poll again."""
+        """Return SILENT if there was no news of the run for too long; None: poll again."""
         return SILENT if self._silence.expired else None
 
 
@@ -70,7 +70,7 @@ def active_try(
     *,
     stop_requested: bool,
 ) -> bool:
-    """Return whether the connector's newest run is an earlier try of this task that a new try may follow.
+    """Return whether a new try may follow the connector's newest run, submitted by an earlier try.
 
     A run that was asked to stop, or has reported nothing for `silence_s`, is replaced instead.
 

@@ -23,9 +23,11 @@ _KEY = "ignite-cache-watch"
 
 
 class IgniteCacheWatchSensor(DeferrableSensor):
-    """Sensor that waits for a difference from the known state (``ignite_kafka.plan.cache_changes.CacheDiff``).
+    """Sensor that waits until a cluster's caches differ from the known state, and returns the difference.
 
-    The sensor returns ``CacheDiff.to_dict``. The known state is `known`, by default the result of the first poll.
+    The task returns ``ignite_kafka.plan.cache_changes.CacheDiff.to_dict``. The known state is `known`, by default the
+    result of the first poll.
+
     Airflow's task state store keeps the state over reschedules, deferrals, retries and clearing of the task. Every run,
     even if it times out, pushes the state as XCom ``known``: pass the previous run's XCom as `known`, and no change
     between two runs is missed.
@@ -75,7 +77,7 @@ class IgniteCacheWatchSensor(DeferrableSensor):
     def execute_complete(
         self, context: Context, event: dict[str, Any], deadline: float | None = None, **_newer: Any
     ) -> dict[str, Any]:
-        """Return the trigger's event, or wait again if the event has none of the kinds.
+        """Return the difference in the trigger's event, or wait again if it has no wanted kind of change.
 
         :raises AirflowFailException, AirflowException: the trigger could not poll Ignite; the former if no retry can
             help.
@@ -91,7 +93,7 @@ class IgniteCacheWatchSensor(DeferrableSensor):
         return chosen.to_dict()
 
     def check(self, context: Context) -> PokeReturnValue:
-        """Poll once; a cluster that does not answer is polled again later."""
+        """Poll the cluster once for a wanted difference; without an answer, Airflow calls again later."""
         try:
             seen = self._state_before(context)
             now = self._poller().poll(self.poll_timeout)
@@ -110,7 +112,7 @@ class IgniteCacheWatchSensor(DeferrableSensor):
         return PokeReturnValue(False)
 
     def trigger(self, context: Context) -> IgniteCacheWatchTrigger:
-        """Return a trigger that fires at the next difference from the known state."""
+        """Make a trigger that fires once, at the next difference from the known state."""
         seen = self._state_before(context)
         return IgniteCacheWatchTrigger(
             ignite_conn_id=self.ignite_conn_id,
@@ -130,7 +132,7 @@ class IgniteCacheWatchSensor(DeferrableSensor):
         )
 
     def _state_before(self, context: Context) -> State | None:
-        """Return the stored state, or else `known`.
+        """Read the state of the caches to compare with: the stored state, or else `known`.
 
         If `known` is used, it is stored, because its template may render to another value later.
         """

@@ -67,7 +67,7 @@ class ConnectorLagSensor(DeferrableSensor):
         self.poll_timeout = poll_timeout
 
     def check(self, context: Context) -> PokeReturnValue:
-        """Read the lag once; clusters that do not answer are asked again later."""
+        """Read the lag once and compare it with the condition; without an answer, Airflow calls again later."""
         try:
             lag = LagReader(**self._reader()).read(self.poll_timeout)
             is_met = self._is_met(lag, context)
@@ -80,7 +80,7 @@ class ConnectorLagSensor(DeferrableSensor):
         return PokeReturnValue(is_met, lag.to_dict() if is_met else None)
 
     def execute_complete(self, context: Context, event: dict[str, Any], **_newer: Any) -> dict[str, Any]:
-        """Return the lag that the trigger has read.
+        """Return the lag in the trigger's event as the task's result.
 
         :raises AirflowFailException, AirflowException: the trigger could not read the lag; the former if no retry can
             help.
@@ -90,7 +90,7 @@ class ConnectorLagSensor(DeferrableSensor):
         return event
 
     def trigger(self, context: Context) -> ConnectorLagTrigger:
-        """Return a trigger that fires once the condition is met."""
+        """Make a trigger that fires once the connector's lag meets the condition."""
         arguments = {**self._reader(), **self._condition(context)}
         return ConnectorLagTrigger(**arguments, poll_interval=self.poke_interval, poll_timeout=self.poll_timeout)
 
@@ -113,7 +113,7 @@ class ConnectorLagSensor(DeferrableSensor):
         return condition.is_met(lag)
 
     def _max_lag(self) -> int | Mapping[str, int]:
-        """Return the argument `max_lag`, which a template may have rendered to text.
+        """Parse argument `max_lag`, a number or a text rendered from a template.
 
         :raises SettingsError: the argument is no number.
         """
@@ -124,7 +124,7 @@ class ConnectorLagSensor(DeferrableSensor):
 
 
 class ConnectorCaughtUpSensor(ConnectorLagSensor):
-    """Sensor that waits until a connector has copied all data from before the task, even if more has come since.
+    """Sensor that waits until a connector has copied all data from before the task, ignoring newer data.
 
     It returns the connector's lag.
 

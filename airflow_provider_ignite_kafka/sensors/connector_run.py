@@ -1,4 +1,4 @@
-"""Sensor that follows a run submitted by another operator, through the connector's status topic."""
+"""Sensor that waits for a run submitted by another operator, polling the connector's status topic."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _AGAIN = "Clear the task that packaged the app, with its downstream tasks, to ru
 
 
 class ConnectorRunSensor(DeferrableSensor):
-    """Sensor that follows a run packaged by ``package_app`` and submitted by another operator.
+    """Sensor that waits for the end of a run packaged by ``package_app`` and submitted by another operator.
 
     It returns the run's result in the form of the copy operators.
 
@@ -79,7 +79,7 @@ class ConnectorRunSensor(DeferrableSensor):
         self.stop_timeout_ms = stop_timeout_ms
 
     def execute(self, context: Context) -> Any:
-        """Follow the run to its end.
+        """Wait for the run's end, in the worker or by a trigger.
 
         :return: the run's result; see ``SparkCopyOperator.execute``.
         :raises AirflowFailException: the run failed, was stopped by a task, or no longer reports.
@@ -94,7 +94,7 @@ class ConnectorRunSensor(DeferrableSensor):
             self._end()
 
     def execute_complete(self, context: Context, event: Mapping[str, Any], **_newer: Any) -> Any:
-        """Return the result of the run that the trigger has followed; raise the errors of :meth:`execute`."""
+        """Return the run's result after the trigger has fired; raise the errors of :meth:`execute`."""
         try:
             cluster = self._follower.cluster = self._cluster_run(_parse_run(event["run"]))
             if "error" in event:
@@ -107,11 +107,11 @@ class ConnectorRunSensor(DeferrableSensor):
             self._end()
 
     def on_kill(self) -> None:
-        """Ask the run to end after its current batch."""
+        """Ask the run to end after its current batch, because the task is killed."""
         self._follower.kill()
 
     def check(self, context: Context) -> PokeReturnValue:
-        """Poll the run once."""
+        """Poll the run's status record once; done when the run has ended or is silent."""
         try:
             if self._follower.killed:
                 raise run_result.killed_exception()
@@ -124,11 +124,11 @@ class ConnectorRunSensor(DeferrableSensor):
             raise run_result.error_to_exception(error) from error
 
     def trigger(self, context: Context) -> ConnectorRunTrigger:
-        """Return the trigger that follows the run."""
+        """Make the trigger that waits for the run's end in the triggerer."""
         return ConnectorRunTrigger(run=_parse_run(self.run).to_dict(), timeout_ms=int(self._deadline * 1000))
 
     def wait(self, context: Context, deadline: float) -> NoReturn:
-        """Defer until the trigger notices the run's end or the time-out.
+        """Defer the task until its trigger fires at the run's end or at the time-out.
 
         After a time-out, the task asks the run to stop.
         """
@@ -141,7 +141,7 @@ class ConnectorRunSensor(DeferrableSensor):
         )
 
     def _concluded(self, cluster: ClusterRun, reason: str | None) -> dict[str, Any]:
-        """Return the result of a run that is no longer followed."""
+        """Return a successful run's result, or raise the error of any other; stop an unfinished run."""
         status = cluster.monitor.status()
         end = judge_end(cluster.monitor, status)
         if end == UNFINISHED:
@@ -166,7 +166,7 @@ class ConnectorRunSensor(DeferrableSensor):
 
 
 def _parse_run(run: object) -> FollowedRun:
-    """Return the run in the argument.
+    """Parse argument `run`, a mapping or JSON.
 
     :raises SettingsError: the argument has no run.
     """

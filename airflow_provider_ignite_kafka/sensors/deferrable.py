@@ -1,4 +1,4 @@
-"""Base class of sensors that can wait in the triggerer.
+"""Base class of sensors that can wait in the triggerer instead of a worker.
 
 With this class `soft_fail` and `never_fail` have the same meaning on every version of Airflow.
 """
@@ -45,14 +45,14 @@ class DeferrableSensor(TypedTemplates, BaseSensorOperator):
 
     @abstractmethod
     def check(self, context: Context) -> PokeReturnValue:
-        """Check the condition once."""
+        """Check once, in the worker, whether the condition waited for is met."""
 
     @abstractmethod
     def trigger(self, context: Context) -> BaseTrigger:
-        """Return the trigger that waits after a check without success."""
+        """Make the trigger that waits for the condition in the triggerer."""
 
     def execute(self, context: Context) -> Any:
-        """Wait until a check succeeds, and return the check's value.
+        """Wait until the condition is met, and return the value of the successful check.
 
         :raises AirflowSensorTimeout: no check succeeded in time.
         :raises AirflowFailException: no later check can succeed.
@@ -61,14 +61,14 @@ class DeferrableSensor(TypedTemplates, BaseSensorOperator):
         return super().execute(context)
 
     def poke(self, context: Context) -> PokeReturnValue:
-        """Check once; if deferrable, defer after a check without success."""
+        """Check the condition once; if it is not met and the sensor is deferrable, defer."""
         result = self.check(context)
         if not result and self.deferrable:
             self.wait(context, self._deadline)
         return result
 
     def wait(self, context: Context, deadline: float) -> NoReturn:
-        """Defer until the trigger fires.
+        """Defer the task until its trigger fires, at most until the deadline.
 
         :param deadline: end of the wait, in seconds since 1970.
         :raises AirflowSensorTimeout: the deadline has passed.
@@ -84,7 +84,7 @@ class DeferrableSensor(TypedTemplates, BaseSensorOperator):
         )
 
     def resume_execution(self, next_method: str, next_kwargs: dict[str, Any] | None, context: Context) -> Any:
-        """Continue after the trigger; called by Airflow."""
+        """Continue the deferred task, applying `soft_fail` and `never_fail` to its errors; called by Airflow."""
         try:
             return super().resume_execution(next_method, next_kwargs, context)
         except AirflowSkipException:

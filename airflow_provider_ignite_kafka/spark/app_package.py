@@ -1,4 +1,4 @@
-"""Spark app of one run as files in a folder, for any submitter of Spark apps.
+"""Package of a run's Spark app: files in a folder, for submitters other than this provider.
 
 Such submitters are EMR, Dataproc, Databricks, Livy or a pod.
 """
@@ -44,7 +44,7 @@ _NO_SECRETS_FILE = (
 
 @dataclass(frozen=True)
 class SparkAppFiles:
-    """Addresses of a packaged app's files, as the cluster reads them, and the app's run.
+    """Paths or URLs of a packaged app's files, as the cluster reads them, and the names of its run.
 
     No field and no file holds a secret.
 
@@ -66,7 +66,7 @@ class SparkAppFiles:
     run: Mapping[str, Any] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the files as JSON values, which a task can return."""
+        """Convert the addresses to JSON values, so that a task can return them."""
         return {**asdict(self), "arguments": list(self.arguments)}
 
 
@@ -103,7 +103,7 @@ class PackageOptions:
 
 
 def package_app(settings: Mapping[str, Any] | str, folder: str, **options: Any) -> SparkAppFiles:
-    """Write app, library and request of a new run to a new folder below `folder`, and return the files' addresses.
+    """Write a new run's app, library and request to a new folder, to be submitted by another operator.
 
     Call it in a task. Each call is a new run; the same task of the same Dag run continues its snapshot.
 
@@ -134,7 +134,7 @@ def package_app(settings: Mapping[str, Any] | str, folder: str, **options: Any) 
 
 
 def _request(settings: Mapping[str, Any] | str, options: PackageOptions) -> Request:
-    """Return the request of a run.
+    """Check settings and options, and build the run's request without secrets.
 
     :raises SettingsError: a setting or an option is wrong, or secrets have no file.
     """
@@ -177,7 +177,7 @@ def _check_folders(folder: str, cluster_folder: str | None) -> None:
 
 
 def _written(request: Request, folder: str, options: PackageOptions) -> SparkAppFiles:
-    """Write the files to a new folder, and return their addresses."""
+    """Write app, library and request to a new folder, and return their addresses on the cluster."""
     own = uuid.uuid4().hex
     with disk_errors(), tempfile.TemporaryDirectory(prefix="ignite-kafka-") as temporary:
         request_file = request.write(Path(temporary))
@@ -200,7 +200,7 @@ def _written(request: Request, folder: str, options: PackageOptions) -> SparkApp
 
 
 def _store(files: Iterable[Path], folder: str, conn_id: str | None) -> None:
-    """Copy files to a new folder.
+    """Copy files to a new folder on a disk or in an object storage.
 
     :raises AirflowException: the folder cannot be written.
     """

@@ -1,4 +1,4 @@
-"""Paths of the Spark apps, which are beside the installed library, in a checkout as in site-packages."""
+"""Paths of the Spark apps' Python files, which are installed beside the library."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ignite_kafka.errors import SettingsError
 
 
 def app_path(name: str) -> Path:
-    """Return the path of a Spark app.
+    """Find the installed Python file of a Spark app, the file that spark-submit runs.
 
     :raises SettingsError: the installation lacks the app.
     """

@@ -1,4 +1,4 @@
-"""Hook that runs one of our Spark apps by spark-submit, keeps its last output lines, and stops it with its task."""
+"""Hook that runs a Spark app of this project by spark-submit, and stops it gracefully with its task."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _WATCHDOG_END_S = 30.0
 
 
 class SparkAppHook(SparkSubmitHook):
-    """Hook of the Spark provider for an app that can be stopped gracefully.
+    """Hook that extends the Spark provider's to stop the app gracefully and to report its error.
 
     In client mode the app is a child of spark-submit and ends with the task. In cluster mode spark-submit ends once the
     cluster has accepted the app, which :class:`.ClusterRun` then follows.
@@ -81,12 +81,12 @@ class SparkAppHook(SparkSubmitHook):
         self._unlogged: deque[str] = deque()
 
     def get_connection(self, conn_id: str) -> Connection:  # type: ignore[override]  # only called on objects here
-        """Return the Spark connection, which is looked up once for a run."""
+        """Return the Spark connection given to the hook, to look it up only once for a run."""
         return self._known_connection or super().get_connection(conn_id)
 
     @property
     def app_id(self) -> str:
-        """Id of the app in the cluster: of a YARN application or a driver pod.
+        """Id of the YARN application or name of the driver pod, printed by spark-submit.
 
         It is empty before the cluster has accepted the app.
         """
@@ -94,11 +94,11 @@ class SparkAppHook(SparkSubmitHook):
 
     @property
     def namespace(self) -> str:
-        """Namespace of the driver pod; empty without a pod."""
+        """Kubernetes namespace of the driver pod; empty without a pod."""
         return str(self._connection["namespace"] or "")
 
     def run(self, application: str, on_line: Callable[[str], None] = lambda _line: None) -> AppExit:
-        """Submit the app, and wait for the end of spark-submit; a failed app is no exception.
+        """Run spark-submit to its end, and return its exit code and last output, also if the app failed.
 
         :param on_line: called with each line of output.
         :raises AirflowException: the app could not be started.
@@ -126,7 +126,7 @@ class SparkAppHook(SparkSubmitHook):
             self._watchdog.note_stop_requested()
 
     def stop(self) -> None:
-        """End spark-submit; in client mode, first ask the app to end after its current batch, and wait.
+        """Stop spark-submit; in client mode, first let the app end after its current batch.
 
         Airflow calls this in a signal handler, often while the interrupted thread writes the app's output to the log
         and holds the log's lock. So nothing is logged here; :meth:`close` logs the lines.
@@ -145,7 +145,7 @@ class SparkAppHook(SparkSubmitHook):
         signal_group(process.pid, signal.SIGKILL)
 
     def close(self) -> None:
-        """Stop running processes, log buffered lines, and release the watchdog; call this at every end of the task."""
+        """Stop spark-submit, log buffered lines and release the watchdog; call this at the task's end."""
         process = self._submit_sp
         if process is not None:
             if process.poll() is None:
@@ -198,7 +198,7 @@ class SparkAppHook(SparkSubmitHook):
 
 
 def spark_master(arguments: Mapping[str, Any]) -> SparkMaster:
-    """Return the master and deploy mode that the Spark provider resolves for a connection.
+    """Look up a Spark connection's master and deploy mode, as the Spark provider resolves them.
 
     :param arguments: arguments of SparkSubmitHook, with `conn_id`.
     :raises AirflowNotFoundException: the connection does not exist; the Spark provider itself would use YARN.
@@ -213,7 +213,7 @@ def spark_master(arguments: Mapping[str, Any]) -> SparkMaster:
 
 
 def _hook_of(connection: Connection) -> type[SparkSubmitHook]:
-    """Return the Spark provider's hook for a connection that has already been looked up."""
+    """Make a class of the Spark provider's hook with a known connection, to save a second look-up."""
     return type(
         "KnownConnectionHook", (SparkSubmitHook,), {"get_connection": classmethod(lambda _cls, _conn_id: connection)}
     )
@@ -236,7 +236,7 @@ def _check_connection(connection: Connection) -> None:
 
 
 def _check_pyspark(binary: str) -> None:
-    """Refuse a spark-submit of this Python whose files come from two packages.
+    """Refuse a spark-submit broken by packages `pyspark` and `pyspark-client` of different versions.
 
     Both packages contain the folder `pyspark`.
     """
@@ -258,7 +258,7 @@ def _check_pyspark(binary: str) -> None:
 
 
 def _installed_binary() -> str | None:
-    """Return the path of the installed PySpark's spark-submit if the PATH has none; None: the connection decides."""
+    """Find spark-submit in the installed PySpark if the PATH has none; None: the connection decides."""
     package = importlib.util.find_spec("pyspark")
     if shutil.which(DEFAULT_SPARK_BINARY) or package is None or package.origin is None:
         return None

@@ -1,4 +1,4 @@
-"""Watchdog process of a spark-submit, which stops it and removes the task's private files if the Airflow task dies.
+"""Watchdog process that stops spark-submit and removes the task's private files if the Airflow task dies.
 
 Run as a script with the process group, the folder and the grace period in seconds. Its standard input is a pipe from
 the task: one byte means that the task has requested the app's stop, another byte releases the watchdog. An end of file
@@ -31,16 +31,16 @@ _RELEASED = b"r"
 
 @dataclass(frozen=True)
 class ProcessWatchdog:
-    """Handle of a watchdog process, for the task."""
+    """Handle with which the task talks to its watchdog process."""
 
     _process: subprocess.Popen[bytes]
 
     def note_stop_requested(self) -> None:
-        """Report that the app has got its SIGTERM, because a second SIGTERM would interrupt the app's batch."""
+        """Tell the watchdog not to send SIGTERM, because a second one would interrupt the app's batch."""
         self._send(_STOP_REQUESTED)
 
     def release(self) -> None:
-        """End the watchdog without further effect."""
+        """End the watchdog without stopping the app, because the task ends normally."""
         self._send(_RELEASED)
         if self._process.stdin is not None:
             self._process.stdin.close()
@@ -57,7 +57,7 @@ class ProcessWatchdog:
 
 
 def start_watchdog(group: int, folder: Path, grace_s: float) -> ProcessWatchdog:
-    """Start a watchdog in a new session, so that a signal to the task's process group does not reach it.
+    """Start a watchdog for spark-submit, in a new session so that signals to the task do not reach it.
 
     :param group: process group to end, first by :func:`terminate_app`.
     :param folder: private folder of the task; removed when the group has ended.
@@ -79,7 +79,7 @@ def start_watchdog(group: int, folder: Path, grace_s: float) -> ProcessWatchdog:
 
 
 def signal_group(group: int, number: signal.Signals) -> bool:
-    """Send a signal to a process group; return False if the group has ended."""
+    """Send a signal to a process group, and return whether the group still exists."""
     try:
         os.killpg(group, number)
     except ProcessLookupError:
@@ -88,7 +88,7 @@ def signal_group(group: int, number: signal.Signals) -> bool:
 
 
 def terminate_app(group: int, folder: Path) -> bool:
-    """Send SIGTERM to the app, or to the whole process group if the app has not started.
+    """Send SIGTERM to the app, so that it ends gracefully, or to the process group if no app has started.
 
     Only the app gets the signal, because it needs its Spark to end its batch. The app is the child of spark-submit's
     JVM that has a file of the task's folder in its arguments. The function logs nothing and takes no lock, so a signal
@@ -135,7 +135,7 @@ def _exists(group: int) -> bool:
 
 
 def main(group: int, folder: Path, grace_s: float) -> None:
-    """Wait for a release or the end of the task; in the latter case end the group and remove the folder."""
+    """Wait until the task releases the watchdog or dies; after a death stop the app, and remove the folder."""
     stop_requested = False
     while message := sys.stdin.buffer.read(1):
         if message == _RELEASED:

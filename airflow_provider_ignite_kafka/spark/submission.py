@@ -1,4 +1,4 @@
-"""Arguments and environment of spark-submit for one request, by master and deploy mode."""
+"""Arguments and environment of spark-submit for a run, depending on master and deploy mode."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ class SparkMaster:
 
     @property
     def local(self) -> bool:
-        """Whether driver and executors are one process on the worker."""
+        """Whether Spark runs in local mode: driver and executors are one process on the worker."""
         return self.url.startswith("local")
 
     @property
     def kubernetes(self) -> bool:
-        """Whether the driver runs in a pod."""
+        """Whether the master is Kubernetes."""
         return self.url.startswith("k8s")
 
 
 @dataclass(frozen=True)
 class Submission:
-    """Arguments of spark-submit, without any secret.
+    """Arguments and environment of a spark-submit call, without secrets.
 
     :param files: files to upload for the driver in the cluster; empty in client mode, where the driver reads them from
         the worker's disk.
@@ -71,7 +71,7 @@ def build_submission(
     *app_arguments: str,
     ship_secrets_unprotected: bool = False,
 ) -> Submission:
-    """Write request, secrets and library to the task's private folder, and return the arguments of spark-submit.
+    """Write a run's files to the task's private folder, and build the spark-submit call that uses them.
 
     :param hook_arguments: arguments of SparkSubmitHook that the user gave; they override ours.
     :param app_arguments: the app's own arguments, after those common to all apps.
@@ -118,7 +118,7 @@ def _refuse(request: Request, master: SparkMaster) -> None:
 def _environment(
     folder: Path, master: SparkMaster, hook_arguments: Mapping[str, Any], python: Mapping[str, str]
 ) -> dict[str, str]:
-    """Return the environment of spark-submit.
+    """Build the environment of spark-submit: the worker's and the user's variables, and paths.
 
     In cluster mode Spark's log is unchanged, because the Spark provider reads the app's id from it.
     """
@@ -133,12 +133,12 @@ def _environment(
 
 
 def _inherited(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the worker's environment without Airflow's variables, which may have connections and keys."""
+    """Copy the worker's environment without Airflow's variables, which may hold connections and keys."""
     return {name: value for name, value in environment.items() if not name.startswith(("AIRFLOW_", "_AIRFLOW_"))}
 
 
 def _driver_conf(master: SparkMaster, hook_arguments: Mapping[str, Any], python: Mapping[str, str]) -> dict[str, str]:
-    """Return Spark properties of the driver: its Python in client mode, the user's environment in cluster mode."""
+    """Build Spark properties: the driver's Python in client mode, its environment variables in cluster mode."""
     if not master.cluster_mode:
         return {"spark.pyspark.driver.python": python["PYSPARK_DRIVER_PYTHON"]}
     prefix = "spark.kubernetes.driverEnv." if master.kubernetes else "spark.yarn.appMasterEnv."
@@ -147,14 +147,14 @@ def _driver_conf(master: SparkMaster, hook_arguments: Mapping[str, Any], python:
 
 
 def _no_wait(master: SparkMaster) -> dict[str, str]:
-    """Return the Spark property with which spark-submit ends once the cluster has accepted the app."""
+    """Build the Spark property that lets spark-submit end once the cluster has accepted the app."""
     if not master.cluster_mode:
         return {}
     return {_WAIT_KUBERNETES if master.kubernetes else _WAIT_YARN: "false"}
 
 
 def _python(master: SparkMaster, hook_arguments: Mapping[str, Any]) -> dict[str, str]:
-    """Return the environment variables that select the Python of driver and executors; empty in cluster mode.
+    """Choose the Python of driver and executors, as environment variables; empty in cluster mode.
 
     Driver and local executors use this Python unless the user names another; Spark's default is the first `python3` on
     the PATH. The planning worker of a data source uses PYSPARK_DRIVER_PYTHON, other workers use PYSPARK_PYTHON.
@@ -171,7 +171,7 @@ def _python(master: SparkMaster, hook_arguments: Mapping[str, Any]) -> dict[str,
 
 
 def _spark_home() -> dict[str, str]:
-    """Return SPARK_HOME if spark-submit is pip's script beside this Python.
+    """Set SPARK_HOME to the installed PySpark if spark-submit is pip's script beside this Python.
 
     Without it, the script would ask the first `python3` on the PATH.
     """

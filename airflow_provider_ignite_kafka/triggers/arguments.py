@@ -1,4 +1,4 @@
-"""Arguments of triggers, which another version of the provider may have serialized, and errors as events."""
+"""Checks of triggers' arguments, and errors as events of triggers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ignite_kafka.settings.suggestions import did_you_mean
 
 
 def refuse_unknown(trigger: str, unknown: Iterable[str], arguments: Iterable[str]) -> None:
-    """Refuse unknown arguments of a trigger when the Dag is parsed.
+    """Refuse misspelt arguments of a trigger when the Dag is parsed.
 
     A triggerer ignores arguments of a newer version.
 
@@ -27,7 +27,7 @@ def refuse_unknown(trigger: str, unknown: Iterable[str], arguments: Iterable[str
 
 
 def seconds(trigger: str, name: str, value: Any, *, positive: bool = False) -> float:
-    """Return an argument, checked to be a number of seconds.
+    """Check that a trigger's argument is a number of seconds, and return it unchanged.
 
     :raises SettingsError: the argument is no number, is negative or, if `positive`, is 0.
     """
@@ -43,12 +43,12 @@ def seconds(trigger: str, name: str, value: Any, *, positive: bool = False) -> f
 
 
 def error_event(error: Exception) -> TriggerEvent:
-    """Return the event with which a deferred task's trigger reports an error, for :func:`event_to_exception`."""
+    """Make the event of a trigger that reports an error to its deferred task."""
     return TriggerEvent({"error": f"{type(error).__name__}: {error}", "final": isinstance(error, FATAL)})
 
 
 def event_to_exception(event: Mapping[str, Any]) -> AirflowException | None:
-    """Return the exception for an event that reports an error; None for any other event."""
+    """Convert an event of :func:`error_event` back to an exception; None for any other event."""
     if "error" not in event:
         return None
     return (AirflowFailException if event.get("final") else AirflowException)(event["error"])

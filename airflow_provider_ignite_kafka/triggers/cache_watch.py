@@ -39,7 +39,7 @@ _ARGUMENTS = (
 
 
 class IgniteCacheWatchTrigger(BaseEventTrigger):
-    """Trigger that polls a cluster, and fires each difference from the last state as a ``CacheDiff``.
+    """Trigger that polls an Ignite cluster and fires each change of its caches, as a ``CacheDiff``.
 
     See ``ignite_kafka.plan.cache_changes.CacheDiff``. In an ``AssetWatcher`` the trigger runs without end and keeps its
     state in the asset's state store (Airflow 3.3). It starts from the stored state, else from `known`, else from its
@@ -102,7 +102,7 @@ class IgniteCacheWatchTrigger(BaseEventTrigger):
         self.poller: CachePoller | None = None
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
-        """Return the class path and the arguments, which have only the id of the connection.
+        """Serialize the trigger for Airflow's database, with the connection's id instead of its secrets.
 
         :raises SettingsError: an argument is wrong; for a watcher Airflow shows it as import error of the Dag.
         """
@@ -117,7 +117,7 @@ class IgniteCacheWatchTrigger(BaseEventTrigger):
         } | changed
 
     def _checked(self) -> dict[str, Any]:
-        """Return the arguments by name, as they are serialized.
+        """Check the arguments and return them by name, in the form stored in Airflow's database.
 
         :raises SettingsError: an argument is wrong.
         """
@@ -143,7 +143,7 @@ class IgniteCacheWatchTrigger(BaseEventTrigger):
         }
 
     def _prepare(self) -> None:
-        """Check the arguments, and create the poller."""
+        """Check the arguments and create the poller, before the first poll."""
         for name, value in self._checked().items():
             setattr(self, name, value)
         if self.unknown:
@@ -160,7 +160,7 @@ class IgniteCacheWatchTrigger(BaseEventTrigger):
             )
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
-        """Fire each difference; with `once` a single event, which may report an error.
+        """Poll the cluster, and fire each change of its caches; with `once`, a single event.
 
         A watcher fires no errors, because each event starts a Dag run; it logs the errors and waits.
         """
@@ -216,7 +216,7 @@ class IgniteCacheWatchTrigger(BaseEventTrigger):
                 await asyncio.sleep(watch.due_in(self.poll_interval))
 
     async def _poll(self, watch: Watch) -> dict[str, CacheState] | None:
-        """Return the result of the next poll; None if the poll failed and a later poll may succeed."""
+        """Await the next poll's state of the caches; None if the poll failed and a later poll may succeed."""
         try:
             return await watch.next()
         except (*TRANSIENT, AirflowException, AirflowRuntimeError) as error:
@@ -226,7 +226,7 @@ class IgniteCacheWatchTrigger(BaseEventTrigger):
             return None
 
     async def _store(self, kept: AssetState, seen: Mapping[str, CacheState], step: str) -> bool:
-        """Store the state; return False if that failed and must be repeated."""
+        """Store the caches' state for the next triggerer; return False if storing must be repeated."""
         try:
             await kept.save(seen, step)
         except (AirflowException, AirflowRuntimeError) as error:

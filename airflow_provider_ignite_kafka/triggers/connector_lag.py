@@ -26,7 +26,7 @@ _ARGUMENTS = (*_READER, "max_lag", "marks", "poll_interval", "poll_timeout")
 
 
 class ConnectorLagTrigger(BaseTrigger):
-    """Trigger that reads a connector's lag until it is small enough, and then fires it once.
+    """Trigger that polls a connector's lag, and fires it once it is small enough.
 
     The event has the form of ``ignite_kafka.admin.connector_lag.ConnectorLag.to_dict``.
 
@@ -67,7 +67,7 @@ class ConnectorLagTrigger(BaseTrigger):
         self._polls = RepeatedCall(lambda: self.reader.read(self.poll_timeout), f"connector-lag-{connector}")
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
-        """Return the class path and the arguments, which have only the ids of the connections.
+        """Serialize the trigger for Airflow's database, with the connections' ids instead of their secrets.
 
         :raises SettingsError: an argument is wrong.
         """
@@ -85,7 +85,7 @@ class ConnectorLagTrigger(BaseTrigger):
         seconds(name, "poll_timeout", self.poll_timeout, positive=True)
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
-        """Fire one event, which may report an error."""
+        """Poll until the lag meets the condition, then fire one event with the lag or an error."""
         try:
             self._check()
             yield TriggerEvent((await self._wait()).to_dict())
@@ -112,7 +112,7 @@ class ConnectorLagTrigger(BaseTrigger):
             await asyncio.sleep(self.poll_interval)
 
     async def _poll(self) -> ConnectorLag | None:
-        """Return the current lag; None if it cannot be read now. A hanging call is not repeated while it runs."""
+        """Read the lag in a thread; None if the clusters do not answer now, so that a later poll may succeed."""
         if (ended := await self._polls.ended(Deadline.after(self.poll_timeout))) is None:
             self.log.warning(
                 "The lag could not be read within %s s; next poll in %s s", self.poll_timeout, self.poll_interval

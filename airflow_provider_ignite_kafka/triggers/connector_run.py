@@ -1,4 +1,4 @@
-"""Trigger that follows a submitted run by the status topic, without a worker slot or a JVM."""
+"""Trigger that waits for the end of a submitted run, polling the status topic without a worker slot."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _TRANSIENT = (IgniteKafkaError, OSError, AirflowException, AirflowRuntimeError)
 
 
 class ConnectorRunTrigger(BaseTrigger):
-    """Trigger that follows a run to its end, and fires one event.
+    """Trigger that polls a run's status until the run ends, and then fires one event.
 
     The event is ``{"run": run, "reason": why, "attached": attached}``, with ``"reported": True`` if metrics have the
     run's counts, and with ``"error"`` if the trigger cannot work; the task reads the result from the status topic. All
@@ -60,12 +60,12 @@ class ConnectorRunTrigger(BaseTrigger):
         self._cluster: ClusterRun | None = None
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
-        """Return the class path and the arguments, which have only the ids of the connections."""
+        """Serialize the trigger for Airflow's database, with the connections' ids instead of their secrets."""
         path = f"{type(self).__module__}.{type(self).__qualname__}"
         return path, {"run": dict(self.run_state), "timeout_ms": self.timeout_ms, "attached": self.attached}
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
-        """Poll until the run has ended or no longer reports, or the task times out; then fire one event."""
+        """Poll until the run ends or falls silent, or the task times out; then fire one event."""
         try:
             event = TriggerEvent(await self._followed())
         except asyncio.CancelledError:
@@ -100,7 +100,7 @@ class ConnectorRunTrigger(BaseTrigger):
         return {"run": dict(self.run_state), "reason": reason, "attached": self.attached, **more}
 
     def _poll(self, run: FollowedRun) -> str | None:
-        """Poll once; the first poll looks the connection up."""
+        """Poll the run's status once; the first poll looks the connection up."""
         if self._cluster is None:
             monitor = monitor_of_run(run)
             configure_stats()
@@ -111,7 +111,7 @@ class ConnectorRunTrigger(BaseTrigger):
         return self._cluster.poll()
 
     async def on_kill(self) -> None:
-        """Ask the run to stop after a user has cleared the task or set its state.
+        """Ask the run to stop, because a user has cleared the deferred task or set its state.
 
         Kill the app of a run that ignores target states.
 
@@ -122,7 +122,7 @@ class ConnectorRunTrigger(BaseTrigger):
         await once(self._stop_unless_deferred, "stop-run")
 
     def _stop_unless_deferred(self) -> None:
-        """Stop the run, or log why it is not stopped.
+        """Stop the run unless its task is still deferred, and log why a run is not stopped.
 
         All of this is one call in a thread, which a cancelled trigger does not end: before Airflow 3.3 the triggerer
         cancels a trigger again and again until it has ended.
@@ -156,5 +156,5 @@ class ConnectorRunTrigger(BaseTrigger):
             self.log.info(ClusterApp(run).kill())
 
     def _still_deferred(self) -> bool:
-        """Return whether the task of this trigger is deferred, to this trigger or to a newer one."""
+        """Return whether the trigger's task is still deferred, so that another triggerer follows the run."""
         return self.task_instance is not None and _DEFERRED in task_states(self.task_instance)

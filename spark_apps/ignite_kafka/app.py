@@ -20,13 +20,15 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from . import events
+from .common.event_log import EventCount, EventCounts, EventLog, parse_counts
 from .common.local_disk import disk_errors
 from .common.redaction import hide_values, set_log_values
+from .common.typed_json import read_as
 from .errors import IgniteKafkaError, SettingsError
 from .runtime import logs
 from .runtime.library_zip import packaged_text
@@ -58,9 +60,9 @@ def main(
     from .preflight import preflight
     from .runtime.connector_run import RunRequest
     from .runtime.spark_versions import require_spark
-    from .runtime.yarn_attempt import run_has_ended
+    from .runtime.yarn_attempt import events_of_earlier_attempts, run_has_ended
 
-    def work() -> None:
+    def work(log_of_run: EventLog) -> None:
         arguments = Arguments.parse(argv)
         request = AppRequest.load(arguments.request, direction)
         set_log_values(request.settings.log_values)
@@ -69,28 +71,31 @@ def main(
         loaded_secrets = arguments.read_secrets(request.permissions)
         if run_has_ended(request.settings, loaded_secrets, request.run_id):
             return
-        preflight(request.settings, loaded_secrets, request.run_id, request.snapshot_id)
+        log_of_run.merge(events_of_earlier_attempts(request.settings, loaded_secrets, request.run_id) or request.events)
+        preflight(request.settings, loaded_secrets, request.run_id, request.snapshot_id, log_of_run)
         with app_session(request.settings.name) as spark:
             secrets_file = find_secrets(spark, arguments, request.permissions)
-            run(
-                spark,
-                RunRequest(request.settings, request.run_id, request.snapshot_id, secrets_file, show_progress, stop),
-            )
+            names = request.run_id, request.snapshot_id
+            run(spark, RunRequest(request.settings, *names, secrets_file, show_progress, stop, log_of_run))
 
     return exit_code_of(work)
 
 
-def exit_code_of(work: Callable[[], None]) -> int:
-    """Do an app's work, with its log; the exit code of :func:`main`."""
+def exit_code_of(work: Callable[[EventLog], None]) -> int:
+    """Do an app's work, with its log; the exit code of :func:`main`.
+
+    :param work: called with the events of the process so far, which grow.
+    """
     logs.configure(logging.INFO, "%(asctime)s %(levelname)s %(message)s")
-    try:
-        with disk_errors():
-            work()
-    except IgniteKafkaError as error:
-        if error.exit_code == 2:
-            events.emit(events.MISCONFIGURED, reason=str(error))
-        logs.show_error(error)
-        return error.exit_code
+    with events.collect() as log_of_run:
+        try:
+            with disk_errors():
+                work(log_of_run)
+        except IgniteKafkaError as error:
+            if error.exit_code == 2 and events.MISCONFIGURED.id not in log_of_run.counts():
+                events.emit(events.MISCONFIGURED, reason=str(error))
+            logs.show_error(error)
+            return error.exit_code
     return 0
 
 
@@ -163,12 +168,14 @@ class AppRequest(Generic[S]):
     :param run_id: key of the status record.
     :param snapshot_id: see :class:`~ignite_kafka.runtime.connector_run.RunRequest`.
     :param permissions: of the administrator of Airflow, or of whoever runs the command.
+    :param events: events of the operator while it made the request, by id.
     """
 
     settings: S
     run_id: str
     snapshot_id: str | None
     permissions: Permissions = NONE
+    events: EventCounts = field(default_factory=dict)
 
     @staticmethod
     def load(path: str, direction: type[S]) -> AppRequest[S]:
@@ -180,6 +187,7 @@ class AppRequest(Generic[S]):
             data: Mapping[str, Any] = json.loads(_request_text(path))
             settings = data["settings"]
             run_id = data["run_id"]
+            counts = parse_counts({id: read_as(EventCount, count) for id, count in data.get("events", {}).items()})
         except (OSError, ValueError, KeyError) as cause:
             raise SettingsError(
                 f"the request cannot be read: {cause!r}",
@@ -192,7 +200,7 @@ class AppRequest(Generic[S]):
         permissions = Permissions(
             tuple(data.get("allowed_kafka_options", ())), data.get("allow_insecure_connections") is True
         )
-        return AppRequest(direction.from_dict(named), run_id, data.get("snapshot_id"), permissions)
+        return AppRequest(direction.from_dict(named), run_id, data.get("snapshot_id"), permissions, counts)
 
 
 def _request_text(path: str) -> str:

@@ -1,59 +1,20 @@
-"""Health events. Each has an id, a severity and a message, is logged as one structured record and is counted.
+"""Health events: ids, severities, messages and what to do. :mod:`.common.event_emission` logs and counts them.
 
-A record reads ``15001 # some configuration was ignored: … {"names":[…]}``: the id, the message, the fields as JSON.
-Handlers of structured logs find both as ``event_id`` and ``event_fields`` of the logging record. Ids below 15100 and
-their severities are those of the GridGain Kafka Connector's monitoring page; ids from 15100 belong to this project.
+Ids below 15100 and their severities are those of the GridGain Kafka Connector's monitoring page; ids from 15100 belong
+to this project. Causes: :mod:`.event_descriptions`.
 """
 
 from __future__ import annotations
 
-import json
-import logging
-import string
-import threading
-from collections import defaultdict
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
-from dataclasses import dataclass
 from logging import ERROR, INFO, WARNING
-from typing import Any
 
-from .common.event_log import EventCollectors
-from .common.redaction import in_message
-
-Note = tuple[int, tuple[tuple[str, str], ...]]  # id and fields of an event that a task has noted for the driver
-
-_logger = logging.getLogger("ignite_kafka.events")
-_collectors = EventCollectors()
-collect = _collectors.collect
-_lock = threading.Lock()
-_noted: set[Note] = set()
-_muted: ContextVar[bool] = ContextVar("muted", default=False)
-
-
-@dataclass(frozen=True)
-class Event:
-    """A type of event. ``message`` is a format string, whose fields :func:`emit` expects."""
-
-    id: int
-    severity: int
-    message: str
-    action: str = ""
-
-    @property
-    def fields(self) -> tuple[str, ...]:
-        """Names of the fields in the message."""
-        return tuple(name for _, name, _, _ in string.Formatter().parse(self.message) if name)
-
-    def text(self, **fields: Any) -> str:
-        """Return the message with its fields filled in; a missing field shows as ``?``."""
-        return f"{self.id} # {self.fill(fields)}"
-
-    def fill(self, fields: Mapping[str, Any]) -> str:
-        """Return :meth:`text` without the id."""
-        return self.message.format_map(defaultdict(lambda: "?", fields))
-
+from .common.event_emission import Event as Event
+from .common.event_emission import Note as Note
+from .common.event_emission import collect as collect
+from .common.event_emission import emit as emit
+from .common.event_emission import muted as muted
+from .common.event_emission import note as note
+from .common.event_emission import take_notes as take_notes
 
 MISCONFIGURED = Event(
     15000, ERROR, "the configuration is invalid: {reason}", "Correct the named setting and start again."
@@ -64,7 +25,6 @@ CONFIG_CHANGED = Event(
 OBJECT_NOT_BUILT = Event(
     15010, ERROR, "no Ignite object could be built from a record: {reason}", "Policy DEAD_LETTER keeps such records."
 )
-NO_SCHEMA = Event(15011, WARNING, "no schema could be built, so records have none: {reason}", "Check the named type.")
 BACKLOG_FAILED = Event(
     15020, ERROR, "the backlog failed: {reason}", "Start again or clean up the backlog, depending on the reason."
 )
@@ -181,6 +141,12 @@ CAPTURE_KEPT = Event(
     INFO,
     "connector {connector} is stopped, and the nodes keep capturing changes for its next run",
     "Start it again; if it is to end for good, run `ignite-kafka backlog cleanup {connector}`.",
+)
+UNITS_SENT_AGAIN = Event(
+    15149,
+    WARNING,
+    "{count} partitions of cache {cache}, such as {partition}, are sent again: their changes were {reason}",
+    "None, unless it repeats: then give the backlog's region more memory, or restart nodes one at a time.",
 )
 OFFSET_RESET = Event(
     15151,
@@ -354,45 +320,3 @@ TRANSFORMED_KEYS = Event(
 )
 
 EVENTS: dict[int, Event] = {event.id: event for event in tuple(globals().values()) if isinstance(event, Event)}
-
-
-@contextmanager
-def muted() -> Iterator[None]:
-    """Emit nothing in this context: for settings that are read once more."""
-    token = _muted.set(True)
-    try:
-        yield
-    finally:
-        _muted.reset(token)
-
-
-def emit(event: Event, **fields: Any) -> None:
-    """Log an event with its fields, and count it.
-
-    :param fields: without secrets; values that JSON does not have are written as text.
-    """
-    if _muted.get():
-        return
-    if _collectors.are_open:
-        shown: Mapping[str, Any] = fields
-        if "reason" in fields:  # which may quote keys and values, as texts of Spark, Ignite and Kafka do
-            shown = {**fields, "reason": in_message(fields["reason"])}
-        _collectors.add(event.id, event.fill(shown), shown)
-    if _logger.isEnabledFor(event.severity):
-        text = event.text(**fields)
-        details = json.dumps(fields, default=str, ensure_ascii=False, separators=(",", ":"))
-        _logger.log(event.severity, "%s %s", text, details, extra={"event_id": event.id, "event_fields": fields})
-
-
-def note(event: Event, **fields: str) -> None:
-    """Have the driver emit an event, once in a run however many tasks note it. Fields as those of :func:`emit`."""
-    with _lock:
-        _noted.add((event.id, tuple(sorted(fields.items()))))
-
-
-def take_notes() -> frozenset[Note]:
-    """The events noted in this process since the last call, which a task hands to the driver at its end."""
-    with _lock:
-        notes = frozenset(_noted)
-        _noted.clear()
-    return notes

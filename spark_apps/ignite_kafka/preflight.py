@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
+from contextlib import closing
+from dataclasses import replace
 
+from .common.event_log import EventCounts, EventLog, event_totals
 from .convert import check_transforms
 from .convert.filter import check_conditions
 from .errors import AuthenticationFailed, CacheNotFound, IgniteKafkaError, KafkaUnavailable
@@ -16,6 +19,8 @@ from .ignite.cluster import Cluster
 from .kafka.clients import BRIEF_S, KafkaClients
 from .kafka.topics import Topics
 from .runtime.clients import ignite_cluster, kafka_clients
+from .runtime.event_recorder import EventRecorder
+from .runtime.failure_events import report_end
 from .settings.connector import ConnectorSettings
 from .settings.overrides import without_effect
 from .settings.secrets import Secrets
@@ -31,12 +36,19 @@ from .state.status import FAILED, RunStatus, StatusWriter, now_ms
 log = logging.getLogger(__name__)
 
 
-def preflight(settings: ConnectorSettings, secrets: Secrets, run_id: str, snapshot_id: str | None = None) -> None:
+def preflight(
+    settings: ConnectorSettings,
+    secrets: Secrets,
+    run_id: str,
+    snapshot_id: str | None = None,
+    log_of_run: EventLog | None = None,
+) -> None:
     """Check that both clusters accept the connector, and have the caches and topics of its settings.
 
-    The run itself waits for brokers that do not answer. An error is written to the status topic, as one during the run,
-    unless Kafka refuses the login.
+    The run itself waits for brokers that do not answer. An error and the events are written to the status topic, as
+    those during the run, unless Kafka refuses the login.
 
+    :param log_of_run: events of the run so far, and those of these checks; None: there are none.
     :param snapshot_id: the snapshot to begin or continue; None: see
         :class:`~ignite_kafka.runtime.connector_run.RunRequest`.
     :raises SettingsError: a transform is unknown, its properties are wrong, or a constant of a condition has no value.
@@ -50,15 +62,13 @@ def preflight(settings: ConnectorSettings, secrets: Secrets, run_id: str, snapsh
     try:
         check_connector(settings, secrets, clients, snapshot_id)
     except IgniteKafkaError as error:
+        report_end(error)
         emit(RUN_FAILED, connector=settings.name, run_id=run_id, reason=str(error))
         if not _refused_by_kafka(error):
-            _record(
-                settings,
-                clients,
-                RunStatus(
-                    FAILED, settings.name, run_id, started_ms=started_ms, ended_ms=now_ms(), error=error.to_dict()
-                ),
+            ended = RunStatus(
+                FAILED, settings.name, run_id, started_ms=started_ms, ended_ms=now_ms(), error=error.to_dict()
             )
+            _record(settings, clients, ended, {} if log_of_run is None else log_of_run.counts())
         raise
 
 
@@ -70,13 +80,25 @@ def _refused_by_kafka(error: IgniteKafkaError) -> bool:
     return isinstance(error, AuthenticationFailed) and "bootstrap_servers" in error.where
 
 
-def _record(settings: ConnectorSettings, clients: KafkaClients, ended: RunStatus) -> None:
+def _record(settings: ConnectorSettings, clients: KafkaClients, ended: RunStatus, counts: EventCounts) -> None:
     try:
         clients.check(BRIEF_S)
-        StatusWriter.ensure_topic(Topics(clients), settings.internal_topic_prefix, settings.replication_factor)
-        StatusWriter(clients, settings.internal_topic_prefix).run(ended, BRIEF_S)
+        topics = Topics(clients)
+        StatusWriter.ensure_topic(topics, settings.internal_topic_prefix, settings.replication_factor)
+        writer = StatusWriter(clients, settings.internal_topic_prefix)
+        with closing(EventRecorder(writer, settings, ended.run_id)) as recorder:
+            _open_topic(recorder, clients, topics)
+            recorder.record(counts)
+            writer.run(replace(ended, events=event_totals(counts)), BRIEF_S)
     except IgniteKafkaError as unwritten:
         log.warning("the status record could not be written: %s", unwritten)
+
+
+def _open_topic(recorder: EventRecorder, clients: KafkaClients, topics: Topics) -> None:
+    try:
+        recorder.open_topic(clients, topics)
+    except IgniteKafkaError as refused:
+        log.warning("events are written to the status topic only: %s", refused)
 
 
 def check_connector(

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from .app import AppRequest, Arguments, app_session, exit_code_of, find_secrets
 from .common.deadline import Interval
+from .common.event_log import EventLog
 from .common.redaction import set_log_values
 from .settings.connector import ConnectorSettings
 from .settings.secrets import Secrets
@@ -44,7 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     signal.signal(signal.SIGTERM, _end)
     own, rest = _parser().parse_known_args(argv)
 
-    def work() -> None:
+    def work(_: EventLog) -> None:
         arguments = Arguments.parse(rest)
         request = AppRequest.load(arguments.request, DIRECTIONS[own.direction])
         set_log_values(request.settings.log_values)

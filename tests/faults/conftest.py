@@ -13,6 +13,7 @@ import pytest
 from confluent_kafka import IsolationLevel, TopicPartition
 from confluent_kafka.admin import NewTopic, OffsetSpec
 
+from ignite_kafka.settings.source import SourceSettings
 from tests.support import oracle
 from tests.support.processes import App, AppResult, AppStarter, SparkCluster, output_tail
 from tests.support.servers import CACHE_TEMPLATE, PARTITIONS, Brokers, ProxiedBroker, fill, small_caches
@@ -88,6 +89,12 @@ class Copy:
         """The one broker, of a test that has a proxy before it."""
         assert isinstance(self.brokers, ProxiedBroker)
         return self.brokers
+
+    @property
+    def connector_settings(self) -> SourceSettings:
+        """Where the connector's records are."""
+        prefix = self.settings["internal_topic_prefix"]
+        return SourceSettings(name=self.connector, bootstrap_servers=self.settings["bootstrap_servers"], internal_topic_prefix=prefix)
 
     @property
     def cache(self) -> str:

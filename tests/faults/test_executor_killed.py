@@ -6,13 +6,16 @@ from collections.abc import Callable
 
 import pytest
 
+from ignite_kafka.events import SECRETS_EXPOSED
 from tests.faults.conftest import Copy
 from tests.support.kafka_proxy import Api, KafkaProxy, Rule
+from tests.support.kept_events import assert_kept
 from tests.support.processes import SparkCluster, executor_of, kill_process
 from tests.support.waiting import wait_until
 
 # units are committed before and left after the second EndTxn of a slot
 PLACED = 2
+UNUSED = {"kafka": {"ssl.key.password": "of no key"}}
 Place = Callable[[KafkaProxy, str], Rule]
 
 
@@ -61,7 +64,7 @@ def test_orphaned_worker_cannot_commit_after_its_replacement(copy: Copy, spark_c
 
 def test_every_executor_killed(copy: Copy, spark_cluster: SparkCluster) -> None:
     rule = copy.broker.proxy.hold_reply(Api.END_TXN, copy.slot_id(2), PLACED)
-    app = copy.start(master=spark_cluster.master)
+    app = copy.start(master=spark_cluster.master, secrets=UNUSED)
     try:
         app.reaches(rule)
         executors = wait_until(app.executors, "executors of the app")
@@ -73,3 +76,4 @@ def test_every_executor_killed(copy: Copy, spark_cluster: SparkCluster) -> None:
     finally:
         app.stop()
     copy.assert_complete()
+    assert_kept(copy.connector_settings, SECRETS_EXPOSED)  # the cluster does not authenticate

@@ -15,6 +15,7 @@ from tests.faults.conftest import make_copy
 from tests.stream.conftest import MakeStream, assert_right, stream, traffic
 from tests.support.broker_faults import BrokerFaults
 from tests.support.first_starts import FirstStarts
+from tests.support.kept_events import assert_kept
 from tests.support.processes import App
 from tests.support.randomness import generator
 from tests.support.sink_case import SinkCase
@@ -78,6 +79,8 @@ def test_a_snapshot_that_starts_without_brokers(brokers: KafkaCluster, ignite: I
         app.result().assert_exit(0)
     finally:
         app.stop()
+    brokers.await_in_sync()
+    assert_kept(copy.connector_settings, events.KAFKA_AWAITED)
     copy.assert_complete()
 
 

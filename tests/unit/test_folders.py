@@ -14,7 +14,7 @@ from tools.pages.house import LIBRARY, PROVIDER, ROOT
 
 # each imports only those before it; a module of the library's root stands for itself
 ORDER = (
-    "errors", "common", "events", "java", "sql", "ignite.types", "ignite.binary", "ignite", "settings", "settings.connect",
+    "errors", "common", "events", "event_descriptions", "java", "sql", "ignite.types", "ignite.binary", "ignite", "settings", "settings.connect",
     "settings.files", "migration", "plan", "kafka", "registry",
     "convert.rules", "convert.connect", "convert.scalars", "convert.avro", "convert.filter",
     "convert.ignite_types", "convert.ignite_binary", "convert.transforms", "convert.to_kafka", "convert.json",
@@ -30,6 +30,8 @@ PROVIDER_ORDER = (
 )  # fmt: skip
 # modules without a test of their name, by the test that covers them through the module that uses them
 COVERED_BY = {
+    "unit/test_events.py": "common.event_emission",
+    "integration/admin/test_connector_events.py": "runtime.event_recorder runtime.event_topic",
     "unit/settings/files/test_connector_files.py": (
         "settings.files.airflow_arguments settings.files.declared_offsets settings.connect.strimzi settings.yaml_lines"
     ),

@@ -9,10 +9,12 @@ from typing import Any
 
 import pytest
 
-from ignite_kafka import app
+from ignite_kafka import app, events
 from ignite_kafka import preflight as module
 from ignite_kafka.cli import local_run
-from ignite_kafka.errors import AuthenticationFailed, CacheNotFound, IgniteUnreachable, KafkaUnavailable, TopicError
+from ignite_kafka.common.event_log import EventCounts, event_totals
+from ignite_kafka.errors import AuthenticationFailed, CacheNotFound, IgniteUnreachable, KafkaUnavailable, SettingsError, TopicError
+from ignite_kafka.events import CONFIG_CHANGED, emit
 from ignite_kafka.preflight import preflight
 from ignite_kafka.settings.secrets import Secrets
 from ignite_kafka.settings.sink import SinkSettings
@@ -42,6 +44,7 @@ class Clusters:
 
     def __init__(self) -> None:
         self.ended: list[RunStatus] = []
+        self.events: list[dict[str, int]] = []
 
     def check(self) -> None:
         if self.away:
@@ -68,7 +71,12 @@ def clusters(monkeypatch: pytest.MonkeyPatch) -> Clusters:
     monkeypatch.setattr(module, "kafka_clients", lambda *_: made)
     monkeypatch.setattr(module, "Topics", lambda clients: clients)
     monkeypatch.setattr(module, "read_connector", lambda *_: made.state)
-    monkeypatch.setattr(module, "_record", lambda settings, clients, ended: made.ended.append(ended))
+
+    def record(settings: SourceSettings, clients: Clusters, ended: RunStatus, counts: EventCounts) -> None:
+        made.ended.append(ended)
+        made.events.append(event_totals(counts))
+
+    monkeypatch.setattr(module, "_record", record)
     return made
 
 
@@ -150,6 +158,15 @@ def test_no_record_is_tried_at_a_broker_that_refused_the_login(place: dict[str, 
     with pytest.raises(AuthenticationFailed):
         preflight(source(), Secrets(), "r")
     assert len(clusters.ended) == records
+
+
+def test_events_until_the_error_are_recorded_with_it(clusters: Clusters) -> None:
+    settings = source(cache_whitelist=["flights"], overrides={"plains": {}}, transforms=["t"], transform_config={"t": {"type": "Nothing"}})
+    with events.collect() as log_of_run:
+        emit(CONFIG_CHANGED, reason="before")
+        with pytest.raises(SettingsError):
+            preflight(settings, Secrets(), "r", log_of_run=log_of_run)
+    assert clusters.events == [{"15000": 1, "15001": 1, "15102": 1}]
 
 
 @pytest.mark.parametrize("way", ["command line", "app"])

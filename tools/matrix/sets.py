@@ -68,7 +68,7 @@ _WITH_DATA_SOURCES = ("client_properties", "registry_login", "topic_names", "tru
 _SPARK_3_5 = (
     # its Spark Connect does not start with NumPy 2, which the library needs
     *("--deselect", "tests/integration/test_spark_versions.py::test_a_session_of_spark_connect_is_refused"),
-    *(*_SPARK, "-W", "ignore:.verify=<str>:DeprecationWarning"),
+    *(*_SPARK, "-W", "ignore:`verify=<str>:DeprecationWarning"),
     *(f"--ignore=tests/unit/settings/test_{name}.py" for name in _WITH_DATA_SOURCES),
 )
 # tests that also ask the source ignite-backlog, which is left out before PySpark 4.2, or the classes of pushed conditions

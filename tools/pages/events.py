@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 
+from ignite_kafka.event_descriptions import CAUSES
 from ignite_kafka.events import EVENTS, Event
 
 _HEAD = """# Events
@@ -13,8 +14,8 @@ logs find them as `event_id` and `event_fields`. Ids below 15100 and their sever
 Connector; ids from 15100 belong to this project. `{name}` in a message stands for a field. How often each occurred in
 the runs of a connector: [`ignite-kafka events`](operations.md#events).
 
-| id | severity | message | what to do |
-|---|---|---|---|
+| id | severity | message | usual cause | what to do |
+|---|---|---|---|---|
 """
 
 
@@ -24,5 +25,11 @@ def page() -> str:
 
 
 def _format_row(event: Event) -> str:
-    cells = [str(event.id), logging.getLevelName(event.severity).lower(), event.message, event.action]
+    cells = [
+        str(event.id),
+        logging.getLevelName(event.severity).lower(),
+        event.message,
+        CAUSES.get(event, ""),
+        event.action,
+    ]
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |\n"

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
-from datetime import datetime
 
-from ..common.event_log import EventCount, EventCounts, Occurrence, add_events
-from ..common.python_compat import UTC, parse_time_ms
+from ..common.event_log import EventCount, EventCounts, Occurrence, add_events, format_time, new_occurrences
+from ..common.python_compat import parse_time_ms
 from ..errors import SettingsError
-from ..events import EVENTS
+from ..event_descriptions import describe_event
 from ..kafka.clients import KafkaClients
 from ..kafka.topics import Topics
 from ..runtime.clients import kafka_clients
@@ -50,29 +48,15 @@ class ConnectorEvents:
 
 
 def _to_dict(id: int, count: EventCount) -> dict[str, object]:
-    event = EVENTS.get(id)
     return {
-        "id": id,
-        "severity": severity_of(id),
+        **describe_event(id),
         "count": count.count,
         "first": format_time(count.first_ms),
         "last": format_time(count.last_ms),
-        "action": "" if event is None else event.action,
         "newest": [
             {**asdict(occurrence), "at": format_time(occurrence.at_ms)} for occurrence in reversed(count.newest)
         ],
     }
-
-
-def severity_of(id: int) -> str:
-    """Return ERROR, WARNING or INFO; empty for an event of another version."""
-    return logging.getLevelName(EVENTS[id].severity) if id in EVENTS else ""
-
-
-def format_time(at_ms: int) -> str:
-    """Return a time by ISO 8601, in UTC, with milliseconds."""
-    moment = datetime.fromtimestamp(at_ms // 1000, UTC)
-    return f"{moment:%Y-%m-%dT%H:%M:%S}.{at_ms % 1000:03}Z"
 
 
 def parse_since(text: str | None) -> int:
@@ -122,14 +106,3 @@ def follow_events(
         yield from new_occurrences(seen, dict(events.in_order()))
         seen = events.counts
         time.sleep(poll_s)
-
-
-def new_occurrences(seen: EventCounts, now: EventCounts) -> list[tuple[int, Occurrence]]:
-    """Return id and text of the occurrences that were added, oldest first."""
-    added = [
-        (id, occurrence)
-        for id, count in now.items()
-        for occurrence in count.newest
-        if id not in seen or occurrence not in seen[id].newest
-    ]
-    return sorted(added, key=lambda event: event[1].at_ms)

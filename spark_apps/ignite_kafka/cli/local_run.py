@@ -7,13 +7,15 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
+from .. import events
 from ..app import Arguments, find_secrets, session_builder, show_progress
+from ..common.event_log import EventLog
 from ..common.new_id import new_id
 from ..errors import IgniteKafkaError
 from ..preflight import preflight
@@ -41,6 +43,7 @@ def run_locally(
     ship_secrets_unprotected: bool = False,
     permissions: Permissions = NONE,
     stop: threading.Event | None = None,
+    log_of_run: EventLog | None = None,
 ) -> RunStatus:
     """Run a connector with a Spark session in this process; return the run's status.
 
@@ -48,6 +51,7 @@ def run_locally(
     :param ship_secrets_unprotected: send ``secrets`` to executors although Spark does not authenticate.
     :param permissions: permissions of the command's user.
     :param stop: event that ends a stream after the current batch.
+    :param log_of_run: open log of the events while the settings were read; None: there is none.
     :param run_id: key of the status record; None: derived from the time.
     :raises SettingsError: Java is missing.
     :raises UnsupportedVersion: PySpark is too old, or would create a session of Spark Connect.
@@ -57,11 +61,13 @@ def run_locally(
     require_java()
     run_id = run_id or f"cli-{new_id()}"
     arguments = Arguments("", secrets, mounted_secrets, ship_secrets_unprotected)
-    preflight(settings, arguments.read_secrets(permissions), run_id, snapshot_id)
-    with interrupts_raised(), local_session(settings.name, master) as spark:
-        secrets_file = find_secrets(spark, arguments, permissions)
-        request = RunRequest(settings, run_id, snapshot_id, secrets_file, show_progress, stop or threading.Event())
-        return run_request(spark, request)
+    stop = stop or threading.Event()
+    with nullcontext(log_of_run) if log_of_run is not None else events.collect() as log:
+        preflight(settings, arguments.read_secrets(permissions), run_id, snapshot_id, log)
+        with interrupts_raised(), local_session(settings.name, master) as spark:
+            secrets_file = find_secrets(spark, arguments, permissions)
+            request = RunRequest(settings, run_id, snapshot_id, secrets_file, show_progress, stop, log)
+            return run_request(spark, request)
 
 
 @contextmanager

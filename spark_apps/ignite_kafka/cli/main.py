@@ -17,6 +17,7 @@ from typing import Any
 
 from ..common.local_disk import disk_errors
 from ..errors import IgniteKafkaError, Interrupted
+from ..events import collect
 from ..runtime import logs
 from ..runtime.spark_conf import require_pyspark
 from ..settings.registry_login import check_registry
@@ -291,23 +292,25 @@ def run(arguments: argparse.Namespace) -> int:
     """Run a connector with a Spark session in this process."""
     if arguments.connectors or holds_resources(arguments.file):
         return run_all(arguments)
-    settings = settings_of(arguments)
     require_pyspark()
     from ..app import stop_on_sigterm
     from .local_run import run_locally
     from .views import run_table
 
-    ended = run_locally(
-        settings,
-        master=arguments.master,
-        run_id=arguments.run_id,
-        snapshot_id=arguments.snapshot_id,
-        secrets=arguments.secrets,
-        mounted_secrets=arguments.mounted_secrets,
-        ship_secrets_unprotected=arguments.ship_secrets_unprotected,
-        permissions=permissions_of(arguments),
-        stop=stop_on_sigterm(settings),
-    )
+    with collect() as log_of_run:
+        settings = settings_of(arguments)
+        ended = run_locally(
+            settings,
+            master=arguments.master,
+            run_id=arguments.run_id,
+            snapshot_id=arguments.snapshot_id,
+            secrets=arguments.secrets,
+            mounted_secrets=arguments.mounted_secrets,
+            ship_secrets_unprotected=arguments.ship_secrets_unprotected,
+            permissions=permissions_of(arguments),
+            stop=stop_on_sigterm(settings),
+            log_of_run=log_of_run,
+        )
     print(ended.to_json().decode() if arguments.json else run_table(ended))
     return 0
 

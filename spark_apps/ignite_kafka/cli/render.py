@@ -42,8 +42,9 @@ def show(arguments: argparse.Namespace, result: R, text: Callable[[R], str]) -> 
 
 
 def events(shown: ConnectorEvents) -> str:
-    """Return a table of the events, the last one first, and what to do about each warning and error."""
-    from ..admin.connector_events import format_time, severity_of
+    """Return a table of the events, the last one first, and cause and remedy of each warning and error."""
+    from ..common.event_log import format_time
+    from ..event_descriptions import CAUSES, severity_of
     from ..events import EVENTS
 
     rows = []
@@ -53,7 +54,8 @@ def events(shown: ConnectorEvents) -> str:
         # as text, because ids have no thousands separators
         rows.append((format_time(count.last_ms), severity_of(id), str(id), count.count, text))
         if id in EVENTS and EVENTS[id].severity > logging.INFO and EVENTS[id].action:
-            remedies.append(f"{id}: {EVENTS[id].action}")
+            cause = CAUSES.get(EVENTS[id], "")
+            remedies.append(f"{id}: {cause} {EVENTS[id].action}" if cause else f"{id}: {EVENTS[id].action}")
     if not rows:
         return f"connector {shown.connector} has no events"
     shown_table = table(("last", "severity", "id", "count", "newest text"), rows)
@@ -62,13 +64,13 @@ def events(shown: ConnectorEvents) -> str:
 
 def event_line(id: int, occurrence: Occurrence, *, as_json: bool) -> str:
     """Return a line for one occurrence."""
-    from ..admin.connector_events import format_time, severity_of
+    from ..common.event_log import format_time
+    from ..event_descriptions import describe_event, severity_of
 
     at = format_time(occurrence.at_ms)
     if not as_json:
         return f"{at} {severity_of(id)} {id} # {printable(occurrence.text)}"
-    values = {"id": id, "severity": severity_of(id), "at": at, "text": occurrence.text, "fields": occurrence.fields}
-    return json.dumps(values)
+    return json.dumps({**describe_event(id), "at": at, "text": occurrence.text, "fields": dict(occurrence.fields)})
 
 
 def target_state(change: TargetStateChange) -> str:

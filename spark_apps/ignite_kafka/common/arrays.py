@@ -11,16 +11,16 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Int64Array = npt.NDArray[np.int64]
-"""Whole numbers, such as update counters, hashes or offsets."""
+"""Integers, such as update counters, hashes or offsets."""
 
 RowIndex = npt.NDArray[np.int64]
-"""Positions of rows in a table or a batch of columns."""
+"""Row numbers in a table or a batch of columns."""
 
 Mask = npt.NDArray[np.bool_]
-"""A flag for each row."""
+"""A boolean for each row, such as whether it is selected."""
 
 Int32Array = npt.NDArray[np.int32]
-"""Counts, lengths, or partitions in a node's byte layout."""
+"""32-bit integers: counts, lengths, or partitions as a node writes them."""
 
 _NAMES = {
     **{name: name for sign in ("", "u") for name in (f"{sign}int{bits}" for bits in (8, 16, 32, 64))},
@@ -29,11 +29,11 @@ _NAMES = {
     "float": "float32",
     "double": "float64",
 }
-"""numpy's names by Arrow's."""
+"""numpy's type names, by Arrow's."""
 
 
 def numpy_type(kind: pa.DataType) -> np.dtype[Any]:
-    """Return the numpy type of a numeric or Boolean Arrow type.
+    """Return the numpy type of a numeric or Boolean Arrow type, without pandas.
 
     ``to_pandas_dtype`` needs pandas before pyarrow 20.
 

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 Clock = Callable[[], float]
-"""Clock in seconds since some fixed point, which never runs backwards."""
+"""Clock in seconds that never runs backwards."""
 
 
 @dataclass(frozen=True)
 class Deadline:
-    """A point in time at which a wait ends.
+    """A point in time on the clock at which a wait must end.
 
     :param at_s: the point in time on the clock, in seconds.
     """
@@ -22,11 +22,11 @@ class Deadline:
 
     @staticmethod
     def after(seconds: float, clock: Clock = time.monotonic) -> Deadline:
-        """Return the deadline in so many seconds from now."""
+        """Return the deadline that is a number of seconds from now."""
         return Deadline(clock() + seconds, clock)
 
     def remaining(self) -> float:
-        """Return the number of seconds until the deadline; 0.0 once the deadline has passed."""
+        """Return the seconds until the deadline; 0.0 after it."""
         return max(0.0, self.at_s - self.clock())
 
     @property
@@ -36,7 +36,7 @@ class Deadline:
 
 
 class Interval:
-    """Timer that is due once in every interval, first at the end of the interval after its creation.
+    """Timer that is due once per interval, for the first time one interval after its creation.
 
     :param seconds: length of the interval.
     """
@@ -47,7 +47,7 @@ class Interval:
         self._next = Deadline.after(seconds, clock)
 
     def due(self) -> bool:
-        """Return whether the timer is due, and if so, begin the next interval."""
+        """Return whether the timer is due; if it is, start the next interval."""
         if not self._next.expired:
             return False
         self._next = Deadline.after(self._seconds, self._clock)

@@ -1,4 +1,4 @@
-"""Reader of DER, the binary form of PKCS structures, for key stores. Offsets are in bytes."""
+"""Reader of DER, the binary encoding of ASN.1 in key stores and certificates."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LONGEST_LENGTH = 4
 
 
 def items(data: bytes, start: int = 0, end: int | None = None) -> Iterator[tuple[int, int, int]]:
-    """Yield the elements side by side, each as its tag, and the start and end of its content in bytes.
+    """Yield the elements of one level: tag, start and end of the content, in bytes.
 
     :raises ValueError: the data is no DER, or an element is longer than its surrounding element.
     """
@@ -44,7 +44,7 @@ def _head(data: bytes, start: int, end: int) -> tuple[int, int, int]:
 
 
 def walk(data: bytes) -> Iterator[list[tuple[int, int, int]]]:
-    """Yield each group of elements side by side, including groups inside octet strings of DER.
+    """Yield the elements of every level, including elements within octet strings of DER.
 
     Time is linear in size and depth.
 
@@ -63,7 +63,7 @@ def walk(data: bytes) -> Iterator[list[tuple[int, int, int]]]:
 
 
 def _holds_der(data: bytes, start: int, end: int) -> bool:
-    """Return whether an octet string is one whole SEQUENCE, and not a value such as a hash, salt or encrypted bytes."""
+    """Return whether an octet string contains DER, instead of a value such as a hash."""
     if end - start < 2 or data[start] != SEQUENCE:
         return False
     try:

@@ -1,23 +1,29 @@
-"""Counts and newest texts of events, by id, in a form that is small enough for a record of Kafka."""
+"""Counts of events by id, with their newest texts, small enough for a Kafka record."""
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime
 from typing import Annotated
 
+from .python_compat import UTC
 from .typed_json import Milliseconds, Range
 
 KEPT_TEXTS = 5
-"""Number of newest occurrences of an event whose text is kept."""
+"""Number of newest occurrences whose text is kept, per event."""
 MOST_TEXT = 500
 """Maximum length of a kept text in characters."""
 MOST_FIELDS = 12
-"""Maximum number of fields that are kept of an occurrence."""
+"""Maximum number of fields kept per occurrence."""
 _MOST_FIELD = 200  # characters
+MOST_BYTES = 800_000
+"""Maximum size of a run's events in bytes, so that their record stays below the 1 MB that brokers accept by default."""
+_MOST_DIGITS = 9  # of an id
 
 
 @dataclass(frozen=True)
@@ -35,7 +41,7 @@ class Occurrence:
 
 @dataclass(frozen=True)
 class EventCount:
-    """How often an event occurred, and its newest occurrences, oldest first. Times are milliseconds since 1970."""
+    """Count of an event, with its newest occurrences, oldest first."""
 
     count: Annotated[int, Range(0, 1 << 53)]
     first_ms: Milliseconds
@@ -53,11 +59,11 @@ class EventCount:
 
 
 EventCounts = Mapping[int, EventCount]
-"""Counts of events, by id."""
+"""Counts of events, by event id."""
 
 
 def count_of(at_ms: int, text: str, fields: Mapping[str, object]) -> EventCount:
-    """Count one occurrence. Its text and fields are shortened.
+    """Return the count for one occurrence, with its text and fields shortened.
 
     :param fields: values that are no text are written as Python's ``str`` writes them.
     """
@@ -66,7 +72,7 @@ def count_of(at_ms: int, text: str, fields: Mapping[str, object]) -> EventCount:
 
 
 def add_events(*counts: EventCounts) -> dict[int, EventCount]:
-    """Add counts up, by id."""
+    """Add up the counts of several sources, by event id."""
     total: dict[int, EventCount] = {}
     for of_source in counts:
         for id, count in of_source.items():
@@ -74,25 +80,83 @@ def add_events(*counts: EventCounts) -> dict[int, EventCount]:
     return dict(sorted(total.items()))
 
 
+def format_counts(counts: EventCounts, most_bytes: int = MOST_BYTES) -> dict[str, EventCount]:
+    """Return counts as records have them: with ids as texts, in at most so many bytes.
+
+    Counts are always kept. If all texts are too large, the newest of each event is left, without fields; else none.
+    """
+    for keep in (_keep_all, _keep_newest, _keep_none):
+        formatted = {str(id): keep(count) for id, count in counts.items()}
+        if len(json.dumps({id: asdict(count) for id, count in formatted.items()})) <= most_bytes:
+            break
+    return formatted
+
+
+def _keep_all(count: EventCount) -> EventCount:
+    return count
+
+
+def _keep_newest(count: EventCount) -> EventCount:
+    return replace(count, newest=tuple(replace(occurrence, fields={}) for occurrence in count.newest[-1:]))
+
+
+def _keep_none(count: EventCount) -> EventCount:
+    return replace(count, newest=())
+
+
+def parse_counts(counts: Mapping[str, EventCount]) -> dict[int, EventCount]:
+    """Return counts of a record by id; a key that is no id is left out."""
+    ids = [id for id in counts if id.isascii() and id.isdigit() and len(id) <= _MOST_DIGITS]
+    return {int(id): counts[id] for id in ids}
+
+
+def format_time(at_ms: int) -> str:
+    """Return a time by ISO 8601, in UTC, with milliseconds."""
+    moment = datetime.fromtimestamp(at_ms // 1000, UTC)
+    return f"{moment:%Y-%m-%dT%H:%M:%S}.{at_ms % 1000:03}Z"
+
+
+def new_occurrences(seen: EventCounts, now: EventCounts) -> list[tuple[int, Occurrence]]:
+    """Return id and text of the occurrences that were added, oldest first."""
+    added = [
+        (id, occurrence)
+        for id, count in now.items()
+        for occurrence in count.newest
+        if id not in seen or occurrence not in seen[id].newest
+    ]
+    return sorted(added, key=lambda event: event[1].at_ms)
+
+
+def event_totals(counts: EventCounts) -> dict[str, int]:
+    """Return how often each event occurred, by its id as text, as in the record of a run."""
+    return {str(id): count.count for id, count in counts.items()}
+
+
 class EventLog:
-    """The events of this process during one run or task. Threads may read it while it grows."""
+    """Counts of the events that this process emits during a run or task."""
 
     def __init__(self, lock: threading.Lock) -> None:
         self._lock = lock
         self._counts: dict[int, EventCount] = {}
 
     def counts(self) -> dict[int, EventCount]:
-        """Return the counts so far, by id."""
+        """Return the counts so far, by event id."""
         with self._lock:
             return dict(self._counts)
 
+    def merge(self, counts: EventCounts) -> None:
+        """Add counts of another process."""
+        with self._lock:
+            for id, count in counts.items():
+                self.add(id, count)
+
     def add(self, id: int, count: EventCount) -> None:
-        """Add to the count of an event; the caller holds the lock."""
+        """Add to the count of an event; the caller must hold the lock."""
         self._counts[id] = self._counts[id] + count if id in self._counts else count
 
 
 class EventCollectors:
-    """The logs to which the events of this process are added."""
+    """The open event logs of this process; each gets every event that is emitted."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -100,11 +164,11 @@ class EventCollectors:
 
     @property
     def are_open(self) -> bool:
-        """Whether any log is open."""
+        """Whether any event log is open."""
         return bool(self._logs)
 
     def add(self, id: int, text: str, fields: Mapping[str, object]) -> None:
-        """Add an occurrence, at the present time, to every open log."""
+        """Add an event that occurs now to every open log."""
         count = count_of(int(time.time() * 1000), text, fields)
         with self._lock:
             for log in self._logs:
@@ -112,7 +176,7 @@ class EventCollectors:
 
     @contextmanager
     def collect(self) -> Iterator[EventLog]:
-        """Give a log of the events that are emitted in this process until the context ends."""
+        """Return a context with a log of the events that this process emits meanwhile."""
         log = EventLog(self._lock)
         with self._lock:
             self._logs.append(log)

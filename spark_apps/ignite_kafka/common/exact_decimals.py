@@ -1,4 +1,4 @@
-"""Casts to decimals that fail if a value does not fit.
+"""Casts to decimals with an error for each value that does not fit, where Arrow may return a wrong decimal.
 
 Arrow 26 multiplies by the power of ten between two scales in 128 or 256 bits, and compares only the order of both
 numbers: a product that wraps around is taken for the value. This affects decimals, texts and JSON numbers. Casts to a
@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 
 def exact_cast(array: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Cast an array as Arrow does, but raise an error instead of returning a wrong decimal.
+    """Cast an array as Arrow does, but raise an error where Arrow would return a wrong decimal.
 
     :raises pa.ArrowInvalid: a value does not fit.
     """
@@ -28,7 +28,7 @@ def exact_cast(array: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def _fits_certainly(texts: pa.StringArray, kind: pa.DataType) -> bool:
-    """Return whether texts certainly fit a decimal type, by their lengths and the absence of exponents."""
+    """Return whether texts certainly fit a decimal type, judged by length, so that a slow check can be skipped."""
     longest = pc.max(pc.binary_length(texts)).as_py() or 0
     return (
         longest <= kind.precision - max(kind.scale, 0)

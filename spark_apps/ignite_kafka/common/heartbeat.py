@@ -1,4 +1,4 @@
-"""Watchdog of a Spark task: ends a Python worker without signs of life, and reports the stacks of its threads.
+"""Watchdog of a Spark task: it ends a Python worker that hangs, and reports the stacks of its threads.
 
 Every call of a task that may wait has a timeout, but a library may ignore the timeout. Signs of life are replies of
 nodes, records that brokers take, batches, calls of user functions, and retries: :func:`beat` is called with each.
@@ -19,16 +19,16 @@ from dataclasses import dataclass, field
 from typing import TextIO
 
 SLACK_S = 120.0
-"""Maximum time of work without a timeout between two signs of life, such as converting a batch, in seconds."""
+"""Time allowed for work without a timeout of its own, such as converting a batch, in seconds."""
 
 _SPARK_READS = "PYTHON_FAULTHANDLER_DIR"  # folder where Spark reads a file named by the worker's process id
 _EVERY_S = 1.0
 
 
 def limit_s(retry_timeout_ms: int, transaction_timeout_ms: int, request_timeout_ms: int) -> float:
-    """Return the maximum time that a task may go without a sign of life, in seconds.
+    """Return how many seconds a task may go without a sign of life: more than any wait with a timeout.
 
-    It is more than the time of a retry, a transaction and a request to a node together.
+    It exceeds the retry timeout, or the request timeout if that is longer, plus the transaction timeout.
 
     :param request_timeout_ms: timeout of requests to nodes; counts instead of the retry timeout if it is longer.
     """
@@ -37,7 +37,7 @@ def limit_s(retry_timeout_ms: int, transaction_timeout_ms: int, request_timeout_
 
 @dataclass
 class _Watch:
-    """Watch of the task that this process runs.
+    """Watch over the task that this process runs.
 
     :param report: called with signs of life, at most once a second.
     """
@@ -69,7 +69,7 @@ _watch: _Watch | None = None  # a worker runs one task at a time, and faulthandl
 
 
 def beat() -> None:
-    """Note a sign of life of the watched task, if there is one."""
+    """Report a sign of life of the watched task, so that the watchdog does not end the process."""
     watch = _watch
     if watch is not None:
         watch.beat()
@@ -77,7 +77,7 @@ def beat() -> None:
 
 @contextmanager
 def watched(seconds: float, report: Callable[[], None] = lambda: None) -> Iterator[None]:
-    """End this process, after dumping its threads' stacks, if :func:`beat` is not called for so many seconds.
+    """Return a context that ends this process if :func:`beat` is not called for so many seconds.
 
     :param report: called with signs of life, at most once a second.
     """

@@ -25,7 +25,7 @@ _CUT = "it is cut off or damaged"
 
 
 class WrongPassword(ValueError):
-    """Error for a password that does not open the store or the key."""
+    """Error of a password that does not open the key store or a private key."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Entry:
 
 
 def read_jks(data: bytes, password: str) -> list[Entry]:
-    """Read the entries of a store; private keys stay encrypted.
+    """Read the entries of a key store; private keys stay encrypted.
 
     :param password: password of the store; empty: the store's integrity is not checked, as in Java's trust managers.
     :raises WrongPassword: the password is not that of the store, or the store was changed without it.
@@ -79,7 +79,7 @@ def _read_entry(reader: _Reader, version: int) -> Entry:
 
 
 def private_key(protected: bytes, password: str) -> bytes:
-    """Return the private key of an entry as DER of PKCS#8.
+    """Decrypt a private key; return it as DER of PKCS#8.
 
     :raises WrongPassword: the password is not that of the key.
     :raises ValueError: the key is encrypted in another way.
@@ -101,7 +101,7 @@ def private_key(protected: bytes, password: str) -> bytes:
 
 
 def _parse_sealed(protected: bytes) -> bytes:
-    """Return salt, encrypted key and digest of an EncryptedPrivateKeyInfo, in this order."""
+    """Return salt, encrypted key and digest from an EncryptedPrivateKeyInfo."""
     try:
         (_, start, end), *_ = der.items(protected)
         (_, *algorithm), (tag, *content) = der.items(protected, start, end)

@@ -1,4 +1,4 @@
-"""Conversion of Java's key and trust stores, JKS and PKCS#12, to PEM texts for librdkafka and Python's TLS.
+"""Conversion of Java's key and trust stores (JKS, PKCS#12) to PEM texts, for librdkafka and Python's TLS.
 
 ``cryptography`` reads keys and certificates; :mod:`.jks` and :mod:`.pkcs12` read the stores. A process that
 makes connections reads each store once. Every error names the file and never shows its content.
@@ -33,33 +33,33 @@ _REWRITE = "Write it anew: keytool -importkeystore -srckeystore FILE -destkeysto
 
 @dataclass(frozen=True, repr=False)
 class KeyPair:
-    """A private key, not encrypted, and its certificate chain, both as PEM; the holder's certificate is first."""
+    """A decrypted private key and its certificate chain, both as PEM."""
 
     certificates: str
     key: str
 
 
 def is_store(path: str | Path) -> bool:
-    """Return whether a file begins like a JKS, JCEKS or PKCS#12 key store.
+    """Return whether a file is a JKS, JCEKS or PKCS#12 key store, judged by its first bytes.
 
-    False for a PEM file, and for a file that cannot be read.
+    An unreadable file is none.
     """
     head = _head(path)
     return head[:4] in (jks.MAGIC, _JCEKS) or _is_pfx(head)
 
 
 def is_pem(path: str | Path) -> bool:
-    """Return whether a file has PEM; False for an unreadable file."""
+    """Return whether a file contains PEM; False for an unreadable file."""
     return b"-----BEGIN " in _head(path, MAX_STORE_BYTES)
 
 
 def is_pkcs12(path: str | Path) -> bool:
-    """Return whether a file begins like PKCS#12; False for an unreadable file."""
+    """Return whether a file is PKCS#12, judged by its first bytes; False for an unreadable file."""
     return _is_pfx(_head(path))
 
 
 def trusted(path: str | Path, password: str, setting: str) -> str:
-    """Return the certificates of a trust store as PEM.
+    """Return the certificates in a trust store as PEM.
 
     :param password: password of the store; empty: JKS is read without a check of its integrity, as in Java.
     :param setting: the setting that names the store, for errors.
@@ -80,7 +80,7 @@ def trusted(path: str | Path, password: str, setting: str) -> str:
 
 
 def key_pair(path: str | Path, password: str, key_password: str, setting: str) -> KeyPair:
-    """Return the private key of a key store, and the key's certificates.
+    """Return the only private key in a key store, with its certificates.
 
     :param key_password: password of the key; empty: the store's password.
     :raises SettingsError: the file is no store, a password is wrong, there is not exactly one private key, or its
@@ -103,7 +103,7 @@ def key_pair(path: str | Path, password: str, key_password: str, setting: str) -
 def _open_store(
     path: str, password: str, key_password: str, _stamp: Any, setting: str, key: bool
 ) -> tuple[Sequence[x509.Certificate], str]:
-    """Return the certificates of a store and, if requested, its private key as PEM; cached until the file changes."""
+    """Return a store's certificates and, on request, its private key as PEM; cached until the file changes."""
     try:
         data = _read(path, MAX_STORE_BYTES + 1)
         if len(data) > MAX_STORE_BYTES:
@@ -180,13 +180,13 @@ def _key_text(key: Any) -> str:
 
 
 def _is_pfx(data: bytes) -> bool:
-    """Return whether data begins like a PFX: a SEQUENCE whose first element is the version 3."""
+    """Return whether data begins like PKCS#12: a SEQUENCE whose first element is the version 3."""
     size = data[1] & 0x7F if len(data) > 1 and data[1] & 0x80 else 0
     return data[:1] == b"\x30" and data[2 + size : 5 + size] == b"\x02\x01\x03"
 
 
 def _stamp(path: str | Path, setting: str) -> tuple[int, int, int]:
-    """Return the state of a file, which changes if the file is replaced."""
+    """Return an identification of a file's content, so that a replaced file is read again."""
     try:
         status = os.stat(path)
     except OSError as error:
@@ -197,7 +197,7 @@ def _stamp(path: str | Path, setting: str) -> tuple[int, int, int]:
 
 
 def _head(path: str | Path, size: int = 64) -> bytes:
-    """Return the first bytes of a file; no bytes for an unreadable file."""
+    """Return the first bytes of a file; none if it is unreadable."""
     try:
         return _read(path, size)
     except (OSError, ValueError):
@@ -205,7 +205,7 @@ def _head(path: str | Path, size: int = 64) -> bytes:
 
 
 def _read(path: str | Path, size: int) -> bytes:
-    """Return the first bytes of a regular file, without waiting for a pipe."""
+    """Return the first bytes of a regular file; a pipe is refused without waiting for it."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     with open(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):

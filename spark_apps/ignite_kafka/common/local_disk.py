@@ -1,4 +1,4 @@
-"""Errors of local folders that are full, over quota or read-only, as one error with path and free bytes.
+"""Detection of disk errors (disk full, over quota, read-only), raised as one error with path and free bytes.
 
 Spark gives failures of its Java side, and of Python workers, as text. So disk errors come in two forms, as
 ``OSError`` and as text.
@@ -33,9 +33,9 @@ SPARK_REMEDY = (
 
 @contextmanager
 def disk_errors(folder: str | Path | None = None, remedy: str = TEMPORARY_REMEDY) -> Iterator[None]:
-    """Raise LocalDiskFull instead of an OSError that means a full or read-only disk; other errors pass.
+    """Return a context that raises LocalDiskFull for errors of a full or read-only disk.
 
-    :param folder: folder written by the block, for errors without a path; None: several folders, or the output.
+    :param folder: folder that is written to, for errors without a path; None: several folders, or the output.
     """
     try:
         yield
@@ -47,7 +47,7 @@ def disk_errors(folder: str | Path | None = None, remedy: str = TEMPORARY_REMEDY
 
 
 def disk_error_in(text: str, folder: str, *, remedy: str = SPARK_REMEDY) -> LocalDiskFull | None:
-    """Return the disk error described in a text of Spark; None without such an error.
+    """Return the disk error that a text of Spark describes; None if it describes none.
 
     :param text: text of a Spark exception: a Java stack trace or a worker's traceback.
     :param folder: Spark's local folder on the host of the driver, for texts without a path.
@@ -86,7 +86,7 @@ def _disk_full_error(path: str, reason: str, remedy: str) -> LocalDiskFull:
 
 
 def _free_bytes(path: str) -> int | None:
-    """Return the number of bytes that the user may still write at a path; None if this host has no such folder."""
+    """Return the free bytes for this user at a path; None if this host has no such folder."""
     place = Path(path)
     while not place.exists() and place.parent != place:
         place = place.parent

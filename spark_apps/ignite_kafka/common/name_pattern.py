@@ -1,4 +1,4 @@
-"""Regular expressions for names, matched without backtracking in a bounded number of steps.
+"""Regular expressions for names, matched in a bounded number of steps instead of by backtracking.
 
 Python's matcher takes exponential time for expressions such as ``(a+)+b`` and holds the interpreter's lock meanwhile:
 one expression of a sensor would stop every trigger of its process. This matcher visits each pair of a step of the
@@ -42,7 +42,7 @@ if sys.version_info >= (3, 11):  # Python 3.10 cannot parse them
 
 @dataclass
 class _Match:
-    """State of matching one text.
+    """State of matching one text against an expression.
 
     :param looks: results of lookaheads and lookbehinds, by number of the assertion and position.
     """
@@ -64,7 +64,7 @@ _Test = Callable[[_Match, int], object]
 
 @dataclass
 class _Step:
-    """A step of a compiled expression.
+    """A state of the automaton that an expression is compiled to.
 
     :param test: test of a character or a position; None: the step consumes nothing.
     :param width: number of characters that the test consumes.
@@ -79,7 +79,7 @@ class _Step:
 
 
 class NamePattern:
-    """A compiled regular expression.
+    """A compiled regular expression that takes a bounded number of steps to match.
 
     ``group_count`` is the number of its groups, ``group_numbers`` the number of each named group, and ``unclear`` the
     groups whose text
@@ -118,9 +118,7 @@ class NamePattern:
         return len(text) in self._ends(_Match(text), self._entry, 0)
 
     def groups(self, text: str) -> list[str | None] | None:
-        """Return the text of each group as a backtracking matcher would, beginning with the whole text.
-
-        Return None if the text does not match.
+        """Return the texts of all groups, that of the whole match first; None without a match.
 
         The search is depth first, in the order of a backtracking matcher, but tries no failed pair of step and position
         again.
@@ -147,7 +145,7 @@ class NamePattern:
     def _group_texts(
         self, text: str, state: tuple[int, int], before: dict[tuple[int, int], tuple[int, int]]
     ) -> list[str | None]:
-        """Return the texts of the groups, by the last mark of each group on the way to the state."""
+        """Return the groups' texts, from the last marks on the path that led to the state."""
         marks: dict[int, int] = {}
         while before[state] != state:
             state = before[state]
@@ -160,13 +158,13 @@ class NamePattern:
         return groups
 
     def _step_end(self, match: _Match, number: int, position: int) -> int:
-        """Return the position behind a step; -1 if the step does not match at the position."""
+        """Return the position behind a step that matches; -1 if it does not match."""
         step = self._steps[number]
         matches = step.test is None or (position + step.width <= len(match.text) and step.test(match, position))
         return position + step.width if matches else -1
 
     def _ends(self, match: _Match, entry: int, start: int) -> set[int]:
-        """Return the possible ends of matches from a start position."""
+        """Return all positions at which a match from `start` may end."""
         seen = {(entry, start)}
         waiting = [(entry, start)]
         ends = set()
@@ -189,7 +187,7 @@ class NamePattern:
         return len(self._steps) - 1
 
     def _sequence(self, items: Iterable[Any], behind: int, flags: int) -> int:
-        """Compile a sequence of items, and return its first step; ``behind`` is the step after the sequence."""
+        """Compile a sequence of items in front of the step ``behind``; return the first step."""
         for operation, argument in reversed(list(items)):
             behind = self._item(operation, argument, behind, flags)
         return behind
@@ -226,7 +224,7 @@ class NamePattern:
 
     @contextmanager
     def _unclear_groups(self, unclear: bool = True, but: Set[int] = frozenset()) -> Iterator[None]:
-        """Add the groups compiled inside the block to the unclear groups, except those in ``but``."""
+        """Return a context in which compiled groups are marked as unclear, except the groups in ``but``."""
         before = self._compiled
         self._compiled = set()
         yield
@@ -261,7 +259,7 @@ class NamePattern:
         return behind
 
     def _lookaround(self, expected: bool, direction: int, items: Any, flags: int) -> _Test:
-        """Return the test of a lookahead or lookbehind."""
+        """Return the test for a lookahead or lookbehind."""
         entry = self._sequence(items, 0, flags)
         width = items.getwidth()[0] if direction < 0 else 0
         number = len(self._steps)
@@ -275,7 +273,7 @@ class NamePattern:
         return test
 
     def _python_test(self, operation: Any, argument: Any, flags: int) -> _Test:
-        """Return Python's test of one character, or of a position between characters."""
+        """Return the test, made by Python's re, for one character or for a position such as ^."""
         key = f"{operation} {argument}", flags
         if key not in self._tests:
             state = regex_parser.State()
@@ -288,7 +286,7 @@ class NamePattern:
 
 
 def _repeated_group(items: Any) -> Set[int]:
-    """Return the number of the group that is the whole repeated part, as a set; empty without such a group."""
+    """Return the number of the group that forms a whole repeated item, as a set; an empty set without such a group."""
     if len(items) != 1:  # none: Python 3.10 has no item for an empty group
         return set()
     ((operation, argument),) = items

@@ -7,5 +7,5 @@ import uuid
 
 
 def new_id() -> str:
-    """Return an id that sorts by time: the time in UTC, and eight random hexadecimal digits."""
+    """Return a new id that sorts by time: UTC time and eight random hexadecimal digits."""
     return time.strftime("%Y%m%dT%H%M%SZ-", time.gmtime()) + uuid.uuid4().hex[:8]

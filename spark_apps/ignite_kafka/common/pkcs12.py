@@ -1,4 +1,4 @@
-"""Reader of PKCS#12 stores, in a separate process with limits of time and memory.
+"""Reader of PKCS#12 key stores, in a process of its own with limits of time and memory.
 
 A store can demand any number of key derivation rounds, also inside parts that are encrypted and cannot be checked
 before. The library holds Python's lock meanwhile, so no thread could end it or run beside it. So a separate
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.serialization.pkcs12 import PKCS12KeyAndCertificates
 
 MAX_ITERATIONS = 5_000_000
-"""Maximum sum of the visible key derivation rounds in a store, as large as the JDK's limit for one derivation."""
+"""Maximum number of key derivation rounds that a store may demand visibly, as the JDK allows for one derivation."""
 
 MAX_CPU_S = 20
 MAX_MEMORY_BYTES = 2 << 30
@@ -38,12 +38,12 @@ _PROGRAM = "from ignite_kafka.common.pkcs12 import main; main()"
 
 
 class NotOneKey(ValueError):
-    """Error for a store without exactly one private key."""
+    """Error of a key store that does not have exactly one private key."""
 
 
 @dataclass(frozen=True)
 class Content:
-    """Content of a store.
+    """Certificates and private key in a PKCS#12 store.
 
     :param certificates: certificates as DER; in a key store, from the holder's to its authority's.
     :param key: private key as PEM, not encrypted; empty if not requested.
@@ -54,7 +54,7 @@ class Content:
 
 
 def read_pkcs12(data: bytes, password: str, key_password: str, *, key: bool) -> Content:
-    """Return the content of a store, read by another process.
+    """Read a store in another process, whose time and memory are limited.
 
     :param key: whether the store is read as a key store; otherwise as a trust store.
     :raises WrongPassword: the password does not open the store.
@@ -97,7 +97,7 @@ def _to_exception(name: str, text: str) -> Exception:
 
 
 def main() -> None:
-    """Read a store from stdin and write its content to stdout, under the limits."""
+    """Run in the other process: read a store from stdin under the limits, and write its content to stdout."""
     import resource
 
     request = json.loads(sys.stdin.buffer.read())
@@ -121,7 +121,7 @@ def main() -> None:
 
 
 def open_store(data: bytes, password: str, key_password: str, *, key: bool, keys: int) -> Content:
-    """Return the content of a store, read in this process; see :func:`read_pkcs12`.
+    """Read a store in this process; see :func:`read_pkcs12`.
 
     :param keys: number of private keys, from :func:`checked_keys`.
     """
@@ -145,7 +145,7 @@ def open_store(data: bytes, password: str, key_password: str, *, key: bool, keys
 
 
 def one_key(aliases: Sequence[str]) -> None:
-    """Check that a store has exactly one private key.
+    """Raise NotOneKey unless a store has exactly one private key.
 
     :param aliases: aliases of the store's private keys; empty texts for unknown aliases.
     :raises NotOneKey: the store has no private key, or several.
@@ -158,9 +158,7 @@ def one_key(aliases: Sequence[str]) -> None:
 
 
 def checked_keys(data: bytes, most_rounds: int) -> int:
-    """Check the visible cost of opening a store.
-
-    Return the number of visible private keys.
+    """Refuse a store that is too costly to open; return its number of visible private keys.
 
     :raises ValueError: opening the store would take more rounds of key derivation, or the data is no DER.
     """
@@ -193,7 +191,7 @@ def _load(data: bytes, password: str) -> PKCS12KeyAndCertificates:
 
 
 def _chain(own: x509.Certificate, others: Sequence[x509.Certificate]) -> list[x509.Certificate]:
-    """Return the certificates from a holder's to its authority's, in order, without the store's other certificates."""
+    """Return the certificates that lead from the holder's to its authority's, in this order."""
     chain = [own]
     left = list(others)
     while chain[-1].issuer != chain[-1].subject:

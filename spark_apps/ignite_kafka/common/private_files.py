@@ -1,4 +1,4 @@
-"""Secrets as files, for libraries that read secrets from files only.
+"""Temporary files with secrets, for libraries that read secrets from files only.
 
 The files are in memory if the system supports this, otherwise in a private folder.
 """
@@ -14,7 +14,7 @@ from pathlib import Path
 
 @contextmanager
 def private_file(text: str) -> Iterator[str]:
-    """Write a text to a file that only this user can read, and remove the file afterwards.
+    """Return a context with the path of a file that holds a text, readable by this user only.
 
     On Linux the file is anonymous memory and never on a disk. Elsewhere it has mode 0600 in a temporary folder of mode
     0700.

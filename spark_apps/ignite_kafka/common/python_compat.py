@@ -1,4 +1,4 @@
-"""Names of the standard library that Python 3.10 lacks.
+"""Substitutes for names of the standard library that Python 3.10 lacks.
 
 ``StrEnum``, ``Self``, ``UTC``, the parts of ``re``, times that end with Z.
 
@@ -32,14 +32,14 @@ else:
     Self = Any  # annotations are not evaluated
 
     class StrEnum(str, Enum):
-        """Enumeration of texts, which stay texts when they are formatted."""
+        """Enumeration of texts that are formatted as their values."""
 
         __str__ = str.__str__
         __format__ = str.__format__
 
 
 def parse_time_ms(text: str) -> int:
-    """Parse a time as :func:`parse_time` does, to milliseconds since 1970; it is in UTC unless it has an offset.
+    """Parse an ISO 8601 time to milliseconds since 1970; without an offset it is UTC.
 
     :raises ValueError: it is no time.
     """

@@ -1,4 +1,4 @@
-"""Limits of one record and of one schema, so that neither can stall a task.
+"""Limits of one record and one schema, so that none can stall a Spark task.
 
 A record beyond a limit is a bad record, so the error policy decides about it.
 
@@ -15,10 +15,10 @@ Decoders and encoders call themselves for each level.
 """
 
 MAX_FIELDS = 2_000
-"""Maximum number of fields that records add to a binary type; the cluster never forgets them, and each is a column."""
+"""Maximum number of fields that records may add to a binary type; the cluster keeps them for ever."""
 
 MAX_SCHEMA_FIELDS = 5_000
-"""Maximum size of the schemas that records add to a binary type: 1 for each field, and 10 for each schema.
+"""Maximum size of the schemas that records may add to a binary type: 1 per field and 10 per schema.
 
 384 schemas of three fields reach the limit, or 166 of twenty. The cluster never forgets a schema. Keys do not count,
 because their types get no fields."""

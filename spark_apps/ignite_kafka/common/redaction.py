@@ -1,4 +1,4 @@
-"""Redaction of messages of this process: values of entries and records, and values of config providers.
+"""Redaction of this process's messages: keys and values of records, and values of config providers.
 
 Keys and values of entries and records are shown as the setting `log_values` says. Values of config providers are never
 shown: messages about settings and transforms pass through :func:`without_hidden`. Messages are made far
@@ -20,35 +20,35 @@ _hidden: set[str] = set()
 
 
 def set_log_values(show: bool) -> None:
-    """Choose whether this process's messages show keys and values from now on."""
+    """Set whether this process's messages show keys and values of records, as setting `log_values` says."""
     global _show
     _show = show
 
 
 def in_message(text: object) -> str:
-    """Return a key, a value or a part of either as text for a message; hide the text unless messages may show it."""
+    """Return a key or value as text for a message, or a placeholder if messages must not show it."""
     return str(text) if _show else HIDDEN
 
 
 def hide_value(value: str) -> None:
-    """Let :func:`without_hidden` hide a value of a config provider from now on."""
+    """Register a config provider's value, so that :func:`without_hidden` masks it in messages."""
     if value.strip():
         _hidden.add(value)
 
 
 def hidden_values() -> tuple[str, ...]:
-    """Return the values hidden by this process, to be hidden also by a process that it starts."""
+    """Return the values masked in this process, so that a process it starts can mask them, too."""
     return tuple(sorted(_hidden))
 
 
 def hide_values(values: Iterable[str]) -> None:
-    """Hide values that another process hides."""
+    """Register the values masked in the parent process, to mask them in this process too."""
     for value in values:
         hide_value(value)
 
 
 def without_hidden(text: str) -> str:
-    """Mask the values of config providers in a message, plain or as literals of Python and JSON."""
+    """Mask the values of config providers in a message, also where quoted as in Python or JSON."""
     if not _hidden:
         return text
     forms = {form for value in _hidden for form in (value, value.strip(), repr(value)[1:-1], json.dumps(value)[1:-1])}

@@ -1,4 +1,4 @@
-"""Retries of a call, with growing waits and a time limit."""
+"""Repetition of failed calls, with growing waits and a time limit."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Backoff:
-    """Waits between attempts, in seconds: each wait is twice the previous one, up to a maximum."""
+    """Waits between attempts: each is twice the previous one, up to a maximum."""
 
     first_s: float
     longest_s: float
 
     def waits(self) -> Iterator[float]:
-        """Yield the waits, without end."""
+        """Yield the waits in seconds, without end."""
         wait_s = self.first_s
         while True:
             yield wait_s
@@ -34,7 +34,7 @@ GROWING = Backoff(0.2, 2.0)
 
 
 class RetryBudget:
-    """Time budget for failures, from the first failure until the next success.
+    """Time budget for retries, counted from the first failure after a success.
 
     :param seconds: the budget, in seconds.
     """
@@ -45,21 +45,21 @@ class RetryBudget:
         self._since: float | None = None
 
     def start(self) -> None:
-        """Start the time of the budget, unless it is already running."""
+        """Start counting the time, unless it is counted already."""
         if self._since is None:
             self._since = self._clock()
 
     def reset(self) -> None:
-        """Record a success, so that the time starts again at the next failure."""
+        """Record a success: the time counts again from the next failure."""
         self._since = None
 
     @property
     def elapsed_s(self) -> float:
-        """Time since the first failure, in seconds; 0.0 without a failure."""
+        """Seconds since the first failure; 0.0 without a failure."""
         return 0.0 if self._since is None else self._clock() - self._since
 
     def remaining(self) -> float:
-        """Return the number of seconds left; negative once the budget is used up."""
+        """Return the seconds left; negative once the budget is used up."""
         return self._seconds - self.elapsed_s
 
 
@@ -73,7 +73,7 @@ def retry(
     sleep: Callable[[float], object] = time.sleep,
     clock: Clock = time.monotonic,
 ) -> T:
-    """Repeat a call until it succeeds, and return its result.
+    """Call a function until it succeeds or the time is used up; return its result.
 
     :param within_s: seconds from now after which an error is raised; or a budget, whose time starts with the first
         failure, and again after each :meth:`RetryBudget.reset`.

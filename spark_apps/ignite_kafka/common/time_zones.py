@@ -1,4 +1,4 @@
-"""Midnights and times of day in a time zone, as stored in java.sql.Date and java.sql.Time (milliseconds since 1970).
+"""Midnights in a time zone, as java.sql.Date and java.sql.Time store them.
 
 Offsets are those of Python's zoneinfo, for each day once. Arrow's own functions know no daylight saving time after
 2037.
@@ -24,7 +24,7 @@ _MS = datetime.timedelta(milliseconds=1)
 
 
 def midnights(days: npt.NDArray[np.integer], zone: str) -> Int64Array:
-    """Return the beginning of each day since 1970-01-01 in a zone, in milliseconds since 1970-01-01T00:00Z.
+    """Return the epoch milliseconds at which each day, counted since 1970-01-01, begins in a time zone.
 
     A day without midnight begins at its first moment.
 
@@ -41,7 +41,7 @@ def midnights(days: npt.NDArray[np.integer], zone: str) -> Int64Array:
 
 
 def days_of(millis: Int64Array, zone: str) -> tuple[Int64Array, npt.NDArray[np.bool_]]:
-    """Return the day since 1970-01-01 of each midnight in a zone, and a mask of the times that are midnights.
+    """Return the day that begins at each epoch time in a time zone, and a mask of the times at midnight.
 
     The day of another time has no meaning.
 
@@ -56,7 +56,7 @@ def days_of(millis: Int64Array, zone: str) -> tuple[Int64Array, npt.NDArray[np.b
 
 
 def epoch_offset_ms(zone: str) -> int:
-    """Return a zone's offset from UTC on 1970-01-01, the day of a java.sql.Time, in milliseconds."""
+    """Return a zone's offset from UTC on 1970-01-01, the day of every java.sql.Time, in milliseconds."""
     return _offset_ms(0, ZoneInfo(zone))
 
 

@@ -1,6 +1,6 @@
-"""JSON of this program's records in Kafka.
+"""JSON of this program's own Kafka records, read with checked types and limited size.
 
-They are written and read within the same limits, with the declared types of fields.
+The same limits apply when they are written and read.
 
 Whoever may write to an internal topic chooses its bytes. So every reader takes JSON from :func:`loads`, and fields from
 :func:`read_as` or from the functions for single values: all of them raise ValueError, and nothing else, for a record of
@@ -40,7 +40,7 @@ Reader = Callable[[object], Any]
 
 @dataclass(frozen=True)
 class Range:
-    """Bounds of a number, both inclusive.
+    """Inclusive bounds of a number in a dataclass that :func:`read_as` reads.
 
     It is used as ``Annotated[int, Range(…)]`` in a dataclass for :func:`read_as`.
     """
@@ -52,13 +52,13 @@ class Range:
 _INT64 = Range(-(1 << 63), (1 << 63) - 1)
 _FINITE = Range(-math.inf, math.inf)
 MOST_MILLISECONDS = 253_402_300_799_999
-"""End of the year 9999 in milliseconds since 1970; later times cannot be formatted."""
+"""Last millisecond of the year 9999 since 1970; later times cannot be formatted."""
 Milliseconds = Annotated[int, Range(0, MOST_MILLISECONDS)]
 """A time in milliseconds since 1970."""
 
 
 def dumps(value: object) -> bytes:
-    """Return a key or value as JSON for :func:`loads`.
+    """Write a record's key or value as JSON, to be read by :func:`loads`.
 
     :raises RecordTooLarge: the JSON has more than :data:`MOST_BYTES`.
     """
@@ -70,7 +70,7 @@ def dumps(value: object) -> bytes:
 
 
 def loads(data: bytes | str) -> Any:
-    """Parse JSON; replace surrogates without a partner, which no encoding can write, by U+FFFD.
+    """Parse the JSON of a record's key or value; unpaired surrogates become U+FFFD, so that it can be written again.
 
     :raises ValueError: the data is no JSON in UTF-8, has more than :data:`MOST_BYTES`, is nested deeper than
         :data:`MOST_DEPTH`, or has a number of more digits than Python converts.
@@ -92,7 +92,7 @@ _TOO_DEEP = f"it is nested deeper than {MOST_DEPTH} levels"
 
 
 def _replace_surrogates(value: Any, levels: int) -> Any:
-    """Replace the surrogates without a partner in a value by U+FFFD.
+    """Replace unpaired surrogates in a JSON value by U+FFFD, at every level.
 
     :raises ValueError: the value has more levels.
     """
@@ -108,7 +108,7 @@ def _replace_surrogates(value: Any, levels: int) -> Any:
 
 
 def integer(value: object, least: float = _INT64.least, most: float = _INT64.most) -> int:
-    """Return a value, checked to be an integer within bounds.
+    """Return a JSON value that must be an integer within bounds; otherwise raise ValueError.
 
     :raises ValueError: the value is anything else, such as a boolean.
     """
@@ -118,7 +118,7 @@ def integer(value: object, least: float = _INT64.least, most: float = _INT64.mos
 
 
 def boolean(value: object) -> bool:
-    """Return a value, checked to be a boolean.
+    """Return a JSON value that must be a boolean; otherwise raise ValueError.
 
     :raises ValueError: the value is anything else.
     """
@@ -128,7 +128,7 @@ def boolean(value: object) -> bool:
 
 
 def text(value: object) -> str:
-    """Return a value, checked to be a text.
+    """Return a JSON value that must be a text; otherwise raise ValueError.
 
     :raises ValueError: the value is anything else.
     """
@@ -138,7 +138,7 @@ def text(value: object) -> str:
 
 
 def array(value: object) -> list[Any]:
-    """Return a value, checked to be an array.
+    """Return a JSON value that must be an array; otherwise raise ValueError.
 
     :raises ValueError: the value is anything else.
     """
@@ -148,7 +148,7 @@ def array(value: object) -> list[Any]:
 
 
 def json_object(value: object) -> dict[str, Any]:
-    """Return a value, checked to be an object.
+    """Return a JSON value that must be an object; otherwise raise ValueError.
 
     :raises ValueError: the value is anything else.
     """
@@ -158,7 +158,7 @@ def json_object(value: object) -> dict[str, Any]:
 
 
 def read_as(kind: type[T], value: object) -> T:
-    """Build a dataclass from a JSON object, each field with its declared type; ignore other members.
+    """Build a dataclass from a JSON object, each field checked against its declared type.
 
     Types are bool, int (64 bits), float (finite), str, None, Any, dataclasses, tuples, mappings by text or integer,
     unions of these, and numbers annotated with a :class:`Range`.
@@ -195,7 +195,7 @@ _SCALARS: Mapping[object, Reader] = {
 
 @cache
 def _reader(form: Any) -> Reader:
-    """Return the function that reads values of a type."""
+    """Return the function that checks and converts JSON values to a declared type."""
     if form in _SCALARS:
         return _SCALARS[form]
     if is_dataclass(form):
@@ -274,7 +274,7 @@ def _mapping_reader(key: Any, item: Reader) -> Reader:
 
 
 def _named_integer(name: str) -> int:
-    """Return the integer in a member's name, because names in JSON are texts."""
+    """Return the integer in the name of a JSON member, because names are texts."""
     if not _INTEGER.fullmatch(name):
         raise ValueError("the name of a member is no integer")
     return integer(int(name))

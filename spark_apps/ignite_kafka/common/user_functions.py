@@ -1,4 +1,4 @@
-"""User functions, selected by their names in settings: ``package.module:function``.
+"""Users' Python functions, which settings name as ``package.module:function``.
 
 Settings are data (docs/security.md): they can select only functions that their author has marked.
 """
@@ -15,7 +15,7 @@ import pyarrow as pa
 from ..errors import SettingsError
 
 MaskFunction = Callable[[pa.RecordBatch], Any]
-"""Function from a batch of N rows to N flags: an Arrow array, a numpy array or a list of booleans."""
+"""Filter function: it gets a batch of N rows and returns N booleans, in Arrow, numpy or a list."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 FILTER = "filter"
@@ -24,7 +24,7 @@ _MARK = "ignite_kafka_functions"  # attribute of a function with its allowed use
 
 
 def filter_function(function: F) -> F:
-    """Mark a function as allowed in setting ``filter``.
+    """Mark a Python function, so that setting ``filter`` may name it.
 
     The function gets an Arrow batch, and returns a boolean for each row (docs/filter.md).
 
@@ -37,7 +37,7 @@ def filter_function(function: F) -> F:
 
 
 def transform_function(function: F) -> F:
-    """Mark a function as allowed for the type of a transform.
+    """Mark a Python function, so that a transform's type may name it.
 
     The function gets and returns an Arrow batch of records (docs/transforms-setup.md).
 
@@ -60,7 +60,7 @@ def _marks(function: Any) -> tuple[str, ...]:
 
 
 def user_function(name: str, use: str, **where: str) -> Callable[..., Any]:
-    """Import the function with a name ``package.module:function``.
+    """Import a user's function by its name ``package.module:function``.
 
     Modules of the standard library are refused before they are imported, because the import of some has effects, and
     none has a marked function.

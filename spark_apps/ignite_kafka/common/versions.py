@@ -1,4 +1,4 @@
-"""Versions of the library and of the packages that it uses."""
+"""Versions of the library and of the packages that it uses, for reports."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _PACKAGES = ("pyspark", "confluent-kafka", "numpy", "pyarrow", "polars", "apache
 
 
 def installed_versions() -> dict[str, str]:
-    """Return the versions of the installed packages by name, without importing them; leave absent packages out."""
+    """Return the versions of the installed packages by name, without importing them."""
     versions = {"ignite-kafka": _version(_OWN) or "not installed as a package", "Python": python_version()}
     return versions | {package: version for package in _PACKAGES if (version := _version(package))}
 

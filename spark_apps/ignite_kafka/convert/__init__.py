@@ -25,7 +25,7 @@ __all__ = ["Converters", "check_transforms", "converter"]
 
 
 def check_transforms(settings: ConnectorSettings) -> None:
-    """Check the transforms and predicates of a connector and of its overrides, without connecting to a cluster.
+    """Check the transforms and predicates of a connector and its overrides, without connecting to a cluster.
 
     :raises SettingsError: a class is unknown, its properties are wrong, or a source's transforms would give one cache
         several topics.
@@ -37,10 +37,10 @@ def check_transforms(settings: ConnectorSettings) -> None:
 
 
 def converter(settings: SourceSettings, whole: SourceSettings | None = None) -> Converter:
-    """Return the converter from entries to records.
+    """Return the source converter that the settings choose, from a cache's entries to records.
 
     :param settings: settings of the cache.
-    :param whole: settings of the connector, which name the topic of each cache; None: `settings`.
+    :param whole: settings of the connector, to find the topic of each cache; None: `settings`.
     :raises SettingsError: a transform's class is unknown, or its properties are wrong.
     """
     # polars costs 0.13 s and 32 MB: imported where it is used
@@ -83,7 +83,7 @@ def _transforming(plain: EntryConverter, settings: SourceSettings, whole: Source
 
 
 class Converters:
-    """Converters of all caches; caches of the same settings share a converter."""
+    """Source converters by cache; caches with the same settings share one."""
 
     def __init__(self, settings: SourceSettings, make: Callable[[SourceSettings], Converter] | None = None) -> None:
         self._settings = settings
@@ -91,14 +91,14 @@ class Converters:
         self._converters: dict[str | None, Converter] = {}
 
     def of(self, cache: str) -> Converter:
-        """Return the converter of a cache's entries."""
+        """Return the converter from this cache's entries to records."""
         override = self._settings.override_of(cache)
         if override not in self._converters:
             self._converters[override] = self._make(self._settings.of(cache))
         return self._converters[override]
 
     def of_keys(self, cache: str) -> Converter:
-        """Return the converter that reads the keys of a cache's records back.
+        """Return the converter that turns the keys of a cache's records back into Ignite keys.
 
         If the cache's transforms do not change keys, the converter has no transforms.
         """
@@ -107,7 +107,7 @@ class Converters:
 
 
 def _side(settings: SourceSettings, side: str, *, connect: bool = False) -> KeyConverter | None:
-    """Return the converter of one side, key or value; None for Ignite's binary format.
+    """Return the converter of keys or of values; None for Ignite's binary format, which needs no conversion.
 
     :param connect: write JSON without schemas from Connect columns, too, because transforms return such columns.
     """

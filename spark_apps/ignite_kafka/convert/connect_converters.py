@@ -1,4 +1,4 @@
-"""Kafka Connect's converters by their names in settings, with the factories of their serializers and deserializers.
+"""Table of the converters: their names in settings, and the functions that make their serializers and deserializers.
 
 A converter is added with an entry of CONVERTERS, besides its name, classes and properties in
 :mod:`~ignite_kafka.settings.converters`. It then writes and reads both sides of records, for every key policy:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class ConnectConverter(NamedTuple):
-    """Factories of a converter's serializer and deserializer, for side `key`, `value` or `header`.
+    """Functions that make a converter's serializer and deserializer, for `key`, `value` or `header`.
 
     A factory returns None if the side has JSON texts without schemas.
     """
@@ -33,7 +33,7 @@ class ConnectConverter(NamedTuple):
 
 
 def serializer(name: str, side: str, properties: Mapping[str, Any]) -> Serializer | None:
-    """Return the serializer of a side, or None for JSON without schemas.
+    """Return the serializer for keys, values or headers; None for JSON without schemas, which needs none.
 
     :class:`~.json.converter.JsonConverter` writes JSON without schemas, without Connect's data model.
 
@@ -43,14 +43,14 @@ def serializer(name: str, side: str, properties: Mapping[str, Any]) -> Serialize
 
 
 def header_serializer(name: str, properties: Mapping[str, Any]) -> Serializer:
-    """Return the serializer of header values."""
+    """Return the serializer for header values."""
     writer = serializer(name, "header", properties)
     assert writer is not None, name
     return writer
 
 
 def deserializer(side: str, rules: SideRules) -> Deserializer | None:
-    """Return the deserializer of a side, or None for JSON without schemas.
+    """Return the deserializer for keys, values or headers; None for JSON without schemas, which needs none.
 
     :class:`~.json.reader.JsonReader` reads JSON without schemas.
 
@@ -60,7 +60,7 @@ def deserializer(side: str, rules: SideRules) -> Deserializer | None:
 
 
 def head_of(rules: SideRules) -> Callable[[bytes], bytes] | None:
-    """Return the function that returns the head of a value; None if values have no heads.
+    """Return the function that finds a value's head, its repeated schema; None for converters without heads.
 
     Records are read without their heads (:mod:`~ignite_kafka.kafka.value_heads`).
     """

@@ -1,4 +1,4 @@
-"""Planner of data source `ignite-backlog`.
+"""Planning of the micro-batches of data source `ignite-backlog`.
 
 It reads the changes of each batch of Structured Streaming, and acknowledges them.
 
@@ -41,7 +41,7 @@ _PATIENCE_S = 60.0
 
 @dataclass(frozen=True)
 class Batch:
-    """Content of a batch: changes, in pieces of any order, and partitions to load from the cache after the changes."""
+    """Content of a micro-batch: changes, in pieces of any order, and partitions to load from the cache afterwards."""
 
     pieces: tuple[ChangeRows, ...] = ()
     load: tuple[int, ...] = ()
@@ -55,7 +55,7 @@ class _Planned:
 
 
 class BacklogBatchPlanner:
-    """Planner of batches of one cache's changes, one batch after the other. For one thread.
+    """Plans the micro-batches of one cache's changes, one after the other; not thread-safe.
 
     Calls that fail with a temporary error are repeated for a minute, each time with a new reader, as after a restart of
     the query.
@@ -75,7 +75,7 @@ class BacklogBatchPlanner:
         self._next_poll = Deadline.after(0.0)
 
     def beginning(self) -> Offset:
-        """Return the offset of a new query, which reads all captured, unacknowledged changes and all later changes."""
+        """Return the start offset of a new query: before all captured, unacknowledged changes."""
         return self._retry(
             lambda: Offset.beginning(
                 self._open().capture_id, self._streamed.cache.incarnation, self._streamed.cache.partitions
@@ -83,7 +83,7 @@ class BacklogBatchPlanner:
         )
 
     def end_here(self) -> None:
-        """Let the query's batches end with the changes captured so far."""
+        """End the query with the changes captured so far, for the trigger availableNow."""
 
         def read_highest() -> Int64Array:
             self._open()
@@ -97,22 +97,22 @@ class BacklogBatchPlanner:
         self._until = self._retry(read_highest)
 
     def plan_next(self, start: Offset) -> Offset:
-        """Return the end of the batch that follows `start`; `start` itself while there is no change.
+        """Read the next micro-batch and return its end offset; `start` while there is no change.
 
         :raises ChangesLost: changes were lost, and the option on_loss does not reload them.
         """
         return self._retry(lambda: self._plan_next(start))
 
     def batch(self, start: Offset, end: Offset) -> Batch:
-        """Return the content of the batch between two offsets."""
+        """Return the content of the micro-batch between two offsets, read again after a restart."""
         return self._retry(lambda: self._get_batch(start, end))
 
     def acknowledge(self, end: Offset) -> None:
-        """Acknowledge the batches up to an offset."""
+        """Acknowledge the changes of micro-batches up to an offset, so that the nodes drop them."""
         self._retry(lambda: self._acknowledge_until(end))
 
     def close(self) -> None:
-        """Close the connections; the next call opens new connections."""
+        """Close the connections; the next call opens new ones."""
         if self._cluster is not None:
             self._cluster.close()
         self._cluster = self._reader = None
@@ -167,7 +167,7 @@ class BacklogBatchPlanner:
         return batch
 
     def _plan_again(self, start: Offset, end: Offset) -> _Planned:
-        """Plan a batch again after a restart, from its changes, which are still in the backlog."""
+        """Rebuild a micro-batch after a restart of the query, from its changes, which the backlog still has."""
         reader = self._open_reader(start)
         if (end.capture_id, end.incarnation) != (self._capture_id, self._streamed.cache.incarnation):
             return _Planned(end, Batch(), ())  # lost changes: the next batch loads the cache, or raises an error
@@ -182,7 +182,7 @@ class BacklogBatchPlanner:
         )
 
     def _check_repeated(self, unit: int, changes: Changes, high: int) -> None:
-        """Check that a repeated batch has all its former changes.
+        """Check that a micro-batch read again has all the changes it had before.
 
         :raises IgniteKafkaError: an answer does not reach the batch's end, because changes with lower numbers have
             arrived since, or because the node has a smaller heap than the node that answered before.
@@ -213,7 +213,7 @@ class BacklogBatchPlanner:
             client.acknowledge(sent)
 
     def _open(self) -> Captured:
-        """Connect and start the capture, unless this is already done."""
+        """Connect and start the capture on the first call; return the capture."""
         if self._cluster is None:
             self._cluster = self._connect()
             self._streamed, self._captured = self._find_streamed(self._cluster).start_capture(self._cluster)
@@ -222,7 +222,7 @@ class BacklogBatchPlanner:
         return self._captured
 
     def _open_reader(self, offset: Offset) -> PartitionReader:
-        """Return the open reader or, without one, a new reader that continues at an offset.
+        """Return the open reader; without one, open a reader that continues at an offset.
 
         :raises ChangesLost: the changes behind the offset are lost, and the option on_loss does not reload them.
         """

@@ -1,4 +1,4 @@
-"""Offset of data source `ignite-backlog` in Spark's checkpoint: the end of a batch."""
+"""Offset of data source `ignite-backlog` in Spark's checkpoint, which marks the end of a micro-batch."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ UNITS = np.dtype([("high", "<i8"), ("topology", "<i8"), ("digest", "<u4"), ("tou
 
 @dataclass(frozen=True)
 class Offset:
-    """The end of a batch.
+    """End of a micro-batch: update counters and digests of each cache partition.
 
     :param batch: number of the batch; 0: nothing was read yet.
     :param capture_id: id of the capture with these update counters.
@@ -39,13 +39,13 @@ class Offset:
 
     @staticmethod
     def beginning(capture_id: int, incarnation: str, partitions: int) -> Offset:
-        """Return the offset of a new query."""
+        """Make the offset of a new query, before all changes."""
         units = np.zeros(partitions, UNITS)
         units["high"] = units["topology"] = -1
         return Offset(0, capture_id, incarnation, units)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the offset as primitive values, for Spark."""
+        """Encode the offset as a dict of JSON values for Spark's checkpoint."""
         units = base64.b64encode(
             zlib.compress(b"".join(self.units[name].tobytes() for name in UNITS.names or ()))
         ).decode()
@@ -60,7 +60,7 @@ class Offset:
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> Offset:
-        """Return the offset written by :meth:`to_dict`.
+        """Decode an offset of Spark's checkpoint, written by :meth:`to_dict`.
 
         :raises SettingsError: another source wrote the offset.
         """

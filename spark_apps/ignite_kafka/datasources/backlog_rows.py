@@ -1,4 +1,4 @@
-"""Rows of data source `ignite-backlog`: changes in the form sent from the planner to tasks, and as Arrow batches."""
+"""Rows of data source `ignite-backlog`: changes as the planner sends them to tasks, and as Arrow batches."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _PIECE_BYTES = 256 << 10  # a smaller piece is not worth the start of a Spark ta
 
 @dataclass(frozen=True)
 class ChangeRows:
-    """N changes in order, as columns.
+    """N changes in order, as columns that the planner sends to Spark tasks.
 
     :param number: N update counters; -1: the row has none.
     :param entries: N entries in the form of a scan page.
@@ -56,7 +56,7 @@ class ChangeRows:
 
 
 def with_change_columns(entries: pa.Schema, cache: str) -> pa.Schema:
-    """Add the columns of a change to a schema of entries.
+    """Add the columns `_change`, `_number`, `_partition` and `_time` to a schema of entries.
 
     :raises UnsupportedType: a field of the entries has the name of such a column.
     """
@@ -69,13 +69,13 @@ def with_change_columns(entries: pa.Schema, cache: str) -> pa.Schema:
 
 
 def without_change_columns(schema: pa.Schema) -> pa.Schema:
-    """Remove the columns of a change from a schema."""
+    """Remove the columns `_change`, `_number`, `_partition` and `_time` from a schema."""
     ours = {field.name for field in _OURS}
     return pa.schema([field for field in schema if field.name not in ours], schema.metadata)
 
 
 def split_rows(batch: ChangeBatch, now_ms: int, most: int) -> list[ChangeRows]:
-    """Split a batch's new changes and looked-up states into pieces of similar size, each partition in one piece.
+    """Split a batch into pieces of similar size for Spark tasks, each cache partition in one piece.
 
     :param now_ms: time of looked-up states that belong to no change.
     :param most: maximum number of pieces.
@@ -118,7 +118,7 @@ def split_rows(batch: ChangeBatch, now_ms: int, most: int) -> list[ChangeRows]:
 
 
 def make_loaded_rows(pages: Sequence[Page], now_ms: int) -> ChangeRows:
-    """Return the entries of a scan as rows of kind LOADED."""
+    """Build rows with `_change` loaded from scanned entries."""
     counts = [page.rows for page in pages]
     rows = sum(counts)
     return ChangeRows(
@@ -131,7 +131,7 @@ def make_loaded_rows(pages: Sequence[Page], now_ms: int) -> ChangeRows:
 
 
 def concat_rows(pieces: Iterable[ChangeRows], rows: int) -> Iterator[ChangeRows]:
-    """Concatenate small pieces, so that the decoder is called less often."""
+    """Concatenate small pieces to at least `rows` rows, so that the decoder is called less often."""
     held: list[ChangeRows] = []
     for piece in pieces:
         held.append(piece)
@@ -151,7 +151,7 @@ def _join_pieces(pieces: Sequence[ChangeRows]) -> ChangeRows:
 
 
 def to_change_batch(rows: ChangeRows, schema: pa.Schema, cache: CacheInfo, types: TypeSource) -> pa.RecordBatch:
-    """Return rows as a batch with exactly the given `schema`, in the same order.
+    """Decode changes to an Arrow batch of exactly the given `schema`, in the same order.
 
     Removed and expired keys have null in the other columns of the entry.
 

@@ -1,4 +1,4 @@
-"""Conversion of a DataFrame's columns to the types of the fields to be written.
+"""Conversion of a DataFrame's columns to the Arrow types of the Ignite fields to be written.
 
 Fields of objects are matched by name and brought into order; numbers are widened.
 """
@@ -13,7 +13,7 @@ from ..errors import EncodeError
 
 
 def conform(array: pa.Array, field: pa.Field) -> pa.Array:
-    """Convert an array to the type of its field, without changing a value.
+    """Convert a column to the Arrow type of its Ignite field, without changing a value.
 
     :raises EncodeError: the type cannot hold a value, such as an instant with microseconds in a java.util.Date.
     """

@@ -35,9 +35,9 @@ _SIMPLE = {
 
 
 def schema_of(field: pa.Field, path: str = "") -> ConnectSchema:
-    """Return the Connect schema of a DataFrame's column.
+    """Derive the Connect schema of a DataFrame's column from its type.
 
-    :raises UnsupportedType: Kafka Connect has no form for the column's type; the error names the field.
+    :raises UnsupportedType: Kafka Connect has no schema for the column's type; the error names the field.
     """
     kind = field.type
     path = path or field.name
@@ -71,7 +71,7 @@ def schema_of(field: pa.Field, path: str = "") -> ConnectSchema:
 
 
 def to_connect(array: pa.Array, schema: ConnectSchema) -> pa.Array:
-    """Convert a DataFrame's column to the Arrow type of its Connect schema."""
+    """Convert a DataFrame's column to the Arrow type of its Connect schema, before serialization."""
     mask = null_mask(array)
     if schema.type is ConnectType.STRUCT:
         columns = [
@@ -98,7 +98,7 @@ def to_connect(array: pa.Array, schema: ConnectSchema) -> pa.Array:
 
 
 def to_frame(array: pa.Array, frame_type: pa.DataType, path: str) -> pa.Array:
-    """Convert a column of Connect data to the type of a DataFrame's column.
+    """Convert a deserialized column of Connect data to the type of a DataFrame's column.
 
     Fields are matched by name; fields without a target are dropped.
 

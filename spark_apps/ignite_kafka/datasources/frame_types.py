@@ -1,4 +1,4 @@
-"""Ignite types of a DataFrame's columns.
+"""Mapping of a DataFrame's columns to the Ignite types of a cache's keys and values.
 
 They follow from the cache's query entity and the cluster's binary types, or else from the columns alone.
 
@@ -41,7 +41,7 @@ _TEXTS = ("uuid", "enum", "class", "decimal")
 
 @dataclass(frozen=True)
 class Part:
-    """The key or the value of entries, made of a DataFrame's columns.
+    """Rule by which columns of a DataFrame form the key or the value of entries.
 
     :param field: the Arrow field with the marks of its Ignite type.
     :param columns: names of the DataFrame's columns.
@@ -56,7 +56,7 @@ class Part:
 def make_parts(
     schema: pa.Schema, cache: CacheInfo, types: Types, keys: Sequence[str], key_type: str | None, value_type: str | None
 ) -> tuple[Part, Part]:
-    """Return the key and the value part of the entries made of a DataFrame's rows.
+    """Decide which columns of a DataFrame form the key and the value of entries, and their Ignite types.
 
     :param keys: columns of the key; several columns are the fields of an object. The other columns are the fields of
         the value, or a single column ``_value`` is the value itself.
@@ -93,7 +93,7 @@ def make_parts(
 
 
 def list_layouts(field: pa.Field) -> Iterator[ObjectLayout]:
-    """Yield the binary types of the objects within a field, inner objects first."""
+    """Yield the binary types of all objects within a field, inner objects first, to register them."""
     kind = field.type
     if pa.types.is_map(kind):
         yield from list_layouts(kind.key_field)
@@ -123,7 +123,7 @@ class _FrameTypes:
         self._objects = ObjectTypes(types, entry.objects, key_objects)
 
     def make_part(self, declared: pa.Field, columns: Sequence[pa.Field], whole: str, role: str) -> Part:
-        """Return the key or value part made of some columns.
+        """Make the key or value of entries from some columns, checked against the cache's declaration.
 
         :param declared: field of this key or value in the cache.
         """
@@ -144,7 +144,7 @@ class _FrameTypes:
         return Part(self._make_object("", _type_name_of(declared), columns, role), names, whole=False)
 
     def _make_field(self, declared: pa.Field | None, column: pa.Field, type_name: str, path: str) -> pa.Field:
-        """Return the Ignite field for a column.
+        """Choose the Ignite field for a column, and check that it can hold the column's values.
 
         :param declared: the field in the cache; None: not declared.
         :param type_name: binary type of objects if `declared` has none.
@@ -186,7 +186,7 @@ class _FrameTypes:
         raise UnsupportedType(what, "Cast the column, or write to another cache.", cache=self._cache, field=path)
 
     def _make_own_field(self, name: str, column: pa.Field, type_name: str, path: str) -> pa.Field:
-        """Return the field for a column that the cache does not declare, by the column's type alone."""
+        """Choose the Ignite field for an undeclared column, by the column's type alone."""
         kind = column.type
         if pa.types.is_struct(kind):
             return self._make_object(name, type_name, list(kind), path)
@@ -206,7 +206,7 @@ class _FrameTypes:
         return field
 
     def _make_object(self, name: str, type_name: str, columns: Sequence[pa.Field], path: str) -> pa.Field:
-        """Return an object field: its type's fields in order, if they have a column, then the remaining columns.
+        """Make an object field from columns: the type's known fields in order, then the remaining columns.
 
         A declared type gets no further fields. Keys have exactly the fields of their type, because with other fields
         they would be other keys.
@@ -238,7 +238,7 @@ class _FrameTypes:
 
 
 def _choose_entity(cache: CacheInfo, key_type: str | None, value_type: str | None) -> CacheInfo:
-    """Return the cache with only the query entity chosen by the given types."""
+    """Reduce a cache's query entities to the one that the options `key_type` and `value_type` choose."""
     entities = cache.query_entities
     for setting, chosen, of_entity in (("key_type", key_type, "key_type"), ("value_type", value_type, "value_type")):
         left = tuple(entity for entity in entities if chosen in (None, getattr(entity, of_entity)))
@@ -258,7 +258,7 @@ def _choose_entity(cache: CacheInfo, key_type: str | None, value_type: str | Non
 
 
 def _can_hold(declared: pa.Field, kind: pa.DataType) -> bool:
-    """Return whether a declared field without inner fields can hold every value of a column's type."""
+    """Return whether a declared scalar field can hold every value of a column's type."""
     expected = declared.type
     mark = mark_of(declared)
     if mark in _TEXTS and expected == pa.string():

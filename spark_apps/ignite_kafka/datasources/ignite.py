@@ -53,7 +53,7 @@ from .spark_api import Filter, arrow_schema
 
 @dataclass(frozen=True)
 class ReadOptions(IgniteOptions):
-    """Checked options of a read."""
+    """Parsed and checked options of a read from a cache."""
 
     cache: str
     partitions: tuple[int, ...] | None
@@ -73,14 +73,14 @@ class ReadOptions(IgniteOptions):
 
     @staticmethod
     def from_values(values: Mapping[str, Any], partitions: tuple[int, ...] | None = None) -> ReadOptions:
-        """Return the options of a read, made of the values of an option table."""
+        """Make the options of a read from values that an option table has parsed."""
         sizes = (values[name] for name in ("num_partitions", "page_bytes", "sample_rows"))
         return ReadOptions(*read_ignite_fields(values), values["cache"], partitions, *sizes)
 
 
 @dataclass(frozen=True)
 class Partitions(InputPartition):
-    """A Spark partition: Ignite partitions to scan, or keys to get."""
+    """Work of one Spark task: Ignite partitions to scan, or keys to get."""
 
     numbers: tuple[int, ...] = ()
     keys: tuple[object, ...] = field(default=())
@@ -101,14 +101,14 @@ class IgniteDataSource(DataSource):
     other columns, and Spark's schema lacks the marks of Ignite types."""
 
     def schema(self) -> StructType:
-        """Return the columns of the cache."""
+        """Return the columns of the cache's DataFrame, from its query entities and a sample of entries."""
         options = ReadOptions.of(dict(self.options))
         with options.connect() as cluster:
             self._own = read_schema(options, cluster, cluster.cache(options.cache))
         return from_arrow_schema(self._own)
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """Return a reader of the cache."""
+        """Make the reader of the cache, on the driver."""
         options = ReadOptions.of(dict(self.options))
         with options.connect() as cluster:
             info = cluster.cache(options.cache)
@@ -125,7 +125,7 @@ class IgniteDataSource(DataSource):
 
 
 class IgniteReader(DataSourceReader):
-    """Reader that splits a cache over Spark partitions, and yields Arrow batches of exactly the given schema."""
+    """Reader of a cache in parallel Spark tasks, which yield Arrow batches of exactly the given schema."""
 
     def __init__(self, options: ReadOptions, info: CacheInfo, schema: pa.Schema) -> None:
         self._options = options
@@ -160,7 +160,7 @@ class IgniteReader(DataSourceReader):
         return [Partitions(numbers[first::parts]) for first in range(parts)]
 
     def read(self, partition: Partitions) -> Iterator[pa.RecordBatch]:  # type: ignore[override]
-        """Yield the entries of a partition as Arrow batches."""
+        """Yield the entries of one Spark task's Ignite partitions or keys as Arrow batches."""
         with self._options.connect() as cluster:
             if self._keys is not None:
                 pages: Iterator[Page] = iter(
@@ -174,7 +174,7 @@ class IgniteReader(DataSourceReader):
 
 
 def read_schema(options: ReadOptions, cluster: Cluster, info: CacheInfo) -> pa.Schema:
-    """Return the schema of a cache, from its query entities and a sample of its entries."""
+    """Determine the columns of a cache, from its query entities and a sample of its entries."""
     sample: list[Page] = []
     pages = scan_partitions(cluster, info, range(info.partitions), page_bytes=1 << 16)
     try:
@@ -188,9 +188,9 @@ def read_schema(options: ReadOptions, cluster: Cluster, info: CacheInfo) -> pa.S
 
 
 def choose_columns(own: Callable[[], pa.Schema], schema: StructType) -> pa.Schema:
-    """Return the columns of a schema given by the user.
+    """Return the columns of a user's schema, with the marks of Ignite types if they equal the cache's columns.
 
-    If they equal the cache's own columns, return the own columns, which have the marks of Ignite types.
+    Spark's schemas have no such marks.
     """
     try:
         own_schema = own()

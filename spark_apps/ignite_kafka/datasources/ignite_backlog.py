@@ -62,7 +62,7 @@ _NAME = "ignite-backlog"
 
 @dataclass(frozen=True)
 class BacklogOptions:
-    """Checked options of a query."""
+    """Parsed and checked options of a query of the backlog."""
 
     read: ReadOptions
     settings: SourceSettings
@@ -70,7 +70,7 @@ class BacklogOptions:
 
     @staticmethod
     def of(options: Mapping[str, str]) -> BacklogOptions:
-        """Return the checked options of a query.
+        """Parse and check the options of a query of the backlog.
 
         :raises SettingsError: an option is unknown, missing, out of range, or a secret.
         """
@@ -83,13 +83,13 @@ class BacklogOptions:
         return BacklogOptions(ReadOptions.from_values(values), settings, values["on_loss"] == "reload")
 
     def streamed_cache(self, cluster: Cluster) -> StreamedCache:
-        """Return the cache to read, which is not captured yet."""
+        """Make the description of the cache to stream, before its capture starts."""
         info = cluster.cache(self.read.cache)
         cache = CachePlan(info.name, info.cache_id, "", info.partitions, 0, load=False)
         return StreamedCache(cache, self.settings, self.reload, self.read.num_partitions)
 
     def read_columns(self) -> pa.Schema:
-        """Return the columns of the rows, read from the cache."""
+        """Determine the columns of the DataFrame: the cache's columns, then `_change`, `_number` and so on."""
         with self.read.connect() as cluster:
             info = cluster.cache(self.read.cache)
             return with_change_columns(read_schema(self.read, cluster, info), info.name)
@@ -108,21 +108,21 @@ _SETTINGS = (
 
 @dataclass(frozen=True)
 class Changes(InputPartition):
-    """A Spark partition of changes to be turned into rows."""
+    """Work of one Spark task: changes to decode to rows."""
 
     pieces: tuple[ChangeRows, ...]
 
 
 @dataclass(frozen=True)
 class Entries(InputPartition):
-    """A Spark partition of cache partitions to be scanned."""
+    """Work of one Spark task: cache partitions to scan."""
 
     numbers: tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class Backlogs(InputPartition):
-    """A Spark partition of cache partitions whose backlog is read."""
+    """Work of one Spark task of a batch read: cache partitions to read the backlog of."""
 
     numbers: tuple[int, ...]
     streamed: StreamedCache
@@ -133,37 +133,37 @@ class IgniteBacklogDataSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """Return the name of the format in Spark."""
+        """Return the name for ``spark.readStream.format``."""
         return _NAME
 
     _own: pa.Schema | None = None
     """Columns from :meth:`schema`, see :attr:`.ignite.IgniteDataSource._own`."""
 
     def schema(self) -> StructType:
-        """Return the columns of the cache and of changes."""
+        """Return the columns of the DataFrame: the cache's columns, then `_change`, `_number` and so on."""
         self._own = BacklogOptions.of(dict(self.options)).read_columns()
         return from_arrow_schema(self._own)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
-        """Return a reader of the changes."""
+        """Make the reader of a streaming query."""
         options = BacklogOptions.of(dict(self.options))
         return BacklogStreamReader(options, self._own or choose_columns(options.read_columns, schema))
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """Return a reader of the content of the backlog."""
+        """Make the reader of a batch query, which shows the backlog's content."""
         options = BacklogOptions.of(dict(self.options))
         return BacklogBatchReader(options, self._own or choose_columns(options.read_columns, schema))
 
 
 class _RowReader:
-    """Reader of Spark partitions, in the tasks of a stream or of a batch read."""
+    """Base class of the streaming and the batch reader, with the method that runs in Spark tasks."""
 
     def __init__(self, options: BacklogOptions, schema: pa.Schema) -> None:
         self._options = options
         self._schema = schema
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of a Spark partition as Arrow batches."""
+        """Yield the rows of one Spark task as Arrow batches."""
         with self._options.read.connect() as cluster:
             if isinstance(partition, Changes):
                 rows: Iterator[ChangeRows] = iter(partition.pieces)
@@ -203,51 +203,51 @@ class _RowReader:
 
 
 class BacklogStreamReader(_RowReader, DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Planner of the query's batches, in a process beside the driver; tasks have a copy that only reads."""
+    """Reader of a streaming query: plans its micro-batches for the driver, and reads them in Spark tasks."""
 
     def __init__(self, options: BacklogOptions, schema: pa.Schema) -> None:
         super().__init__(options, schema)
         self._planner = BacklogBatchPlanner(options.read.connect, options.streamed_cache)
 
     def initialOffset(self) -> dict[str, Any]:
-        """Return the offset of a new query."""
+        """Return the start offset of a query without checkpoint."""
         return self._planner.beginning().to_dict()
 
     def getDefaultReadLimit(self) -> ReadLimit:
-        """Return the target size of a batch."""
+        """Return the target size of a micro-batch, from the option max_bytes."""
         return ReadMaxBytes(self._options.settings.batch_bytes)
 
     def prepareForTriggerAvailableNow(self) -> None:
-        """Let the query end with the changes captured so far."""
+        """End the query with the changes captured so far, as the trigger availableNow demands."""
         self._planner.end_here()
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
-        """Return the end of the next batch; `start` while there is no change."""
+        """Return the end offset of the next micro-batch; `start` while there is no change."""
         before = Offset.from_dict(start)
         after = self._planner.plan_next(before)
         return start if after is before else after.to_dict()
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
-        """Return the Spark partitions of a batch."""
+        """Split a micro-batch into work for Spark tasks."""
         batch = self._planner.batch(Offset.from_dict(start), Offset.from_dict(end))
         most = self._options.read.num_partitions
         changes = [Changes(tuple(batch.pieces[first::most])) for first in range(min(most, len(batch.pieces)))]
         return [*changes, *(Entries(numbers) for numbers in _deal(batch.load, most))]
 
     def commit(self, end: dict[str, Any]) -> None:
-        """Acknowledge the batches up to an offset."""
+        """Acknowledge the changes up to an offset that Spark has committed."""
         self._planner.acknowledge(Offset.from_dict(end))
 
     def stop(self) -> None:
-        """Close the connections."""
+        """Close the connections at the end of the query."""
         self._planner.close()
 
 
 class BacklogBatchReader(_RowReader, DataSourceReader):
-    """Reader of the backlog's content, without acknowledgements; each task reads the backlog of its partitions."""
+    """Reader of a batch query: shows the backlog's content, and acknowledges nothing."""
 
     def partitions(self) -> list[InputPartition]:
-        """Distribute the partitions of the cache over Spark partitions."""
+        """Distribute the cache's partitions over Spark tasks."""
         with self._options.read.connect() as cluster:
             streamed, _ = self._options.streamed_cache(cluster).start_capture(cluster)
         return [

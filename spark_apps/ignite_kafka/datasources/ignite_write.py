@@ -1,4 +1,4 @@
-"""Writer of data source `ignite`: encodes Arrow batches of a DataFrame as entries, and puts them into a cache.
+"""Writer of data source `ignite`: encodes rows of a DataFrame as entries, and puts them into a cache.
 
 See :mod:`.ignite`.
 """
@@ -30,7 +30,7 @@ from .spark_api import arrow_schema
 
 @dataclass(frozen=True)
 class WriteOptions(IgniteOptions):
-    """Checked options of a write."""
+    """Parsed and checked options of a write to a cache."""
 
     cache: str
     key: tuple[str, ...]
@@ -42,7 +42,7 @@ class WriteOptions(IgniteOptions):
 
     @staticmethod
     def of(options: Mapping[str, str]) -> WriteOptions:
-        """Return the checked options of a write.
+        """Parse and check the options of a write to a cache.
 
         :raises SettingsError: an option is unknown, missing, out of range, or a secret.
         """
@@ -60,13 +60,13 @@ class WriteOptions(IgniteOptions):
 
 @dataclass
 class CommitMessage(WriterCommitMessage):
-    """Number of entries put by one Spark partition; several rows with the same key are one entry."""
+    """Number of entries that one Spark task has put; rows with equal keys in a batch count once."""
 
     entries: int
 
 
 def ignite_writer(options: WriteOptions, schema: StructType) -> IgniteWriter:
-    """Return a writer for rows of a schema, after creating a missing cache and registering types; for the driver.
+    """Make the writer of a DataFrame on the driver: check columns, create a missing cache, register types.
 
     :raises SettingsError, UnsupportedType, TypeClash: the columns do not fit the cache.
     :raises CacheNotFound: the cache does not exist, and the option create is false.
@@ -99,7 +99,7 @@ def ignite_writer(options: WriteOptions, schema: StructType) -> IgniteWriter:
 
 
 class IgniteWriter(DataSourceArrowWriter):
-    """Writer of the rows of a Spark partition, created on the driver; :meth:`write` runs on executors."""
+    """Writer of a DataFrame's rows to a cache; created on the driver, :meth:`write` runs in Spark tasks."""
 
     def __init__(self, options: WriteOptions, cache: CacheInfo, key: Part, value: Part) -> None:
         self._options = options
@@ -108,7 +108,7 @@ class IgniteWriter(DataSourceArrowWriter):
         self._value = value
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
-        """Put the rows of a Spark partition, and return the number of entries.
+        """Put the rows of one Spark partition into the cache, and return the number of entries.
 
         :raises EncodeError: a value does not fit its field; the error names the row.
         """
@@ -135,7 +135,7 @@ class IgniteWriter(DataSourceArrowWriter):
         return CommitMessage(count)
 
     def _make_entries(self, batch: pa.RecordBatch) -> Entries:
-        """Return rows as entries, each key once."""
+        """Encode rows as entries; of rows with equal keys only one is kept."""
         keys, values = (_encode(batch, part, role) for part, role in ((self._key, "key"), (self._value, "value")))
         return last_per_key(Entries(np.arange(batch.num_rows), keys, values), overwrite=self._options.overwrite)
 

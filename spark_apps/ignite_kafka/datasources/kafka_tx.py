@@ -66,7 +66,7 @@ UNIT = "dataframe"
 
 @dataclass(frozen=True)
 class WriteOptions(KafkaOptions):
-    """Checked options of a write.
+    """Parsed and checked options of a write to Kafka.
 
     :param named: whether the user gave the write's id.
     :param reserved: prefixes of other connectors' internal topics, for executors.
@@ -84,7 +84,7 @@ class WriteOptions(KafkaOptions):
 
     @staticmethod
     def of(options: Mapping[str, str]) -> WriteOptions:
-        """Return the checked options of a write.
+        """Parse and check the options of a write to Kafka.
 
         :raises SettingsError: an option is unknown, missing, out of range, or a secret.
         """
@@ -106,7 +106,7 @@ class WriteOptions(KafkaOptions):
 
 @dataclass
 class CommitMessage(WriterCommitMessage):
-    """Number of records sent by one partition; 0 if an earlier attempt had already sent its records."""
+    """Number of records that one Spark task has sent; 0 if an earlier attempt had committed them."""
 
     partition: int
     records: int
@@ -117,19 +117,19 @@ class KafkaTxDataSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """Return the name of the format in Spark."""
+        """Return the name for ``spark.read.format`` and ``df.write.format``."""
         return "kafka-tx"
 
     def schema(self) -> StructType:
-        """Return the columns of a read without a given schema."""
+        """Return the columns of a read if the user gives no schema."""
         return from_arrow_schema(make_default_schema(ReadOptions.of(dict(self.options))))
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """Return a reader of the topic."""
+        """Make the reader of the topic's committed records."""
         return KafkaTxReader(ReadOptions.of(dict(self.options)), arrow_schema(schema))
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
-        """Return a writer for DataFrames of the given schema."""
+        """Make the writer that sends a DataFrame of the given schema in transactions."""
         if overwrite:
             raise SettingsError("a topic cannot be overwritten", 'Write with mode("append").', option="mode")
         options = WriteOptions.of(dict(self.options))
@@ -144,7 +144,7 @@ class KafkaTxDataSource(DataSource):
 
 
 class KafkaTxWriter(DataSourceArrowWriter):
-    """Writer of the rows of Spark partitions, in transactions.
+    """Writer of a DataFrame to Kafka, with one transaction for each Spark partition.
 
     It is created on the driver, where it claims the connector; :meth:`write` runs on executors.
     """
@@ -175,7 +175,7 @@ class KafkaTxWriter(DataSourceArrowWriter):
             control.close()
 
     def _resolve_topic(self, topic_id: str) -> str:
-        """Return the id of the topic in the options; create a missing topic.
+        """Check that a continued write finds its topic unchanged, and return the topic's id.
 
         :param topic_id: the topic's id when the write began; empty: the topic is new, or has no id.
         :raises TopicError: the topic was deleted since.
@@ -192,14 +192,14 @@ class KafkaTxWriter(DataSourceArrowWriter):
         return self._ensure_topic(topics, topic)
 
     def _ensure_topic(self, topics: Topics, topic: str) -> str:
-        """Return Kafka's id of a topic; create a missing topic."""
+        """Create a topic if it is missing, and return its id."""
         if topic not in self._topic_ids:
             topics.ensure([TopicSpec(topic, -1)])
             self._topic_ids[topic] = topics.identities([topic]).get(topic, ("", 0))[0]
         return self._topic_ids[topic]
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
-        """Record the end of the write, on the driver, after every task has committed."""
+        """Record on the driver that the write is complete, after every task has committed."""
         options = self._options
         if options.named and not self._complete:
             with self._open_control() as control:
@@ -207,7 +207,7 @@ class KafkaTxWriter(DataSourceArrowWriter):
                 write_ids.end_write(control, state, options.write_id, self._generation)
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
-        """Send the rows of a Spark partition in one transaction.
+        """Send the rows of one Spark partition in one transaction, unless an earlier attempt has committed them.
 
         :raises SettingsError: the DataFrame has more partitions than slots, or a row has no topic.
         """
@@ -247,7 +247,7 @@ class KafkaTxWriter(DataSourceArrowWriter):
 def _split_by_topic(
     batch: pa.RecordBatch, topic: str | None, prefix: str, typed: Mapping[str, ColumnWriter]
 ) -> Iterator[tuple[str, Records]]:
-    """Yield the records of a batch by topic, in the order of the rows.
+    """Convert the rows of a batch to records, and yield these by topic.
 
     :param prefix: prefix of internal topics, which no row may name.
     :param typed: writers of typed columns.
@@ -290,7 +290,7 @@ def _to_headers(rows: pa.Table) -> pa.ListArray | None:
 
 
 def _to_times_ms(rows: pa.Table) -> Int64Array | None:
-    """Return timestamps in milliseconds; 0, the time of sending, for null."""
+    """Convert the column timestamp to milliseconds; null becomes 0, the time of sending."""
     if "timestamp" not in rows.column_names:
         return None
     times = pc.floor_temporal(rows["timestamp"].combine_chunks(), unit="millisecond").cast(pa.timestamp("ms", "UTC"))
@@ -304,7 +304,7 @@ def _to_times_ms(rows: pa.Table) -> Int64Array | None:
 
 
 def _has_required_type(column: StructField) -> bool:
-    """Return whether an optional column has its required type."""
+    """Return whether the column headers or timestamp has the required type; true for other columns."""
     if column.name == "headers":
         return column.dataType.simpleString() == "array<struct<key:string,value:binary>>"
     return column.name != "timestamp" or column.dataType.typeName() == "timestamp"

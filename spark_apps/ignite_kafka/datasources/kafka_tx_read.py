@@ -1,4 +1,4 @@
-"""Reader of data source `kafka-tx`: committed records of a topic between offsets fixed by the driver.
+"""Reader of data source `kafka-tx`: committed records of a topic between offsets that the driver fixes.
 
 See :mod:`.kafka_tx`.
 """
@@ -44,7 +44,7 @@ _WAIT_S = 1.0
 
 @dataclass(frozen=True)
 class ReadOptions(KafkaOptions):
-    """Checked options of a read.
+    """Parsed and checked options of a read from Kafka.
 
     :param starts: first offset by partition; other partitions begin at their first record.
     """
@@ -57,7 +57,7 @@ class ReadOptions(KafkaOptions):
 
     @staticmethod
     def of(options: Mapping[str, str]) -> ReadOptions:
-        """Return the checked options of a read.
+        """Parse and check the options of a read from Kafka.
 
         :raises SettingsError: an option is unknown, missing, out of range, or a secret.
         """
@@ -76,16 +76,16 @@ class ReadOptions(KafkaOptions):
 
 @dataclass(frozen=True)
 class Ranges(InputPartition):
-    """A Spark partition: partitions of the topic, each with its first offset and the offset after its last record."""
+    """Work of one Spark task: ranges of offsets of topic partitions."""
 
     starts: Mapping[TopicPartition, int]
     ends: Mapping[TopicPartition, int]
 
 
 class KafkaTxReader(DataSourceReader):
-    """Reader of records up to ends fixed by the driver, so that a repeated task reads the same records.
+    """Reader of a topic up to ends that the driver fixes, so a repeated task reads the same records.
 
-    :param schema: columns of the DataFrame; None: those of :func:`make_default_schema`.
+    :param schema: columns of the DataFrame; None: the columns of :func:`make_default_schema`.
     """
 
     def __init__(self, options: ReadOptions, schema: pa.Schema | None = None) -> None:
@@ -94,7 +94,7 @@ class KafkaTxReader(DataSourceReader):
         _check_schema(self._schema, options)
 
     def partitions(self) -> list[Ranges]:
-        """Fix the offsets of each partition of the topic, and distribute the partitions over Spark partitions.
+        """Fix first and end offsets of the topic's partitions, and distribute the partitions over Spark tasks.
 
         :raises TopicError: the topic, or a partition with a given start, does not exist.
         :raises RecordsLost: the record of a given start is deleted.
@@ -126,7 +126,7 @@ class KafkaTxReader(DataSourceReader):
         ]
 
     def read(self, partition: Ranges) -> Iterator[pa.RecordBatch]:  # type: ignore[override]
-        """Yield the records of a Spark partition as Arrow batches of the DataFrame's columns."""
+        """Yield the records of one Spark task as Arrow batches of the DataFrame's columns."""
         headers = self._options.include_headers
         clients = self._options.clients()
         typed = {
@@ -142,7 +142,7 @@ class KafkaTxReader(DataSourceReader):
 
 
 def make_default_schema(options: ReadOptions) -> pa.Schema:
-    """Return the columns of a read without a given schema.
+    """Return the columns of a read if the user gives no schema.
 
     :raises SettingsError: a converter's values have types that only a given schema can determine.
     """

@@ -1,4 +1,4 @@
-"""Options of each Spark data source, with type, default and help; unknown options are refused.
+"""Tables of the options of each Spark data source, with type, default and help.
 
 docs/options.md is generated from these tables.
 """
@@ -27,7 +27,7 @@ CONVERTER_PREFIXES = ("key.converter.", "value.converter.")
 
 @dataclass(frozen=True)
 class Option:
-    """One option of a data source.
+    """Definition of one option of a Spark data source.
 
     :param default: parsed default; None: no default, which ``help`` explains.
     """
@@ -40,7 +40,7 @@ class Option:
 
 @dataclass(frozen=True)
 class OptionTable:
-    """Options of one data source, for reading or for writing.
+    """Table of all options of one data source, for reading or for writing.
 
     :param use: ``reading`` or ``writing``.
     :param kafka: librdkafka settings that ``kafka.<name>`` may set; None: the data source has no such options.
@@ -55,11 +55,11 @@ class OptionTable:
 
     @property
     def title(self) -> str:
-        """Name of the data source, and its use."""
+        """Heading of the table: the data source's name and its use."""
         return f"{self.source}, {self.use}"
 
     def read(self, options: Mapping[str, str]) -> dict[str, Any]:
-        """Return the value of each option: parsed if given, otherwise its default.
+        """Parse and check the options that a user gave, and fill in defaults.
 
         :func:`.options.parse_kafka_options` reads ``kafka.…``.
 
@@ -74,7 +74,7 @@ class OptionTable:
 
     @property
     def _prefixes(self) -> tuple[str, ...]:
-        """Prefixes of options that other modules read."""
+        """Prefixes of options that are not in the table, because other modules parse them."""
         return (KAFKA_PREFIX,) * (self.kafka is not None) + CONVERTER_PREFIXES * self.converters
 
     def _read_value(self, name: str, option: Option, options: Mapping[str, str]) -> object:
@@ -103,7 +103,7 @@ class OptionTable:
 
 
 def refuse_secrets(options: Mapping[str, str]) -> None:
-    """Refuse options that would put a secret into Spark's plans, UI and event log.
+    """Refuse options with secrets, which Spark would show in plans, UI and event log.
 
     :raises SettingsError: an option is a secret; the message does not show its value.
     """
@@ -273,7 +273,7 @@ _PIPELINE = SourceSettings.definitions(), SourceSettings.defaults()
 
 
 def _make_setting_option(name: str, value_type: SettingType | None = None) -> Option:
-    """Return an option with the help and default of the pipeline's setting of the same name."""
+    """Make an option with the help and default of the connector setting of the same name."""
     definitions, defaults = _PIPELINE
     return Option(value_type or definitions[name].type, definitions[name].help, defaults[name])
 

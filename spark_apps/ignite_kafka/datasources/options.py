@@ -1,4 +1,4 @@
-"""Connections to clusters, made of the options of a Spark data source.
+"""Connections to Ignite and Kafka from the options of a Spark data source.
 
 The options themselves are in :mod:`~ignite_kafka.datasources.option_tables`.
 """
@@ -21,7 +21,7 @@ from .option_tables import KAFKA_PREFIX, OptionTable
 
 
 def parse_kafka_options(options: Mapping[str, str], table: OptionTable) -> dict[str, str]:
-    """Return the librdkafka settings among the options: ``bootstrap.servers``, and options with prefix ``kafka.``.
+    """Extract librdkafka settings from the options: ``bootstrap.servers`` and those with prefix ``kafka.``.
 
     :raises SettingsError: a name is no setting of librdkafka, or may not be an option; the message shows no value.
     """
@@ -40,7 +40,7 @@ def parse_kafka_options(options: Mapping[str, str], table: OptionTable) -> dict[
 
 @dataclass(frozen=True)
 class IgniteOptions:
-    """Options of a connection to Ignite.
+    """Base class of options that include a connection to Ignite.
 
     :param allow_insecure: accept an unprotected connection, see
         :mod:`~ignite_kafka.settings.transport_security`.
@@ -61,7 +61,7 @@ class IgniteOptions:
 
 
 def read_ignite_fields(values: Mapping[str, Any]) -> tuple[IgniteEndpoint, str | None, bool]:
-    """Return the fields of `IgniteOptions`, made of the values of :meth:`OptionTable.read`."""
+    """Make the fields of `IgniteOptions` from the values of :meth:`OptionTable.read`."""
     tls = TlsSettings(
         values["tls"],
         *(values[f"tls_{name}"] for name in ("ca_file", "cert_file", "key_file", "verify", "check_hostname")),
@@ -73,7 +73,7 @@ def read_ignite_fields(values: Mapping[str, Any]) -> tuple[IgniteEndpoint, str |
 
 @dataclass(frozen=True)
 class KafkaOptions:
-    """Options of a connection to Kafka; see :class:`IgniteOptions`.
+    """Base class of options that include a connection to Kafka; see :class:`IgniteOptions`.
 
     :param kafka: settings of librdkafka.
     """
@@ -83,7 +83,7 @@ class KafkaOptions:
     allow_insecure: bool
 
     def clients(self) -> KafkaClients:
-        """Return the clients of the Kafka cluster, with the secrets of the secrets file if there is one.
+        """Make Kafka clients, with the credentials of the secrets file if there is one.
 
         :raises SettingsError: the connection is not protected, and the options do not allow this.
         """
@@ -92,14 +92,14 @@ class KafkaOptions:
         return KafkaClients(config)
 
     def secrets(self) -> Secrets:
-        """Return the content of the secrets file; no secrets without a file."""
+        """Read the secrets in the secrets file; none without a file."""
         return SecretsFile(self.secrets_file).load() if self.secrets_file else Secrets()
 
 
 def read_kafka_fields(
     options: Mapping[str, str], table: OptionTable, values: Mapping[str, Any]
 ) -> tuple[dict[str, str], str | None, bool]:
-    """Return the fields of `KafkaOptions`, made of the options and their values from :meth:`OptionTable.read`.
+    """Make the fields of `KafkaOptions` from the options and their values of :meth:`OptionTable.read`.
 
     :raises SettingsError: see :func:`parse_kafka_options`.
     """

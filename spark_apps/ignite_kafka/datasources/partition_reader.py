@@ -1,4 +1,4 @@
-"""Reader of one cache's changes in batches, for data source `ignite-backlog`.
+"""Reading of one cache's captured changes in batches, for data source `ignite-backlog`.
 
 The reader remembers a batch before the batch is acknowledged.
 """
@@ -32,7 +32,9 @@ _WHOLE_UNIT = 1 << 30  # size limit of a read of one unit, in bytes: practically
 
 
 class PartitionReader:
-    """Reader of the partitions of one cache, each a unit whose position is its number. For one thread.
+    """Reads and deduplicates the captured changes of one cache; not thread-safe.
+
+    A unit's position is the partition's number, because the table has one cache.
 
     :ivar open: flag for each partition: whether its changes are still read.
     """
@@ -55,7 +57,7 @@ class PartitionReader:
         ] = {}  # digest of each partition's changes in the last batch, until these changes are read
 
     def begin(self, offset: Offset, until: Int64Array | None) -> None:
-        """Continue reading behind the given batch.
+        """Continue reading after the micro-batch that ends at `offset`.
 
         :param until: highest update counter to read of each partition; None: no end.
         """
@@ -69,20 +71,20 @@ class PartitionReader:
 
     @property
     def marks(self) -> Mapping[int, int]:
-        """Bits of the marks of each marked partition, whose changes are not read until the marks are cleared."""
+        """Mark bits of each partition to be loaded from the cache; until then its changes are not read."""
         return {unit: mark.bits for unit, mark in self._states.marked.items()}
 
     @property
     def topology(self) -> Int64Array:
-        """Topology version of each partition at which the whole partition is sent; -1: unknown."""
+        """Topology version at which each partition's backlog was last sent completely; -1: unknown."""
         return self._states.topology
 
     def high(self, unit: int) -> int:
-        """Return the highest update counter sent of a partition; -1: none."""
+        """Return the highest update counter sent for a partition; -1 if none."""
         return self._states.deduplicator.high(unit)
 
     def read_changes(self) -> list[ChangeBatch]:
-        """Return the changes of open partitions from one read.
+        """Poll the backlog once, and return the classified changes of open partitions.
 
         With an end, a partition is closed once it is read up to the end.
 
@@ -106,7 +108,7 @@ class PartitionReader:
         return [cut_above(each, until) for each in batches]
 
     def read_all(self, unit: int) -> list[ChangeBatch]:
-        """Return the changes of a single partition, as many as a node returns in one answer.
+        """Read as much of a partition's backlog as a node returns in one reply.
 
         :raises CacheDestroyed: the cache was destroyed, or created again.
         """
@@ -125,7 +127,7 @@ class PartitionReader:
             raise CacheDestroyed(what, "Start the query again.", cache=self._table.caches[0].name)
 
     def clear(self, partitions: Sequence[int]) -> None:
-        """Remove marks and backlog of the marked partitions among those given; later changes are read again."""
+        """Remove marks and backlog of marked partitions, before their entries are loaded from the cache."""
         units = self._client.units()
         to_clear = np.isin(units.unit, self._table.units[list(partitions)]) & (units.marks != 0)
         self._states.mark(units.unit["partition"][to_clear], units.mark_number[to_clear], units.marks[to_clear])
@@ -134,7 +136,7 @@ class PartitionReader:
             self._client.clear(self._table.units[marked], numbers)
 
     def remember(self, batch: ChangeBatch) -> bytes:
-        """Remember a batch, so that its changes are not returned again.
+        """Note a batch as delivered, so that its changes are not returned again.
 
         :returns: the batch's acknowledgement; empty: nothing to acknowledge.
         """
@@ -148,7 +150,7 @@ class PartitionReader:
         return first
 
     def _recognise(self, units: Int64Array, changes: Changes) -> None:
-        """Remember the last batch's changes from before a restart, if the backlog still has them unchanged."""
+        """Recognize changes delivered before a restart, by their digest, so that they are not returned again."""
         if not self._delivered:
             return
         unit = np.repeat(units, changes.count)
@@ -165,7 +167,7 @@ class PartitionReader:
 
 
 def take_first(changes: Changes, most_bytes: int) -> Changes:
-    """Return the first changes of an answer, at least one, up to a size; keep expired keys of a unit together."""
+    """Cut a reply to its first `most_bytes` bytes, but at least one change; a unit's expired keys stay together."""
     offsets = changes.entry_offsets()
     rows = max(1, int(np.searchsorted(offsets, most_bytes, "right")) - 1)
     if rows >= len(changes.number):
@@ -191,12 +193,12 @@ def take_first(changes: Changes, most_bytes: int) -> Changes:
 
 
 def cut_above(batch: ChangeBatch, highest: Int64Array) -> ChangeBatch:
-    """Return a batch without changes above the highest number of their unit, which stay in the backlog."""
+    """Leave out a batch's changes above each unit's limit of the update counter; they stay in the backlog."""
     within = batch.changes.number <= highest[batch.classified.unit]
     topology = np.where(np.isin(batch.units, batch.classified.unit[~within]), -1, batch.topology)
     return replace(batch, classified=batch.classified.only(within), settled=batch.settled & within, topology=topology)
 
 
 def compute_digest(changes: Changes, rows: RowIndex) -> int:
-    """Return the CRC-32 of numbers and hashes of some changes."""
+    """Compute a CRC-32 over numbers and hashes of some changes, to recognize the changes after a restart."""
     return zlib.crc32(changes.hash[rows].tobytes(), zlib.crc32(changes.number[rows].tobytes()))

@@ -56,7 +56,7 @@ def _keys_of(condition: Filter, column: pa.Field) -> Keys | None:
 
 
 class optional_pushdown:  # noqa: N801  # a decorator, as property and cached_property are
-    """Decorator of a reader's ``pushFilters``, which is called only if the session pushes filters down.
+    """Decorator for a reader's ``pushFilters``, so that PySpark accepts the reader in sessions without pushdown.
 
     PySpark 4.2 raises DATA_SOURCE_PUSHDOWN_DISABLED if ``spark.sql.python.filterPushdown.enabled`` is false, its
     default, and the reader's ``pushFilters`` is not its base class's by ``__func__``

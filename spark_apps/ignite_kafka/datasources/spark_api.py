@@ -1,4 +1,4 @@
-"""Names of PySpark's data source API that older versions of PySpark lack.
+"""Names of PySpark's data source API, with substitutes in older versions.
 
 ========== ====================================================================================================
 PySpark    what it lacks
@@ -39,7 +39,7 @@ else:
 
 
 def arrow_schema(schema: StructType) -> pa.Schema:
-    """Return the Arrow schema for rows of a Spark schema, with timestamps in UTC.
+    """Convert a Spark schema to an Arrow schema, with timestamps in UTC, in all PySpark versions.
 
     :raises PySparkTypeError: a type has no Arrow type.
     """

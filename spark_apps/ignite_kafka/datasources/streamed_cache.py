@@ -1,4 +1,4 @@
-"""The cache read by data source `ignite-backlog`, and the connector that captures the cache."""
+"""Cache that data source `ignite-backlog` streams, and its capture on the nodes."""
 
 from __future__ import annotations
 
@@ -6,30 +6,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..errors import ChangesLost, SettingsError
-from ..ignite.backlog_units import ASKED, GIVEN_UP, LOST, MISSED
+from ..ignite.backlog_units import ASKED
 from ..ignite.cluster import Cluster
 from ..plan.source_plan import CachePlan, TransferPlan
 from ..settings.source import SourceSettings
 from ..source.stream.backlog_client import BacklogClient
 from ..source.stream.capture import Capture, Captured
-from ..source.stream.unit_reader import TOO_MUCH
+from ..source.stream.unit_marks import mark_reason
 from ..source.stream.unit_table import UnitTable
 from .partition_reader import PartitionReader
 
 OWNER = "data source ignite-backlog"
 
 _SHOWN_PARTITIONS = 20
-_WHY = {
-    GIVEN_UP: "given up because region or buffer was full",
-    MISSED: "missed while nothing captured",
-    LOST: "lost with their backlog",
-    TOO_MUCH: "too many to be read at once where one of them was in doubt",
-}
 
 
 @dataclass(frozen=True)
 class StreamedCache:
-    """A cache, and the connector whose backlog is read.
+    """Cache to stream, with the connector under whose name its changes are captured.
 
     :param settings: the connector's name, and the settings of its capture and its reads.
     :param reload: whether a partition with lost changes is read from the cache; otherwise the loss is an error.
@@ -42,7 +36,7 @@ class StreamedCache:
     pieces: int
 
     def start_capture(self, cluster: Cluster) -> tuple[StreamedCache, Captured]:
-        """Start the capture of the cache, so that later changes are captured.
+        """Start or continue the capture of the cache's changes on the nodes.
 
         :raises BacklogMissing: no node has the service.
         :raises SettingsError, BacklogRefused: the connector's name is used by another capture.
@@ -62,16 +56,16 @@ class StreamedCache:
         return replace(self, cache=captured.named(self.cache)), captured
 
     def client(self, cluster: Cluster) -> BacklogClient:
-        """Return a client of the connector's backlog."""
+        """Make a client that reads the captured changes."""
         return BacklogClient(cluster, self.settings.name)
 
     def reader(self, cluster: Cluster) -> PartitionReader:
-        """Return a reader of the captured cache."""
+        """Make a reader that deduplicates the captured changes."""
         plan = TransferPlan(self.settings.name, "", 0, 1, self.settings, (self.cache,))
         return PartitionReader(plan, UnitTable.of(plan, [0]), self.client(cluster))
 
     def check(self, marks: Mapping[int, int]) -> None:
-        """Check that no changes were lost, unless lost changes are reloaded.
+        """Raise an error if changes were lost, unless the option on_loss is to reload the entries.
 
         :param marks: bits of the mark of each marked partition.
         :raises ChangesLost: changes were lost, and ``reload`` is False.
@@ -79,11 +73,10 @@ class StreamedCache:
         lost = {unit: marked for unit, marked in marks.items() if marked & ~ASKED}
         if not lost or self.reload:
             return
-        why = " or ".join(text for bit, text in _WHY.items() if any(marked & bit for marked in lost.values()))
-        raise self.loss_error(why, sorted(lost))
+        raise self.loss_error(mark_reason(marked & ~ASKED for marked in lost.values()), sorted(lost))
 
     def loss_error(self, why: str, partitions: Sequence[int]) -> ChangesLost:
-        """Return the error for lost changes of some partitions."""
+        """Make the error for lost changes of some partitions."""
         more = len(partitions) - _SHOWN_PARTITIONS
         shown = ", ".join(map(str, partitions[:_SHOWN_PARTITIONS])) + (f" and {more} more" if more > 0 else "")
         return ChangesLost(

@@ -1,4 +1,4 @@
-"""Typed columns `key` and `value` of data source `kafka-tx`, written and read by converters.
+"""Typed columns `key` and `value` of data source `kafka-tx`, serialized and deserialized by converters.
 
 The data source's options name the converters.
 """
@@ -40,7 +40,7 @@ _PLAIN = {
 
 @dataclass(frozen=True)
 class SideConverterOptions:
-    """Options of the converter of one side.
+    """Options of the converter for the keys or the values.
 
     :param properties: all properties of the converter, see :func:`~ignite_kafka.settings.converters.parse_properties`.
     :param connection: connection with the secrets of a schema registry, and Kafka's secrets for a registry that shares
@@ -54,11 +54,11 @@ class SideConverterOptions:
 
     @property
     def frame_type(self) -> pa.DataType | None:
-        """Type of all values; None: the DataFrame's schema determines the type."""
+        """Column type that the converter always gives; None if the DataFrame's schema determines it."""
         return _PLAIN.get(self.name)
 
     def register_registry(self) -> None:
-        """Register the converter's schema registry, if there is one, in this process.
+        """Make the converter's schema registry, if it has one, available in this process.
 
         :raises SettingsError: the registry's URL or a credential is missing, the connection is not protected, or
             options decide where a login is sent.
@@ -79,7 +79,9 @@ class SideConverterOptions:
 def parse_converter_options(
     values: Mapping[str, Any], texts: Mapping[str, str], connection: KafkaOptions | None = None, *, reading: bool
 ) -> dict[str, SideConverterOptions]:
-    """Return the converters in the options by side; a side without a converter has bytes or text.
+    """Parse the options `key.converter` and `value.converter` with their properties.
+
+    Without a converter the column has bytes or text.
 
     :param values: values of the option table.
     :param texts: all options.
@@ -113,7 +115,7 @@ def parse_converter_options(
 
 @dataclass(frozen=True)
 class ColumnWriter:
-    """Writer of a typed column, created on the driver and used in tasks.
+    """Serializer of a typed column, created on the driver and used in Spark tasks.
 
     :raises UnsupportedType: the converter, or Kafka Connect, cannot write the column's type.
     """
@@ -123,7 +125,7 @@ class ColumnWriter:
 
     @classmethod
     def of(cls, options: SideConverterOptions, column: pa.Field, topic: str) -> ColumnWriter:
-        """Return a writer of a column, after the converter has checked the column's schema."""
+        """Make the writer of a column, after checking that the converter supports the column's type."""
         schema = schema_of(column).as_optional(False)
         cls(options, schema)._serializer.check(schema, topic)
         return cls(options, schema)  # a new object without serializer, which cannot be pickled
@@ -136,7 +138,7 @@ class ColumnWriter:
         return own or ConnectJsonSerializer(JsonFormat(options.properties["decimal.format"]), schemas=False)
 
     def write(self, array: pa.Array, topic: str) -> pa.BinaryArray:
-        """Return the bytes of each value; null for null."""
+        """Serialize the values of a column; null stays null."""
         is_valid = array.is_valid()
         written = self._serializer.serialize(
             ConnectColumn(to_connect(array.filter(is_valid), self.schema), self.schema), topic
@@ -149,24 +151,24 @@ class ColumnWriter:
 
 @dataclass(frozen=True)
 class ColumnReader:
-    """Reader of a typed column, created on the driver and used in one task."""
+    """Deserializer of a typed column, used in a Spark task."""
 
     options: SideConverterOptions
     column: pa.Field
 
     @cached_property
     def _deserializer(self) -> Deserializer | None:
-        """Deserializer of the converter; None: records are JSON without schemas."""
+        """Deserializer of the converter; None if records are JSON without schemas."""
         self.options.register_registry()
         return deserializer(self.options.side, SideRules(self.options.name, self.options.properties))
 
     @cached_property
     def _json_deserializer(self) -> ConnectJsonDeserializer:
-        """Deserializer of JSON texts by the schema of the DataFrame's column."""
+        """Deserializer of JSON without schemas, by the type of the DataFrame's column."""
         return ConnectJsonDeserializer(content=schema_json(_make_optional(schema_of(self.column)), JsonFormat()))
 
     def read(self, data: pa.BinaryArray, topic: str) -> pa.Array:
-        """Return the values of records in the DataFrame's type; null for null.
+        """Deserialize keys or values to the DataFrame's column type; null stays null.
 
         :raises DecodeError: a record is no value of the converter; `row` is its position.
         :raises UnsupportedType: the column's type cannot hold a value.
@@ -208,7 +210,7 @@ class ColumnReader:
 
 
 def _make_optional(schema: ConnectSchema) -> ConnectSchema:
-    """Return the schema with all fields optional."""
+    """Make all fields of a Connect schema optional, as JSON may lack any."""
     fields = tuple(replace(field, schema=_make_optional(field.schema)) for field in schema.fields)
     inner = _make_optional(schema.value_schema) if schema.value_schema else None
     return replace(schema, optional=True, fields=fields, value_schema=inner)

@@ -1,4 +1,4 @@
-"""Ids of writes of data source `kafka-tx`, kept in the configs topic like the ids of snapshots.
+"""Records of the `write_id`s of data source `kafka-tx` in the configs topic, so that no write is sent twice.
 
 The offsets topic has one record of each Spark partition, for the write that was begun last. So it does not show which
 records an older write has sent.
@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 
 
 def is_complete(state: ConnectorState, name: str, write_id: str) -> bool:
-    """Return whether a write has sent all its records.
+    """Return whether a write of this id has already sent all its records.
 
     :raises SnapshotConflict: the write is unfinished, and another write was begun since.
     """
@@ -34,7 +34,7 @@ def is_complete(state: ConnectorState, name: str, write_id: str) -> bool:
 
 
 def find_topic_id(state: ConnectorState, write_id: str) -> str:
-    """Return the id that the write's topic had when the write began.
+    """Return the topic id recorded when the write began, to detect a deleted topic.
 
     The id is empty if another write was begun last, or if the rows name several topics.
     """

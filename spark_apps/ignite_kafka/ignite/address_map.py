@@ -1,4 +1,4 @@
-"""Map of the addresses announced by nodes to addresses reachable from this host.
+"""Map from the addresses announced by nodes to addresses that this host can reach.
 
 For nodes behind NAT, in containers or behind forwarded ports.
 
@@ -22,7 +22,7 @@ _Key = tuple[str, int | None]
 
 @dataclass(frozen=True)
 class AddressMap:
-    """Map from announced host and port to reachable host and port.
+    """Translation of announced addresses of nodes to reachable ones, as the setting ignite_address_map gives it.
 
     A port of None is any port on the announced side, and the announced port on the reachable side.
     """
@@ -51,7 +51,7 @@ class AddressMap:
         return bool(self.pairs)
 
     def reachable(self, announced: Iterable[str]) -> tuple[str, ...]:
-        """Return the targets of a node's mapped addresses, or all its addresses unchanged if none is mapped.
+        """Translate a node's announced addresses to reachable ones; all are unchanged if none is mapped.
 
         The other addresses of a node with a mapped one are left out: they belong to the node's own network, and here
         they may lead to another host.
@@ -60,11 +60,11 @@ class AddressMap:
         return tuple(self._map_addresses(announced)) or announced
 
     def knows(self, announced: Iterable[str]) -> bool:
-        """Return whether at least one of a node's addresses is mapped."""
+        """Return whether the map has at least one of a node's announced addresses."""
         return bool(self._map_addresses(announced))
 
     def report_unreached(self, node: uuid.UUID, announced: Sequence[str]) -> None:
-        """Report a node without any mapped address.
+        """Emit an event for an unreachable node whose announced addresses the map lacks.
 
         A run works without it, but each request to its partitions passes through another node.
         """
@@ -78,7 +78,7 @@ class AddressMap:
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """The reachable addresses."""
+        """Reachable addresses of the map, as host:port."""
         return tuple(_join_address(host, port) for host, port in self.pairs.values())
 
     def _map_addresses(self, announced: Iterable[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Encoding of the backlog service's arguments and results, and splitting of requests that are too large for a node."""
+"""Encoding of calls of the backlog service: arguments, results, and requests split by size."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _CHANGE_BYTES = 16  # number and hash
 
 
 def framed(keys: Sequence[bytes]) -> bytes:
-    """Join keys, each preceded by its int32 length."""
+    """Join keys to one request argument, each preceded by its int32 length."""
     return b"".join(struct.pack("<i", len(key)) + key for key in keys)
 
 
 def first_keys(keys: Sequence[bytes], at: int) -> Sequence[bytes]:
-    """Return the longest run of keys from a position that fits into one request; at least one key."""
+    """Return as many keys, from a position on, as fit into one request; at least one."""
     end = at
     size = 0
     while end < len(keys) and (end == at or size + 4 + len(keys[end]) <= REQUEST_BYTES):
@@ -75,7 +75,7 @@ def acknowledgements(sent: bytes, most_bytes: int = REQUEST_BYTES) -> Iterator[b
 
 
 def encode(value: Any) -> bytes:
-    """Encode an argument of the service as a typed value.
+    """Encode an argument of a service call in Ignite's binary format.
 
     :raises TypeError: the service takes no argument of that type.
     """
@@ -116,7 +116,7 @@ def cache_of(line: str) -> tuple[str, int, str, int, int, str]:
 
 
 def decode(reader: Reader) -> Any:
-    """Decode a result of the service from a typed value.
+    """Decode the result of a service call from Ignite's binary format.
 
     :raises ValueError: the service returns no value of that type code.
     """

@@ -1,4 +1,4 @@
-"""Changes returned by the backlog service, as numpy columns, and the bytes of their acknowledgement.
+"""Captured changes in a reply of the backlog service, as numpy columns, and their acknowledgement.
 
 Byte layouts: the Javadoc of `BacklogService` in backlog-service/.
 """
@@ -30,7 +30,7 @@ _WRAPPER = np.array([5, -4])  # type code and length before an object, offset of
 
 @dataclass(frozen=True)
 class Changes:
-    """Reply of :meth:`BacklogService.read`: changes of units, as columns.
+    """Reply of :meth:`BacklogService.read`: captured changes of cache partitions, as columns.
 
     Columns of U units in the order of the request, then of N changes, unit after unit.
 
@@ -64,7 +64,7 @@ class Changes:
 
     @classmethod
     def decode(cls, data: memoryview) -> Changes:
-        """Parse a reply; raises ValueError for bytes of another form."""
+        """Parse the bytes of a reply; raise ValueError for bytes of another form."""
         if len(data) < _HEADER.size:
             raise ValueError("the bytes are not changes of the backlog service")
         magic, units, changes, topology, entry_bytes = _HEADER.unpack_from(data)
@@ -99,17 +99,17 @@ class Changes:
 
     @classmethod
     def none(cls, topology: int) -> Changes:
-        """Return the reply for no units."""
+        """Make an empty reply, without units and changes."""
         return cls.decode(memoryview(_HEADER.pack(_MAGIC, 0, 0, topology, 0)))
 
     def entry_offsets(self) -> Int64Array:
-        """Return the N + 1 byte offsets of the changes in `entries`."""
+        """Compute where each change begins in `entries`: N + 1 byte offsets."""
         offsets = np.zeros(len(self.number) + 1, np.int64)
         np.cumsum(self.key_length + self.value_length, dtype=np.int64, out=offsets[1:])
         return offsets
 
     def keys(self) -> pa.BinaryArray:
-        """Return the N keys in Ignite's binary format: with type code, objects unwrapped."""
+        """Extract the N keys in Ignite's binary format, with type code, objects unwrapped."""
         cuts = np.empty((len(self.number), 2), np.int32)  # start and end of each key; entries are below 2 GiB
         cuts[:, 0] = self.entry_offsets()[:-1]
         cuts[:, 1] = cuts[:, 0] + self.key_length
@@ -123,7 +123,7 @@ class Changes:
     def acknowledgement(
         self, units: npt.NDArray[np.void], rows: Mask | None = None, stamps: Mask | None = None
     ) -> bytes:
-        """Encode the acknowledgement of all or some of this reply's changes.
+        """Encode the acknowledgement by which the nodes drop some or all changes of this reply.
 
         :param units: the U units of the request, dtype UNIT.
         :param rows: N flags, True for changes to acknowledge; None for all. Flags of expired keys have no effect.

@@ -1,4 +1,4 @@
-"""Conversion of a node's refusal of a backlog service call to an error of the library, with a remedy."""
+"""Translation of a node's error reply to a backlog service call into an error with a remedy."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ REMEDIES = {  # by code of a refusal
 
 
 def to_error(error: ThinError, address: str) -> IgniteKafkaError:
-    """Convert a node's error reply to BacklogRefused, BacklogUnavailable or BacklogMissing.
+    """Translate a node's error reply into BacklogRefused, BacklogUnavailable or BacklogMissing.
 
     Errors of the service itself are known by their message alone: `BACKLOG/<code>: <what>`.
 
-    :param address: of the node that replied.
+    :param address: address of the node that replied.
     """
     _, prefix, rest = error.message.partition(_PREFIX)
     if prefix:

@@ -1,4 +1,4 @@
-"""Calls of the backlog service on Ignite nodes (op 7000).
+"""Remote calls of the backlog service on Ignite nodes (op 7000 of the thin client protocol).
 
 The contract, with all byte layouts, is the Javadoc of `BacklogService` in backlog-service/.
 Source of op 7000 and 7001: `ClientServiceInvokeRequest` and `ClientServiceDescriptorsResponse` in apache/ignite.
@@ -31,7 +31,7 @@ _MARKED_UNIT = np.dtype([*UNIT.descr, ("mark_number", "<i8")])
 
 
 class BacklogService:
-    """Client of the backlog service over one connection; only for the thread of the connection.
+    """Client of the backlog service over one node connection; only for the thread of the connection.
 
     :param secret: the capture's secret, required by calls that change the capture; None if it has none.
 
@@ -48,14 +48,14 @@ class BacklogService:
         self._secret = secret
 
     def version(self) -> int:
-        """Return the version of the service's contract on the node that replies.
+        """Ask a node for the version of the service's interface, to detect an old jar.
 
         :raises BacklogRefused: the node's jar is older than this call, code OLDER_JAR.
         """
         return int(self._call("version"))
 
     def start(self, connector: str, settings: Mapping[str, str], caches: Sequence[str]) -> dict[str, Any]:
-        """Start a capture of caches; changes made after the return are captured.
+        """Start to capture changes of caches for a connector; changes made after the return are captured.
 
         A new capture, or one without a secret, takes this object's secret.
 
@@ -64,30 +64,30 @@ class BacklogService:
         return dict(self._call("start", connector, dict(settings), list(caches), self._secret))
 
     def update(self, connector: str, caches: Sequence[str]) -> dict[str, Any]:
-        """Replace the caches captured for a connector."""
+        """Replace the list of caches captured for a connector."""
         return dict(self._call("update", connector, list(caches), self._secret))
 
     def connectors(self) -> list[str]:
-        """Return the names of the connectors with a capture."""
+        """Return the names of the connectors with a capture on the nodes."""
         return list(self._call("connectors"))
 
     def status(self, connector: str) -> dict[str, Any]:
-        """Return the state of a capture, for the whole cluster and for each node."""
+        """Return the status of a connector's capture, for the whole cluster and for each node."""
         return dict(self._call("status", connector))
 
     def units(self, connector: str) -> UnitStates:
-        """Return the state of each unit with a backlog or marks. The nodes read the whole backlog for it."""
+        """Return counts and marks of each cache partition with a backlog; the nodes read the whole backlog for it."""
         return UnitStates.decode(self._call("units", connector))
 
     def changed(self, connector: str, place: bytes) -> ChangedUnits:
-        """Return the units changed since an earlier reply.
+        """Return the cache partitions changed since an earlier reply, so that only these are read.
 
         :param place: :attr:`ChangedUnits.place` of that reply; empty for all units.
         """
         return ChangedUnits.decode(self._call("changed", connector, place))
 
     def read(self, connector: str, units: npt.NDArray[np.void], max_bytes: int) -> Changes:
-        """Read changes of units, lowest numbers first.
+        """Read captured changes of cache partitions, lowest update numbers first.
 
         :param units: U units, dtype UNIT.
         :param max_bytes: maximum bytes of entries in the reply.
@@ -95,7 +95,7 @@ class BacklogService:
         return Changes.decode(self._call("read", connector, units.astype(UNIT, copy=False).tobytes(), max_bytes))
 
     def acknowledge(self, connector: str, sent: bytes) -> None:
-        """Remove sent changes from the backlog.
+        """Remove changes from the backlog, after they were sent and committed.
 
         :param sent: from :meth:`Changes.acknowledgement`.
         """
@@ -117,7 +117,7 @@ class BacklogService:
         return values
 
     def locate(self, connector: str, cache: str, keys: Sequence[bytes]) -> tuple[Int32Array, Mask]:
-        """Return each key's partition (int32), and whether the key's primary node has an entry of the key (bool).
+        """Return the Ignite partition of each key, and a flag for each: the primary node has an entry.
 
         :param keys: in Ignite's binary format, not wrapped.
         """
@@ -134,11 +134,11 @@ class BacklogService:
         return np.concatenate(partitions), np.concatenate(present)
 
     def barrier(self, connector: str) -> None:
-        """Return once every change captured before the call is in the backlog."""
+        """Wait until every change captured before the call can be read from the backlog."""
         self._call("barrier", connector)
 
     def clear(self, connector: str, units: npt.NDArray[np.void], mark_number: Int64Array) -> None:
-        """Remove marks of units that were sent again.
+        """Remove marks and backlog of cache partitions that are loaded again.
 
         :param units: U units, dtype UNIT.
         :param mark_number: number of the marks that are removed, U items; later marks stay.
@@ -150,22 +150,22 @@ class BacklogService:
         self._call("clear", connector, marked.tobytes(), self._secret)
 
     def mark(self, connector: str, units: npt.NDArray[np.void]) -> None:
-        """Mark units (dtype UNIT) as ASKED, so that their entries are sent again from the cache."""
+        """Mark cache partitions (dtype UNIT), so that the stream loads their entries again."""
         self._call("mark", connector, units.astype(UNIT, copy=False).tobytes(), self._secret)
 
     def caches(self) -> list[tuple[str, int, str, int, int, str]]:
-        """Return name, id, deployment id, topology version of the start, partition count and group of each cache."""
+        """Return, for each cache: name, id, deployment id, topology version of the start, partition count, group."""
         return [service_calls.cache_of(line) for line in self._call("caches")]
 
     def stop(self, connector: str, destroy: bool) -> dict[str, Any]:
-        """End a capture and return the names of the removed service and backlog cache, None for each one kept.
+        """End a capture, and return the names of the removed service and cache; None for one that is kept.
 
         Only the connector's own service and backlog cache are removed, never others with the same names.
         """
         return dict(self._call("stop", connector, destroy, self._secret))
 
     def force_stop(self, connector: str, destroy: bool) -> dict[str, Any]:
-        """End a capture as an administrator, without its secret."""
+        """End a capture without its secret, as only an administrator may."""
         return dict(self._call("forceStop", connector, destroy))
 
     def _call(self, method: str, *arguments: Any) -> Any:
@@ -178,7 +178,7 @@ class BacklogService:
 
 
 def has_service(connection: ThinConnection) -> bool:
-    """Return whether the cluster has the backlog service and this user may see it.
+    """Return whether the nodes have the backlog service, and this user may call it.
 
     Unlike a call, this leaves no warning in a node's log. Ignite 2.9 to 2.12 does not list services, so there it is
     called.

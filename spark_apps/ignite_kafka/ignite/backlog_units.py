@@ -1,4 +1,4 @@
-"""Units (partitions of caches) and the backlog service's replies about units, as numpy columns.
+"""Replies of the backlog service about units (cache partitions), as numpy columns.
 
 Byte layouts: the Javadoc of `BacklogService` in backlog-service/.
 """
@@ -34,7 +34,7 @@ _CHANGED_HEADER = struct.Struct("<iiiii")
 
 @dataclass(frozen=True)
 class ChangedUnits:
-    """Reply of :meth:`BacklogService.changed`: the units changed since an earlier reply.
+    """Reply of :meth:`BacklogService.changed`: cache partitions changed since an earlier reply.
 
     :param topology: topology version of the reply.
     :param units: the units that changed (dtype UNIT), in no order; None if any may have changed.
@@ -57,7 +57,7 @@ class ChangedUnits:
 
 @dataclass(frozen=True)
 class UnitStates:
-    """Reply of :meth:`BacklogService.units`: columns with a row for each unit that has a backlog or marks.
+    """Reply of :meth:`BacklogService.units`: a row for each cache partition with a backlog or marks.
 
     :param unit: dtype UNIT.
     :param low: lowest number of a change; `high` the highest. Both are -1 without changes.
@@ -90,7 +90,7 @@ class UnitStates:
 
 
 class ColumnReader:
-    """Reader of consecutive columns from a buffer, without a copy."""
+    """Reader of consecutive numpy columns in a reply, without a copy."""
 
     def __init__(self, data: memoryview, position: int) -> None:
         self.data = data

@@ -1,4 +1,4 @@
-"""Configuration of a cache, as reported by a node (op 1055) and as sent to create a cache (op 1054).
+"""Cache configurations: parsed from a node's reply (op 1055), encoded to create a cache (op 1054).
 
 Source: `ClientCacheConfigurationSerializer` and `PlatformConfigurationUtils` of Ignite 2.17. The two operations have
 one set of properties, in a fixed order without codes in the reply, and as pairs of code and value in the request. Not
@@ -82,7 +82,7 @@ class CacheConfiguration:
 
 @dataclass(frozen=True)
 class _Property:
-    """A property: name in this library, code in requests, reader and writer."""
+    """How a configuration property is encoded: its code in requests, reader and writer."""
 
     name: str
     code: int
@@ -156,7 +156,7 @@ _ADVANCED = frozenset(AdvancedSettings.__dataclass_fields__)
 
 
 def read_configuration(reader: Reader) -> CacheConfiguration:
-    """Parse a configuration (reply to op 1055); nodes of protocols before 1.6 report no expiry policy."""
+    """Parse a cache configuration from a reply to op 1055; protocols before 1.6 lack the expiry policy."""
     end = reader.int32() + reader.position
     values = {reported.name: reported.read(reader) for reported in _REPORTED}
     advanced = AdvancedSettings(**{name: values.pop(name) for name in _ADVANCED})
@@ -169,7 +169,7 @@ def read_configuration(reader: Reader) -> CacheConfiguration:
 
 
 def configuration_bytes(configuration: CacheConfiguration) -> bytes:
-    """Encode a configuration (payload of op 1054): length of the rest, number of properties, codes and values."""
+    """Encode a cache configuration as the payload of op 1054, which creates the cache."""
     properties = {
         reported.code: reported.write(value)
         for reported in _REPORTED

@@ -1,4 +1,4 @@
-"""Detection of a cache that is destroyed or created again during a scan.
+"""Detection of a cache that is destroyed or recreated while it is scanned.
 
 The thin client protocol has neither a cache's deployment id nor its start time. It has the following, as seen on real
 nodes:
@@ -29,7 +29,7 @@ _LOST = "partition has been lost"
 
 
 class _NoCursorFree(Exception):
-    """The node allows this connection no further cursor for now."""
+    """Raised because the node allows this connection no further cursor for now."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class _Pin:
 
 
 class CacheWatch:
-    """Detector of a cache's destruction or recreation since an affinity version; for the thread of its cluster.
+    """Detector of a cache destroyed or recreated during a scan; for the thread of its cluster.
 
     Until a cursor is pinned (a partition with two entries was read from its primary), a changed version only leads to a
     check that a cache of that name exists.
@@ -54,15 +54,17 @@ class CacheWatch:
 
     @property
     def pinned(self) -> bool:
-        """Whether a cursor is kept open as proof that the cache still exists."""
+        """Whether an open cursor proves that the cache is still the same."""
         return self._pin is not None
 
     def pin(self, connection: ThinConnection, partition: int, cursor: int) -> None:
-        """Keep a local cursor with rows left as proof that the cache still exists; :meth:`close` closes the cursor."""
+        """Keep a local cursor with rows left open, because it fails once the cache is destroyed."""
         self._pin = _Pin(connection, partition, cursor)
 
     def pin_partition(self, connection: ThinConnection, partition: int) -> bool:
-        """Open a cursor on a partition, with one row a page, and keep it as proof if more rows follow.
+        """Open a cursor on a partition and keep it open, because it fails once the cache is destroyed.
+
+        Pages have one row; without a second row the cursor is of no use.
 
         :returns: False if the node allows this connection no further cursor.
         """
@@ -75,7 +77,7 @@ class CacheWatch:
         return True
 
     def check(self, connection: ThinConnection) -> None:
-        """Check that the cache still exists, if the affinity version has changed.
+        """Check that the cache is still the same, if the affinity version has changed since the last check.
 
         :raises CacheDestroyed: the cache was destroyed, or created again.
         """
@@ -88,7 +90,7 @@ class CacheWatch:
         self.affinity = connection.affinity
 
     def close(self) -> None:
-        """Close the cursor kept as proof, if there is any."""
+        """Close the cursor that :meth:`pin` keeps open, if any."""
         if self._pin is not None:
             close_cursor(self._pin.connection, self._pin.cursor)
             self._pin = None
@@ -100,7 +102,7 @@ class CacheWatch:
             raise CacheDestroyed("the cache was destroyed while it was read", cache=self.cache.name) from error
 
     def _prove(self, pin: _Pin) -> None:
-        """Read from the pinned cursor, which fails if the cache was destroyed, and replace the cursor.
+        """Read from the pinned cursor, which fails if the cache was destroyed, and pin a new one.
 
         The new cursor is opened first, so that both belong to the same cache; the old one stays if the node allows no
         more.
@@ -138,13 +140,13 @@ class CacheWatch:
 
 
 def close_cursor(connection: ThinConnection, cursor: int) -> None:
-    """Close a cursor without waiting for the reply; do nothing if its connection is closed."""
+    """Close a cursor on its node without waiting for the reply; nothing to do on a closed connection."""
     if not connection.closed:
         connection.forget(connection.send(protocol.RESOURCE_CLOSE, CURSOR.pack(cursor)))
 
 
 def failure(cache: CacheInfo, partition: int, connection: ThinConnection, error: ThinError) -> IgniteKafkaError:
-    """Return CacheDestroyed or ScanFailed for a node's refusal to read a partition.
+    """Make the error for a node's refusal to read a partition: CacheDestroyed or ScanFailed.
 
     A stopping node reports its caches as stopped too, so the error is CacheDestroyed only if the node still answers for
     the cache.
@@ -170,13 +172,13 @@ def failure(cache: CacheInfo, partition: int, connection: ThinConnection, error:
 
 
 def unreachable(cache: CacheInfo, partition: int, error: IgniteUnreachable) -> ScanFailed:
-    """Return the error for a partition whose node was lost during the scan."""
+    """Make the error for a partition whose node was lost during the scan."""
     place = {"cache": cache.name, "partition": partition, **error.where}
     return ScanFailed(f"a partition could not be read: {error.what}", "Read the partition again", **place)
 
 
 def _exists(cache: CacheInfo, connection: ThinConnection) -> bool | None:
-    """Return whether a node knows a cache of that name; None if the node cannot reply."""
+    """Ask a node whether it has a cache of that name; None if it cannot answer."""
     try:
         connection.request(protocol.CACHE_CONFIGURATION, struct.pack("<iB", cache.cache_id, 0))
     except ThinError as error:

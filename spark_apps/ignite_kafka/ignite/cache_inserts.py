@@ -1,4 +1,4 @@
-"""Inserts: requests that leave existing entries as they are.
+"""Requests that insert entries and leave existing ones as they are.
 
 A node's data streamer inserts many entries by one request (op 8000, since Ignite 2.11). Older nodes take one entry by a
 request (put if absent, op 1002), of which many are in flight at the same time. Source: `ClientDataStreamerStartRequest`
@@ -35,7 +35,9 @@ _NULL = 101
 
 
 def insert_op(cluster: Cluster, cache_id: int) -> int:
-    """Return the op code for inserts: the data streamer's if the nodes accept an empty stream, else put-if-absent.
+    """Choose the operation for inserts: data streamer, or put-if-absent if the nodes are too old.
+
+    An empty stream is sent to find that out.
 
     :raises IgniteUnreachable: no node answered.
     """
@@ -50,7 +52,7 @@ def insert_op(cluster: Cluster, cache_id: int) -> int:
 
 
 def insert_head(op: int, cache_id: int, count: int) -> bytes:
-    """Return the beginning of a request with ``count`` entries; the entries follow it."""
+    """Encode the start of an insert request with ``count`` entries; the entries follow it."""
     if op == protocol.CACHE_PUT_IF_ABSENT:
         return _ONE.pack(cache_id, 0)
     return _STREAM.pack(cache_id, _FLAGS, _CLUSTER_DEFAULT, _CLUSTER_DEFAULT, _NULL, count)
@@ -58,7 +60,7 @@ def insert_head(op: int, cache_id: int, count: int) -> bytes:
 
 @dataclass
 class Streaming:
-    """Inserts by data streamers since the last flush.
+    """Nodes that have confirmed inserts by data streamers since the last flush, to detect lost inserts.
 
     `since` is the affinity version before them; `connections` are those of the nodes that confirmed inserts.
     """
@@ -67,7 +69,7 @@ class Streaming:
     connections: set[ThinConnection] = field(default_factory=set)
 
     def changed(self) -> bool:
-        """Return whether any of the nodes has a newer affinity version or is unreachable."""
+        """Return whether nodes joined or left since, so that data streamers may have lost entries."""
         try:
             for connection in self.connections:
                 connection.request(protocol.CLUSTER_STATE, b"")

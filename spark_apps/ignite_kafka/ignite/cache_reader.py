@@ -1,4 +1,4 @@
-"""Reads of entries by key (op 1003, get all). The reply has the format of a scan page."""
+"""Reading of entries by key (op 1003, get all). The reply has the format of a scan page."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _INTEGERS = (pa.int8(), pa.int16(), pa.int32(), pa.int64())
 
 
 def encodable(key: object, column: pa.Field) -> bool:
-    """Return whether a key, given as its value in a column, can be requested by :func:`get_all`.
+    """Return whether :func:`get_all` can request a key, given as a Python value of a column.
 
     False for columns of marked types (UUID, char).
     """
@@ -34,7 +34,7 @@ def encodable(key: object, column: pa.Field) -> bool:
 
 
 def get_all(cluster: Cluster, cache: CacheInfo, keys: Sequence[object], kind: pa.DataType) -> list[Page]:
-    """Read the entries of keys as one page, without keys that the cache does not hold.
+    """Read the entries of some keys as one page; keys missing in the cache are left out.
 
     :param keys: each :func:`encodable`.
     :raises ThinError: the node reports an error.
@@ -47,7 +47,7 @@ def get_all(cluster: Cluster, cache: CacheInfo, keys: Sequence[object], kind: pa
 
 
 def wire_keys(keys: Sequence[object], kind: pa.DataType) -> tuple[int, bytes]:
-    """Encode the Ignite keys for values of a column; return the keys' number and bytes.
+    """Encode column values as Ignite keys, integers in every width; return number and bytes of the keys.
 
     Integers widen in a column, and for Ignite a Long 5 and an Integer 5 are different keys: an integer is requested in
     every width that holds it.

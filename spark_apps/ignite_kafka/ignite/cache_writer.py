@@ -66,7 +66,7 @@ _CAUSES = {
 
 @dataclass(frozen=True)
 class WriteLimits:
-    """Limits of a batch, and of the requests in flight to one node.
+    """Limits of write requests: entries and bytes in a request, and requests in flight to one node.
 
     :param entries: maximum entries per request.
     :param size_bytes: maximum bytes of entries per request; a larger entry goes alone.
@@ -79,7 +79,7 @@ class WriteLimits:
 
 
 class CacheWriter:
-    """Writer that puts and removes entries of one cache; a context manager, for one thread.
+    """Puts and removes entries of one cache in batches; a context manager, not thread-safe.
 
     Between two flushes a key may be put only once: neither requests in flight nor repeated ones have an order.
 
@@ -101,7 +101,7 @@ class CacheWriter:
         self._topology = 0
 
     def put(self, keys: pa.BinaryArray, values: pa.BinaryArray) -> None:
-        """Send entries; :meth:`flush` awaits the replies.
+        """Send entries to the nodes; :meth:`flush` waits until they are stored.
 
         :param keys: N keys in Ignite's binary format, as :func:`~ignite_kafka.ignite.binary.encode.encoded` returns
             them.
@@ -117,11 +117,11 @@ class CacheWriter:
         self._write(self._insert_op, keys, values)
 
     def remove(self, keys: pa.BinaryArray) -> None:
-        """Remove the entries of N keys; raises as :meth:`put`."""
+        """Send removals of N keys; :meth:`flush` waits for them. Raises as :meth:`put`."""
         self._write(protocol.CACHE_REMOVE_KEYS, keys, None)
 
     def flush(self) -> None:
-        """Wait until all entries passed so far are in the cache.
+        """Wait until the nodes have stored all entries sent so far.
 
         :raises IgniteUnreachable: no node accepted some entries in the endpoint's time-out, or no node replies; or
             nodes joined or left while entries were inserted: pass all entries since the last flush again.
@@ -150,7 +150,7 @@ class CacheWriter:
             )
 
     def close(self) -> None:
-        """Wait until no request is in flight, whatever the outcomes, so that none executes after later puts.
+        """Wait until no request is in flight, so that none executes after later puts; outcomes do not matter.
 
         :raises OutcomeUnknown: as :meth:`flush`.
         """
@@ -184,7 +184,7 @@ class CacheWriter:
                 self._send(node, op, self._request_head(op, len(piece)) + data_of(piece).data)
 
     def _group_by_node(self, keys: pa.BinaryArray) -> Iterator[tuple[uuid.UUID | None, pa.Array | None]]:
-        """Yield each node with the rows of its primary keys, in the order of sending.
+        """Group keys by the primary node of their partition, which saves a hop; yield node and rows.
 
         Node None is any node; rows None are all rows in their order.
         """
@@ -210,7 +210,7 @@ class CacheWriter:
     def _sort_rows(
         self, keys: pa.BinaryArray, partitions: npt.NDArray[np.int32], hashes: Hashes
     ) -> npt.NDArray[np.int64]:
-        """Return the rows in the order of a node's storage.
+        """Sort the rows in the order of a node's storage, which makes puts faster and avoids deadlocks.
 
         Each partition has a tree of its keys, ordered by hash code (CacheDataTree).
 
@@ -226,7 +226,7 @@ class CacheWriter:
         return rows
 
     def _request_ranges(self, entries: pa.BinaryArray) -> Iterator[tuple[int, int]]:
-        """Yield the ranges of rows, one per request; an entry above the size limit goes alone."""
+        """Divide rows into ranges, one for each request; an entry above the size limit goes alone."""
         ends = np.cumsum(lengths_of([entries]))
         start = 0
         while start < len(entries):
@@ -265,7 +265,7 @@ class CacheWriter:
             self._send_again(request.op, request.payload, error)
 
     def _await_reply(self, request: _Request) -> None:
-        """Wait for the reply to a request as long as the request may still execute.
+        """Wait for the reply to a request, as long as its node may still execute the request.
 
         :raises ThinError: the node refused the request.
         :raises IgniteUnreachable: no reply will come, and the request may be sent again.
@@ -299,7 +299,7 @@ class CacheWriter:
             self._streaming.connections.add(connection)
 
     def _send_again(self, op: int, payload: bytes, error: IgniteKafkaError) -> None:
-        """Send a request again and wait for its reply: at most three times, within the endpoint's request time-out."""
+        """Send a failed request again, at most three times within the request time-out, and wait for its reply."""
         deadline = time.monotonic() + self.cluster.endpoint.request_timeout_ms / 1000
         closings = Closings(payload if isinstance(error, IgniteUnreachable) else b"", self.cluster)
         for _ in range(_MOST_TRIES):
@@ -336,13 +336,13 @@ class CacheWriter:
 
 
 def _strip_keys(message: str) -> str:
-    """Remove the keys that a node lists in the message of a failed update."""
+    """Cut the list of keys from a node's message about a failed update, so that the error shows no keys."""
     head, separator, _ = message.partition(_UPDATE_FAILED)
     return f"{head}{separator})" if separator else message
 
 
 def _has_reply(request: _Request, wait_s: float) -> bool:
-    """Return whether the reply to a request arrived, after waiting for it.
+    """Wait for the reply to a request, and return whether it has arrived.
 
     An abandoned connection never replies, though its node may still execute the request.
     """
@@ -357,7 +357,7 @@ def _has_reply(request: _Request, wait_s: float) -> bool:
 
 @dataclass(frozen=True)
 class _Request:
-    """One request in flight, with everything needed to send it again."""
+    """Request in flight, with everything needed to send it again."""
 
     op: int
     payload: bytes

@@ -1,4 +1,4 @@
-"""Metadata of a cluster: its caches, their configurations, binary types, nodes and partition owners.
+"""Access to an Ignite cluster: metadata of caches, binary types, nodes and partitions, and connections.
 
 pyignite is not used here, though it has these operations: its sockets wrap TLS without a server name, so that the host
 name cannot be checked and SNI does not work, support TLS 1.2 and IPv4 only, and parse each reply value by value.
@@ -38,7 +38,7 @@ T = TypeVar("T")
 
 
 class Cluster:
-    """A cluster's metadata and connections; a context manager that closes the connections. For one thread.
+    """Client of an Ignite cluster: reads metadata, and keeps connections to nodes. A context manager; not thread-safe.
 
     Metadata requests change nothing, so one whose connection is lost is sent once more, to another address.
 
@@ -68,13 +68,13 @@ class Cluster:
         self.close()
 
     def close(self) -> None:
-        """Close every connection."""
+        """Close all connections to nodes."""
         for connection in [self._any, *self._by_node.values()]:
             if connection is not None:
                 connection.close()
 
     def cache_names(self) -> list[str]:
-        """Return the names of the users' caches, without Ignite's own caches, in alphabetical order."""
+        """Return the names of the users' caches, without Ignite's own, in alphabetical order."""
         try:
             return sorted(self._request(protocol.CACHE_NAMES, b"", replies.read_names))
         except ThinError as error:
@@ -88,7 +88,7 @@ class Cluster:
             return True
 
     def cache(self, name: str) -> CacheInfo:
-        """Return the configuration of a cache.
+        """Read the description of a cache: id, partitions, mode, query entities and so on.
 
         `incarnation` is the cache's deployment id if the nodes have the backlog service, else empty: the thin client
         protocol has neither that nor a start time (`cache_identity.py` explains how a scan detects a new cache).
@@ -107,7 +107,7 @@ class Cluster:
         return replace(info, incarnation=self._deployment_ids().get(name, ""))
 
     def configuration(self, name: str) -> CacheConfiguration:
-        """Return the whole configuration of a cache, as far as nodes report it to thin clients.
+        """Read a cache's whole configuration, as far as nodes report it to thin clients.
 
         :raises CacheNotFound: the cluster has no such cache.
         """
@@ -120,7 +120,7 @@ class Cluster:
             raise cache_error(name, error) from error
 
     def _deployment_ids(self) -> Mapping[str, str]:
-        """Return deployment ids by cache name.
+        """Return deployment ids by cache name, from the backlog service; empty without it.
 
         They are requested again after each creation or destruction of a cache, because it changes the affinity.
         """
@@ -131,7 +131,7 @@ class Cluster:
         return self._deployed[1]
 
     def binary_type(self, type_id: int) -> BinaryType:
-        """Return the metadata of a binary type, or only the name for a :func:`~.types.model.class_id`; requested once.
+        """Return the metadata of a binary type, read once; of a :func:`~.types.model.class_id` only the name.
 
         :raises UnknownBinaryType: the cluster does not hold the type.
         :raises IgniteUnreachable: a node cannot report it now.
@@ -153,7 +153,7 @@ class Cluster:
         return self._request(protocol.BINARY_TYPE, struct.pack("<i", type_id), replies.read_binary_type)
 
     def _class_name(self, type_id: int) -> str | None:
-        """Return a Java class's name for a type id, the hash of the name; None if the node does not know the class."""
+        """Ask a node for the Java class name of a type id; None if the node does not know the class."""
         try:
             payload = struct.pack("<BI", protocol.JAVA, type_id & 0xFFFF_FFFF)
             return self._request(protocol.BINARY_TYPE_NAME, payload, lambda body: Reader(body).text())
@@ -163,7 +163,7 @@ class Cluster:
             raise
 
     def size(self, name: str) -> int:
-        """Return the number of a cache's entries, without those of backups.
+        """Return the number of entries in a cache, backups not counted.
 
         :raises CacheNotFound: the cluster has no such cache.
         """
@@ -174,11 +174,11 @@ class Cluster:
             raise cache_error(name, error) from error
 
     def forget_types(self) -> None:
-        """Forget all binary types, so that they are requested again: types may have new fields and schemas."""
+        """Clear the cached binary types, so that new fields and schemas are read."""
         self._types.clear()
 
     def partitions(self, cache_id: int, connection: ThinConnection | None = None) -> Partitions:
-        """Return the owners of the cache's partitions, requested again after a reply reported an affinity change.
+        """Return which node owns each partition of a cache; read again after an affinity change.
 
         :param connection: the node to ask; None for any.
         """
@@ -204,7 +204,7 @@ class Cluster:
         return owners
 
     def connection(self, node: uuid.UUID | None = None) -> ThinConnection:
-        """Return a live connection, opened once: to `node` if one of the node's addresses replies, else to any node."""
+        """Return a live connection to a node, or to any node if `node` cannot be reached; opened once."""
         if node is not None:
             of_node = self._connect_node(node)
             if of_node is not None:
@@ -215,21 +215,21 @@ class Cluster:
         return self._any
 
     def nodes(self) -> frozenset[uuid.UUID]:
-        """Return the ids of the nodes open to thin clients; empty if the node is too old to report them."""
+        """Return the ids of the nodes that accept thin clients; empty if the node is too old to report them."""
         return frozenset(self.endpoints())
 
     def endpoints(self) -> Mapping[uuid.UUID, tuple[str, ...]]:
-        """Return the announced addresses of each node for thin clients; empty if the node is too old to report them."""
+        """Return the addresses that each node announces to thin clients; empty if the node is too old."""
         if protocol.FEATURE_NODE_ENDPOINTS not in self.connection().features:
             return {}
         return self._request(protocol.NODE_ENDPOINTS, struct.pack("<qq", _NEWEST, _NEWEST), replies.read_endpoints)
 
     def reachable(self, announced: Iterable[str]) -> tuple[str, ...]:
-        """Map a node's announced addresses to the addresses to connect to, by the endpoint's address map."""
+        """Translate a node's announced addresses to reachable ones, by the endpoint's address map."""
         return self._address_map.reachable(announced)
 
     def has_left(self, connection: ThinConnection, since: int) -> bool:
-        """Return whether another node reports that a connection's node has left the topology.
+        """Ask other nodes whether a connection's node has left the topology and so executes no more requests.
 
         False if none can report it.
 
@@ -273,7 +273,7 @@ class Cluster:
         return None
 
     def _addresses_to_try(self, announced: Sequence[str]) -> list[str]:
-        """Return the addresses to try for a node.
+        """List the addresses to try for a node, the most likely first.
 
         The node's announced addresses, those in the endpoint first, then the endpoint's addresses not tried yet.
         """
@@ -302,9 +302,9 @@ class Cluster:
         return connection
 
     def _partition_count(self, name: str, cache_id: int) -> int:
-        """Return the number of a cache's partitions: all partitions have a primary node.
+        """Determine the partition count of a cache, from the owners of its partitions.
 
-        If the node reports no owners, it is the first partition number that the node refuses as invalid.
+        If the node reports no owners, the count is the first partition number that the node refuses as invalid.
         """
         owners = self.partitions(cache_id)
         if owners.primary:
@@ -343,9 +343,9 @@ class Cluster:
         return self.ask(lambda connection: _request_parsed(connection, op, payload, read))
 
     def ask(self, question: Callable[[ThinConnection], T]) -> T:
-        """Return the result of a request, repeated once on another node if the first connection is lost.
+        """Run a request on any node; if the connection is lost, run it once more on another node.
 
-        So the request must be repeatable.
+        The request must be repeatable.
         """
         try:
             return question(self.connection())
@@ -355,7 +355,7 @@ class Cluster:
 
 
 def _request_parsed(connection: ThinConnection, op: int, payload: bytes, read: Callable[[memoryview], T]) -> T:
-    """Send a metadata request and parse its reply.
+    """Send a metadata request and parse its reply; a malformed reply becomes a DecodeError.
 
     All metadata requests pass here, so that no reply of a broken or hostile node ends in a raw error.
 

@@ -1,4 +1,4 @@
-"""Errors for caches and binary types that a node does not describe."""
+"""Translation of nodes' errors about caches and binary types into errors with a remedy."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .protocol import ThinError
 
 
 def cache_error(name: str, error: ThinError) -> IgniteKafkaError:
-    """Return the error for a cache that a node does not describe."""
+    """Make the error for a cache that a node cannot describe."""
     if error.status == protocol.CACHE_DOES_NOT_EXIST:
         return CacheNotFound("the cluster has no such cache", "Check the name; upper and lower case differ", cache=name)
     if error.status == protocol.SECURITY_VIOLATION:
@@ -20,7 +20,7 @@ def cache_error(name: str, error: ThinError) -> IgniteKafkaError:
 
 
 def type_error(type_id: int, error: ThinError) -> IgniteKafkaError:
-    """Return the error for a binary type that a node does not describe now."""
+    """Make the error for a binary type that a node cannot describe now."""
     what = f"Ignite does not report the metadata of a binary type: {error.message}"
     if error.status == protocol.SECURITY_VIOLATION:
         return IgniteKafkaError(what, "Give the user the right to read it", type_id=type_id)
@@ -28,12 +28,12 @@ def type_error(type_id: int, error: ThinError) -> IgniteKafkaError:
 
 
 def is_class_id(type_id: int) -> bool:
-    """Return whether an id is a :func:`~.types.model.class_id` and not a type id of 32 bits."""
+    """Return whether an id stands for a Java class (:func:`~.types.model.class_id`), not for a binary type."""
     return type_id not in range(-(1 << 31), 1 << 31)
 
 
 def unknown_type(type_id: int, class_name: Callable[[int], str | None]) -> UnknownBinaryType:
-    """Return the error for a type without metadata, with the class name if a node knows the name.
+    """Make the error for a type without metadata in the cluster, with its class name if a node knows it.
 
     :param class_name: requests the name for a type id from a node.
     """

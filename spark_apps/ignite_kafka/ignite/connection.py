@@ -1,4 +1,4 @@
-"""One socket to one Ignite node; requests need not wait for each other's replies.
+"""Connection to one Ignite node over the thin client protocol, with several requests in flight.
 
 pyignite's own sockets are not used: they check no host name and read each reply field by field; see `cluster.py`.
 """
@@ -32,7 +32,7 @@ _NO_ANSWER = "no answer in time"
 
 
 class ThinConnection:
-    """A connection to one node, for one thread.
+    """Connection to one Ignite node, not thread-safe; several requests may wait for replies at once.
 
     :param address: the only address to try. Without it all addresses of the endpoint are tried, starting at a random
         one, so that readers spread over the nodes.
@@ -73,11 +73,11 @@ class ThinConnection:
 
     @property
     def features(self) -> frozenset[int]:
-        """Numbers of the protocol features supported by both sides."""
+        """Numbers of the protocol features that client and node both support."""
         return self._session.features
 
     def send(self, op: int, payload: bytes) -> int:
-        """Send a request without waiting for its reply; returns the request id for :meth:`receive`.
+        """Send a request without waiting, and return its id for :meth:`receive`.
 
         :raises IgniteUnreachable: the connection is closed or breaks.
         """
@@ -92,7 +92,7 @@ class ThinConnection:
         return self._last_id
 
     def receive(self, request_id: int) -> memoryview:
-        """Wait for a reply and return its body without header.
+        """Wait for the reply to a request, and return its body without header.
 
         :raises ThinError: the node reports an error.
         :raises IgniteUnreachable: the connection is lost, or no reply came in time; the connection is closed.
@@ -106,9 +106,9 @@ class ThinConnection:
         return reply.body
 
     def answered(self, request_id: int, wait_s: float | None = None) -> bool:
-        """Return whether the reply arrived and :meth:`receive` returns at once.
+        """Wait for the reply to a request, and return whether it has arrived.
 
-        False leaves the connection open, and the reply may still come.
+        If so, :meth:`receive` returns at once. Otherwise the connection stays open, and the reply may still come.
 
         :param wait_s: longest wait for each read of the socket, in seconds; None: the request time-out.
         :raises IgniteUnreachable, AnswerTooLarge: as :meth:`receive`.
@@ -122,16 +122,16 @@ class ThinConnection:
         return request_id in self._waiting
 
     def subscribe(self, op: int, payload: bytes) -> memoryview:
-        """Send a request that subscribes to notifications, and wait for its reply; raises as :meth:`receive`.
+        """Send a request that subscribes to notifications, and wait for its reply.
 
-        Notifications are kept for :meth:`notification` from then on.
+        Raise as :meth:`receive`. Notifications are kept for :meth:`notification` from then on.
         """
         if self._notifications is None:
             self._notifications = deque()
         return self.request(op, payload)
 
     def notification(self, wait_s: float) -> Reply | None:
-        """Return the next notification, or None if none arrives in time; then the connection stays open.
+        """Wait for the next notification; None if none arrives in time, and the connection stays open.
 
         :param wait_s: longest wait for each read of the socket, in seconds.
         :raises IgniteUnreachable, AnswerTooLarge: as :meth:`receive`.
@@ -143,7 +143,7 @@ class ThinConnection:
         return kept.popleft() if self._read_until(lambda: bool(kept), max(wait_s, _SHORTEST_WAIT_S)) else None
 
     def fail(self, reason: str) -> IgniteUnreachable:
-        """Close the connection to a node that does not work properly, and return the error with the reason."""
+        """Close the connection to a faulty node, and return the error to raise."""
         return self._close_lost(reason, gave_up=True)
 
     def _read_until(self, done: Callable[[], bool], wait_s: float | None) -> bool:
@@ -180,15 +180,15 @@ class ThinConnection:
         return True
 
     def request(self, op: int, payload: bytes) -> memoryview:
-        """Send a request and wait for its reply; raises as :meth:`receive`."""
+        """Send a request and return the body of its reply; raises as :meth:`receive`."""
         return self.receive(self.send(op, payload))
 
     def forget(self, request_id: int) -> None:
-        """Discard the reply to a request when it arrives, even if it is an error."""
+        """Have the reply to a request discarded when it arrives, even if it is an error."""
         self._forgotten.add(request_id)
 
     def close(self) -> None:
-        """Close the socket; may be called again. The node closes the cursors of a connection that ends.
+        """Close the connection, whose cursors the node closes; further calls do nothing.
 
         Outstanding replies are read first. Unread, they would reset the connection, and after a reset the node's
         network thread pauses for a second, and with it every other client that it serves (GridNioServer of 2.17,
@@ -272,7 +272,7 @@ def _rotate(addresses: Sequence[str]) -> list[str]:
 
 
 def open_socket(host: str, port: int, timeout: float, context: ssl.SSLContext | None) -> socket.socket:
-    """Open a TCP connection, with TLS if there is a context; the context decides whether to check the host name.
+    """Open a TCP connection, with TLS if there is a context, which decides whether to check the host name.
 
     :param timeout: seconds for each step, and for later reads and writes of the socket.
     :raises OSError: the host does not answer, or its certificate is not accepted.
@@ -288,7 +288,7 @@ def open_socket(host: str, port: int, timeout: float, context: ssl.SSLContext | 
 
 
 def _open_tcp(host: str, port: int, timeout: float) -> socket.socket:
-    """Open a TCP connection with a large receive buffer, set before connecting so that the TCP window can grow."""
+    """Open a TCP connection with a large receive buffer, set before connecting so that its window can grow."""
     last: OSError | None = None
     for family, kind, proto, _, target in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM):
         opened = socket.socket(family, kind, proto)
@@ -306,9 +306,9 @@ def _open_tcp(host: str, port: int, timeout: float) -> socket.socket:
 
 
 def _is_time_out(error: Exception) -> bool:
-    """Return whether our own socket time-out ended the wait.
+    """Return whether an error is this client's own time-out, not the system's for a broken connection.
 
-    An ETIMEDOUT of the system has an errno and means a broken connection.
+    An ETIMEDOUT of the system has an errno.
     """
     return isinstance(error, TimeoutError) and error.errno is None
 

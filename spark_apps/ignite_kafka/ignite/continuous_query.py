@@ -1,6 +1,6 @@
-"""Continuous queries of the thin client protocol (op 2006).
+"""Continuous queries (op 2006): a node notifies the client of all changes of a cache.
 
-A node sends notifications (op 2007) of all changes of a cache.
+Notifications are op 2007.
 
 A query lives as long as its connection, and receives all changes that are made on any node after its registration;
 changes of one key keep their order. Changes on the query's node arrive at once, changes on other nodes after at most
@@ -47,7 +47,7 @@ _CHECK_S = 2.0
 
 @dataclass(frozen=True)
 class CacheEvents:
-    """N changes of one cache; changes of one key are in order.
+    """N changes of one cache from a continuous query; changes of one key are in order.
 
     :param page: keys and new values; null for a removed key.
     :param removed: N flags: the key was removed, or its entry expired.
@@ -58,7 +58,7 @@ class CacheEvents:
     removed: Mask
 
     def without_removals(self) -> CacheEvents:
-        """Return the changes with a new value, without the removals."""
+        """Return a copy without removed and expired keys."""
         if not self.removed.any():
             return self
         cuts = entry_cuts(self.page, self.cache)
@@ -68,7 +68,7 @@ class CacheEvents:
 
 
 def query_request(cache_id: int, rows: int, interval_ms: int, *, expired: bool) -> bytes:
-    """Return the payload of op 2006 with keep-binary and without a filter.
+    """Encode the request that starts a continuous query (op 2006, keep-binary, no filter).
 
     :param rows: see :data:`PAGE_ROWS`.
     :param interval_ms: longest time that another node collects changes.
@@ -78,7 +78,7 @@ def query_request(cache_id: int, rows: int, interval_ms: int, *, expired: bool) 
 
 
 def check_supported(connection: ThinConnection) -> None:
-    """Check that the node has continuous queries, by a query of an impossible cache.
+    """Check that the node supports continuous queries, by requesting one of an impossible cache.
 
     A node with continuous queries replies that the cache is missing.
 
@@ -92,7 +92,7 @@ def check_supported(connection: ThinConnection) -> None:
 
 
 def parse_events(cache: str, body: memoryview) -> CacheEvents:
-    """Parse a notification: for each change the key, the old value, the new value, and one byte for its kind.
+    """Parse a notification of changes: key, old value, new value and kind of each.
 
     :raises DecodeError: the bytes do not contain that many changes.
     """
@@ -115,11 +115,11 @@ def parse_events(cache: str, body: memoryview) -> CacheEvents:
 
 
 def joined(events: Sequence[CacheEvents]) -> CacheEvents:
-    """Join the changes of several notifications of one cache into one page.
+    """Join several notifications of one cache, because converting each alone is slow.
 
     Most notifications have one change, and each page has a fixed cost.
 
-    :param events: at least one.
+    :param events: events to join, at least one.
     """
     rows = sum(event.page.rows for event in events)
     data = b"".join(event.page.data for event in events)
@@ -129,7 +129,7 @@ def joined(events: Sequence[CacheEvents]) -> CacheEvents:
 
 
 class ContinuousQueries:
-    """Continuous queries on one connection, for one thread; closing the queries closes the connection.
+    """Continuous queries of several caches on one connection, which is closed with them; not thread-safe.
 
     :param caches: names of the caches; each takes two of the connection's cursors on the node.
     :param interval_ms: longest time that another node collects changes.
@@ -167,7 +167,7 @@ class ContinuousQueries:
         self._affinity = connection.affinity
 
     def _begin(self, cache: str) -> None:
-        """Begin a cache's query, and open the cursor that fails after the cache is destroyed."""
+        """Start the query of a cache, and open a cursor that fails once the cache is destroyed."""
         cache_id = protocol.cache_id(cache)
         try:
             payload = query_request(cache_id, PAGE_ROWS, self._interval_ms, expired=self._expired)
@@ -185,16 +185,16 @@ class ContinuousQueries:
 
     @property
     def lost(self) -> bool:
-        """Whether the connection is closed, so that no more changes arrive."""
+        """Whether the connection was lost, so that no more changes arrive."""
         return self._connection.closed
 
     @property
     def address(self) -> str:
-        """Address of the node."""
+        """Address of the node that the queries run on."""
         return self._connection.address
 
     def read(self, wait_s: float) -> CacheEvents | None:
-        """Return the changes in the next notification; None if none arrives within `wait_s` seconds."""
+        """Wait at most `wait_s` seconds for the next notification, and return its changes; None without one."""
         reply = self._connection.notification(wait_s)
         if reply is None:
             return None
@@ -204,7 +204,7 @@ class ContinuousQueries:
         return parse_events(self._caches[reply.request_id], reply.body)
 
     def check(self, timeout_s: float) -> list[str]:
-        """Check, at intervals, that the queries are alive; to be called between reads.
+        """Check that node and queries are alive; call it between reads, it acts at intervals.
 
         :param timeout_s: maximum seconds in which a node may send nothing.
         :returns: caches whose queries may have ended: some cache was created or destroyed, and no cursor can prove that
@@ -224,7 +224,7 @@ class ContinuousQueries:
         return [cache for cache in self._queries if cache not in self._proofs]
 
     def begin_again(self, cache: str) -> None:
-        """Begin a new query of a cache, then end the previous one; changes in between may arrive twice.
+        """Replace a cache's query by a new one; changes in between may arrive twice, but none is lost.
 
         :raises CacheNotFound, ScanFailed, IgniteKafkaError: as the constructor.
         """
@@ -255,13 +255,13 @@ class ContinuousQueries:
             raise self._connection.fail("no answer in time")
 
     def end(self) -> None:
-        """Request the end of the queries; changes that the node has already sent can still be read."""
+        """Request the end of the queries; changes sent before can still be read."""
         ids = [*self._queries.values(), *self._proofs.values()]
         self._closing += [self._connection.send(protocol.RESOURCE_CLOSE, _ID.pack(query_id)) for query_id in ids]
 
     @property
     def ended(self) -> bool:
-        """Whether the node has ended the queries and all changes sent before have been read."""
+        """Whether the node has ended the queries, and all their changes have been read."""
         return bool(self._closing) and all(map(self._connection.has_reply, self._closing))
 
     def close(self) -> None:

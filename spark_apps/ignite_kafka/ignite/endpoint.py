@@ -1,4 +1,4 @@
-"""Addresses, limits, TLS files and credentials of an Ignite cluster's thin client port."""
+"""Settings of connections to an Ignite cluster: addresses, limits, TLS files and credentials."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _MIN_CONNECT_MS = 1_000
 
 @dataclass(frozen=True)
 class TlsSettings:
-    """TLS of a connection; certificate and host name are verified unless switched off explicitly.
+    """TLS settings of a connection; certificate and host name are verified unless switched off.
 
     Files are PEM, or Java's stores: JKS or PKCS#12.
     """
@@ -26,7 +26,7 @@ class TlsSettings:
 
 @dataclass(frozen=True)
 class IgniteEndpoint:
-    """Addresses and limits of a cluster's thin client port, without secrets.
+    """Addresses, time-outs and limits for connections to an Ignite cluster, without secrets.
 
     :param addresses: each `host:port`, `host`, `[ipv6]:port`, `[ipv6]` or `ipv6`.
     :param retry_timeout_ms: longest wait for the reply to a put that its node may still execute (`cache_writer.py`).
@@ -43,7 +43,7 @@ class IgniteEndpoint:
     address_map: tuple[str, ...] = ()
 
     def bounded(self, timeout_s: float) -> IgniteEndpoint:
-        """Return this endpoint with timeouts short enough to try all addresses within about `timeout_s` seconds."""
+        """Shorten the time-outs, so that trying all addresses takes about `timeout_s` seconds at most."""
         bound = max(1, int(timeout_s * 1000))
         connect = min(self.connect_timeout_ms, max(_MIN_CONNECT_MS, bound // len(self.addresses)))
         return replace(self, connect_timeout_ms=connect, request_timeout_ms=min(self.request_timeout_ms, bound))
@@ -51,9 +51,9 @@ class IgniteEndpoint:
 
 @dataclass(frozen=True, repr=False)
 class IgniteCredentials:
-    """User, passwords and backlog secret for a cluster; the repr masks everything but the user.
+    """User, passwords and backlog secret for an Ignite cluster; the repr masks everything but the user.
 
-    :param key_password: of the private key. :param ca_password: of a trust store. :param cert_password: of a key store.
+    :param key_password: password of the private key; `ca_password` of a trust store, `cert_password` of a key store.
     :param ca_pem: trusted certificates as text, instead of a file.
     :param cert_pem: the client's certificates and private key as text, instead of files; the key may be encrypted by
         ``key_password``.

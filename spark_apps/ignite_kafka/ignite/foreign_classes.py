@@ -1,4 +1,4 @@
-"""Detection of put requests with values of Java classes that nodes cannot load.
+"""Detection of puts refused because nodes cannot load a Java class; they look like network failures.
 
 A node reads a value that Java's optimized marshaller wrote (code 254: a class with writeObject or writeReplace) as an
 object of its class, already when it parses the request. If that fails, it sends no error but closes the connection, so
@@ -38,7 +38,7 @@ _REMEDY = (
 
 
 def class_hashes(payload: bytes) -> tuple[int, ...]:
-    """Return the hashes, at most five, of the class names written by Java's optimized marshaller in a payload.
+    """Search a request for Java classes that nodes must load; return hashes of at most five class names.
 
     Classes of every JVM are left out. The bytes of other values may look like such a value, so a hash may belong to no
     class.
@@ -55,7 +55,7 @@ def class_hashes(payload: bytes) -> tuple[int, ...]:
 
 
 class Closings:
-    """Counter of connections closed by nodes at one request, to tell refusals from network failures.
+    """Counts connections that nodes close at one request, to tell refusals from network failures.
 
     If nodes cannot load the only class of a request, the cluster's object remembers it: later requests with the class
     need no waits and fewer tries. A node logs a stack for each try, and many records may have the class. Of a request
@@ -69,7 +69,7 @@ class Closings:
         self._count = 0
 
     def closed(self, cache: str) -> EntriesRefused | None:
-        """Count a closed connection, if nodes reply to another request afterwards.
+        """Count a connection that was closed although nodes reply to other requests.
 
         :returns: the error if the closing is no network failure, with the names of the classes, as far as the cluster
             knows them; else None.
@@ -86,7 +86,7 @@ class Closings:
         return EntriesRefused(what, _REMEDY, cache=cache)
 
     def _is_answered(self) -> bool:
-        """Wait a moment, and return whether a node replies to a request without entries.
+        """Return whether nodes reply to another request after a moment, so that the network works.
 
         So a network failure of some length is not mistaken for a refusal.
         """

@@ -1,4 +1,4 @@
-"""Frames of the thin client protocol read from a socket: a little-endian int32 length, then the body."""
+"""Reading of the thin client protocol's frames from a socket: a little-endian int32 length, then the body."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _LENGTH = struct.Struct("<i")
 
 
 class FrameTooLong(ValueError):
-    """The announced length of a frame exceeds the limit."""
+    """Raised for a frame whose announced length exceeds the limit."""
 
     def __init__(self, length: int) -> None:
         super().__init__(f"a frame of {length} bytes is not Ignite's thin client protocol")
@@ -46,7 +46,7 @@ class FrameReader:
 
 
 class _Buffer:
-    """Head or body of a frame as far as received.
+    """Bytes of a frame's head or body received so far.
 
     It grows as bytes arrive, so that an announced length alone takes no memory.
     """
@@ -57,7 +57,7 @@ class _Buffer:
         self._received = 0
 
     def fill(self, source: socket.socket) -> memoryview:
-        """Read all bytes from the socket; after an error of the socket the next call resumes."""
+        """Read the remaining bytes from the socket; after an error the next call resumes."""
         while self._received < self._length:
             if self._received == len(self._buffer):
                 self._buffer += bytes(min(len(self._buffer), self._length - self._received))

@@ -1,4 +1,4 @@
-"""Handshake of the thin client protocol: version, features, user, and the node's id.
+"""Handshake of the thin client protocol: agreement on version and features, and login.
 
 Source: `ClientListenerNioListener` and `ClientConnectionContext` in apache/ignite.
 """
@@ -20,7 +20,7 @@ _MAX_BYTES = 1 << 16
 
 @dataclass(frozen=True)
 class Session:
-    """Protocol version, features and id of the node, as the node sent them; the id may be missing."""
+    """Result of a handshake: protocol version, features, and the node's id if the node sent one."""
 
     version: Version
     features: frozenset[int]
@@ -28,7 +28,7 @@ class Session:
 
 
 class OlderVersion(Exception):
-    """The node offers an older protocol version that this client knows."""
+    """Raised when a node offers an older protocol version, with which the client connects again."""
 
     def __init__(self, version: Version) -> None:
         super().__init__(version)
@@ -38,7 +38,7 @@ class OlderVersion(Exception):
 def shake_hands(
     connected: socket.socket, frames: FrameReader, version: Version, credentials: IgniteCredentials, address: str
 ) -> Session:
-    """Offer a protocol version to a node, and return the agreed session.
+    """Log in to a node with a protocol version, and return the agreed session.
 
     :raises OlderVersion: the node wants an older version; connect again with it.
     :raises AuthenticationFailed: the node refused the user or the password.

@@ -1,6 +1,6 @@
-"""Parsers of the replies to metadata requests.
+"""Parsing of nodes' replies to metadata requests.
 
-Cache names, configurations, binary types, partition owners, node addresses.
+These are cache names, cache descriptions, binary types, partition owners and node addresses.
 
 Formats: `ClientBinaryTypeGetResponse`, `ClientCachePartitionAwarenessGroup` and
 `ClientClusterGroupGetNodesEndpointsResponse` in apache/ignite; configurations of caches: :mod:`.cache_configuration`.
@@ -35,7 +35,7 @@ REQUESTS = {
 
 @dataclass(frozen=True)
 class Partitions:
-    """Owners of a cache's partitions (op 1101) at one affinity version.
+    """Which node owns each partition of a cache (op 1101), at one affinity version.
 
     `primary` is empty if the node gives no mapping.
 
@@ -54,7 +54,7 @@ def read_names(body: memoryview) -> list[str]:
 
 
 def read_cache(body: memoryview, cache_id: int, partitions: Callable[[str], int]) -> CacheInfo:
-    """Parse the description of a cache (reply to op 1055); `partitions` returns the partition count for a mode."""
+    """Parse the description of a cache (reply to op 1055); `partitions` determines the partition count."""
     configuration = read_configuration(Reader(body))
     mode = configuration.mode or ""
     return CacheInfo(
@@ -92,7 +92,7 @@ def read_binary_type(body: memoryview) -> BinaryType | None:
 
 
 def read_partitions(body: memoryview, cache_id: int, *, all_mappings: bool) -> Partitions:
-    """Parse the owners of a cache's partitions (reply to op 1101); other caches of the same mapping are skipped."""
+    """Parse which node owns each partition of a cache (reply to op 1101)."""
     reader = Reader(body)
     affinity = (reader.int64(), reader.int32())
     primary: dict[int, uuid.UUID] = {}
@@ -121,12 +121,12 @@ def read_partitions(body: memoryview, cache_id: int, *, all_mappings: bool) -> P
 
 
 def read_endpoints(body: memoryview) -> dict[uuid.UUID, tuple[str, ...]]:
-    """Parse each node's addresses for clients (reply to op 5102 since the first topology version)."""
+    """Parse the addresses that nodes announce to thin clients (reply to op 5102)."""
     return _endpoints(Reader(body))
 
 
 def read_left(body: memoryview) -> frozenset[uuid.UUID]:
-    """Parse the server nodes that have left the topology since a version (reply to op 5102)."""
+    """Parse which server nodes have left the topology since a version (reply to op 5102)."""
     reader = Reader(body)
     _endpoints(reader)
     return frozenset(reader.raw_uuid() for _ in range(reader.int32()))

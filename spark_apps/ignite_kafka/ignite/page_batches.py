@@ -1,4 +1,4 @@
-"""Grouping of a scan's pages into batches, each decoded at once."""
+"""Grouping of a scan's pages into batches that are decoded together."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MIN_BATCH_ROWS = 20_000
 
 
 def batches(pages: Iterator[Page], rows: int, size: Callable[[], int]) -> Iterator[list[Page]]:
-    """Group pages into batches of at least ``rows`` entries or ``size()`` bytes.
+    """Group pages into batches of at least ``rows`` entries or ``size()`` bytes, which decode faster.
 
     Memory is bounded by a batch and one page.
 

@@ -1,4 +1,4 @@
-"""Rows to request per scan page for a target page size in bytes."""
+"""Estimate of the rows to request in a scan page, for a target page size in bytes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ MAX_PAGE_ROWS = 65_536
 
 
 class PageSize:
-    """Estimate of rows per page for the next cursor, from the pages seen so far.
+    """Estimator of the rows to request in a page, from the pages received so far.
 
     A node fixes the rows of a cursor's pages when the cursor opens. So the first cursors request :data:`PROBE_ROWS`,
     and a partition is opened again if its first page shows that this was far too few. The estimate uses the larger of
@@ -22,7 +22,7 @@ class PageSize:
         self._seen_pages = self._seen_rows = self._seen_bytes = 0
 
     def saw(self, rows: int, length: int) -> None:
-        """Count a page of `rows` entries in `length` bytes."""
+        """Update the estimate with a received page of `rows` entries in `length` bytes."""
         if rows == 0:
             return
         self._seen_pages += 1
@@ -33,5 +33,5 @@ class PageSize:
         self.rows = min(max(int(self.page_bytes / width), 1), MAX_PAGE_ROWS)
 
     def far_above(self, asked: int) -> bool:
-        """Return whether pages of `asked` rows are so small that reopening the partition pays."""
+        """Return whether pages of `asked` rows are so small that reopening the partition is worth it."""
         return self.rows >= 4 * asked

@@ -1,4 +1,4 @@
-"""Op codes, status codes and framing of Ignite's thin client protocol, versions 1.4 to 1.7.
+"""Op codes, status codes, requests and replies of Ignite's thin client protocol, versions 1.4 to 1.7.
 
 A frame is a little-endian int32 length and that many bytes. A request holds op (int16), request id (int64) and the
 payload. A reply holds the request id, flags (int16; bit 0 error, bit 1 affinity version follows, bit 2 notification),
@@ -77,7 +77,7 @@ _KEEP_BINARY = 1
 
 
 class ThinError(Exception):
-    """A node's error reply to a request: a status other than 0, and a message.
+    """Error reply of a node to a request, with status and message.
 
     Callers turn it into an error of `errors.py`.
     """
@@ -90,7 +90,7 @@ class ThinError(Exception):
 
 @dataclass(frozen=True)
 class Reply:
-    """A reply frame, parsed; `body` is the frame without its header.
+    """Parsed reply of a node; `body` is the frame without its header.
 
     `affinity` is (topology version, minor version) if the node reports a change.
     """
@@ -103,7 +103,7 @@ class Reply:
 
 
 class Reader:
-    """Reader of consecutive raw values of Ignite; `struct.error` or `ValueError` if the bytes do not hold a value."""
+    """Reader of the values in a reply, one after the other; `struct.error` or `ValueError` if bytes are missing."""
 
     def __init__(self, data: memoryview | bytes, position: int = 0) -> None:
         self.data = memoryview(data)
@@ -163,7 +163,7 @@ class Reader:
         return uuid.UUID(int=((high & 0xFFFFFFFFFFFFFFFF) << 64) | (low & 0xFFFFFFFFFFFFFFFF))
 
     def any_object(self) -> bytes:
-        """Read one typed value as bytes: of a fixed-width type, a string, byte array, decimal, or null."""
+        """Read one scalar value or null as encoded bytes, such as a column's default value."""
         start = self.position
         code = self.byte()
         if code in _WIDTHS:
@@ -187,14 +187,14 @@ class Reader:
 
 
 def frame(op: int, request_id: int, payload: bytes) -> bytes:
-    """Encode a request, preceded by its length."""
+    """Encode a request as a frame: length, op code, request id, payload."""
     return _REQUEST.pack(10 + len(payload), op, request_id) + payload
 
 
 def handshake(
     version: Version, username: str | None, password: str | None, features: frozenset[int] = FEATURES
 ) -> bytes:
-    """Encode the handshake request with its length; the feature mask is a typed byte array from 1.7 on."""
+    """Encode the handshake request as a frame, with the feature mask from version 1.7 on."""
     body = struct.pack("<BhhhB", 1, *version, _THIN_CLIENT)
     if version >= WITH_FEATURES:
         mask = feature_mask(features)
@@ -207,7 +207,7 @@ def handshake(
 
 
 def feature_mask(features: frozenset[int]) -> bytes:
-    """Encode feature numbers as a bit mask, bit `n % 8` of byte `n / 8` (Java's `BitSet.toByteArray`)."""
+    """Encode feature numbers as a bit mask in the form of Java's `BitSet.toByteArray`."""
     mask = bytearray(max(features) // 8 + 1) if features else bytearray()
     for feature in features:
         mask[feature // 8] |= 1 << feature % 8
@@ -215,12 +215,12 @@ def feature_mask(features: frozenset[int]) -> bytes:
 
 
 def features_of(mask: bytes | None) -> frozenset[int]:
-    """Return the feature numbers in a bit mask."""
+    """Decode feature numbers from a bit mask."""
     return frozenset(byte * 8 + bit for byte, value in enumerate(mask or b"") for bit in range(8) if value >> bit & 1)
 
 
 def string(value: str | None) -> bytes:
-    """Encode a string, or null, with its type code."""
+    """Encode a string, or null for None, with its type code."""
     if value is None:
         return bytes([_CODE_NULL])
     data = value.encode()
@@ -228,7 +228,7 @@ def string(value: str | None) -> bytes:
 
 
 def parse_reply(data: memoryview) -> Reply:
-    """Parse the header of a reply frame; `struct.error` or `ValueError` if the frame is too short."""
+    """Parse a reply frame; `struct.error` or `ValueError` if the frame is too short."""
     request_id, flags = _REPLY.unpack_from(data)
     affinity = None
     error = None
@@ -245,7 +245,7 @@ def parse_reply(data: memoryview) -> Reply:
 
 
 def scan_request(cache_id: int, partition: int, rows: int, *, local: bool) -> bytes:
-    """Return the payload of op 2000: keep-binary, no filter.
+    """Encode the request that opens a scan cursor on a partition (op 2000, keep-binary, no filter).
 
     `local` reads the node's own copy of the partition; the node refuses if it has none.
     """
@@ -253,5 +253,5 @@ def scan_request(cache_id: int, partition: int, rows: int, *, local: bool) -> by
 
 
 def cache_id(name: str) -> int:
-    """Return Ignite's id of a cache."""
+    """Compute Ignite's id of a cache, the Java hash of its name."""
     return java_hash(name)

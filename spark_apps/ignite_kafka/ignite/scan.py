@@ -1,4 +1,4 @@
-"""Scans of a cache's partitions over the thin protocol, several outstanding at a time.
+"""Scans of cache partitions over the thin client protocol, with several requests in flight.
 
 The requests are op 2000 with keep-binary, then 2001.
 
@@ -37,7 +37,7 @@ _MOST_REFUSALS = 32
 def scan_partitions(
     cluster: Cluster, cache: CacheInfo, partitions: Sequence[int], *, page_bytes: int = 4 << 20, window: int = 8
 ) -> Generator[Page, None, None]:
-    """Yield pages with every entry of the partitions.
+    """Read all entries of some partitions of a cache, and yield them as pages.
 
     The pages of one partition come in order and together, the partitions in about the given order.
 
@@ -59,7 +59,7 @@ def scan_partitions(
 
 @dataclass
 class _PartitionScan:
-    """Scan of one partition: its outstanding request, its cursor once opened, its last page until confirmed."""
+    """State of the scan of one partition: request in flight, cursor, last page until it is confirmed."""
 
     connection: ThinConnection
     partition: int
@@ -74,12 +74,13 @@ class _PartitionScan:
 
 
 class Scan:
-    """State of one :func:`scan_partitions`: partitions left, outstanding requests, partition owners and page size.
+    """Scan of several partitions of a cache, with requests to several nodes in flight.
 
     Use it directly to let the nodes begin before the pages are needed: :meth:`begin`, later :meth:`pages`, finally
     :meth:`close`.
 
-    :param size: of an earlier scan of the cache, if any: partitions need not be opened again with larger pages then.
+    :param size: estimate of an earlier scan of the cache, if any, so that partitions need not be opened again with
+        larger pages.
     """
 
     def __init__(
@@ -97,13 +98,13 @@ class Scan:
         self.watch = CacheWatch(cluster, cache, self.owners.affinity)
 
     def begin(self) -> None:
-        """Request as many first pages as may be in flight."""
+        """Request first pages of partitions, as many as may be in flight."""
         while self.left and len(self.outstanding) < self.room:
             self.open(self.left.popleft())
 
     @property
     def room(self) -> int:
-        """Maximum pages in flight: `window`, or more if pages are small and together no larger than a full page."""
+        """Maximum number of pages in flight: `window`, or more while pages are small."""
         return max(self.window, min(self.window * _MORE_IF_SMALL, self.size.page_bytes // self.size.page_mean))
 
     def pages(self) -> Iterator[Page]:
@@ -121,7 +122,7 @@ class Scan:
 
     @property
     def guesses(self) -> bool:
-        """Whether to try a node for a partition without a reported owner.
+        """Whether to try any node as the owner of a partition whose owner is not reported.
 
         A node logs each refusal with its stack trace. So after the first refusal, only a cursor for the watch, on a
         node's own partition, is worth some more refusals.
@@ -129,7 +130,7 @@ class Scan:
         return not self.refusals or (not self.watch.pinned and self.refusals < _MOST_REFUSALS)
 
     def open(self, partition: int) -> None:
-        """Request the first page from the partition's primary, or from another node if the primary does not hold it."""
+        """Open a partition's cursor on its primary node, or on another if the primary cannot serve it."""
         owner = self.owners.primary.get(partition)
         try:
             connection = self.cluster.connection(owner)
@@ -142,7 +143,7 @@ class Scan:
         self.outstanding.append(_PartitionScan(connection, partition, local, self.size.rows, self.window, request_id))
 
     def receive(self, scan: _PartitionScan) -> Page | None:
-        """Receive the requested page; None if the partition must be opened again."""
+        """Receive the page that was requested; None if the partition must be opened again."""
         try:
             body = scan.connection.receive(scan.request_id)
         except ThinError as error:
@@ -165,7 +166,7 @@ class Scan:
         return Page(scan.partition, rows, data, not body[-1])
 
     def step(self, scan: _PartitionScan) -> Page | None:
-        """Receive one reply and send the scan's next request; None if there is no page to yield yet."""
+        """Receive one page and request the next of the partition; None if there is no page to yield yet."""
         page = self.receive(scan)
         if page is None or scan.checked is not None:
             return page
@@ -188,7 +189,7 @@ class Scan:
         return None
 
     def moved(self, scan: _PartitionScan) -> bool:
-        """Return whether the page came from a former primary, whose copy may lag; if so, close the cursor."""
+        """Return whether a former primary sent the page, so that the partition must be read again elsewhere."""
         affinity = scan.connection.affinity
         if affinity is None or affinity <= self.owners.affinity:
             return False
@@ -199,7 +200,7 @@ class Scan:
         return True
 
     def new_owner(self, scan: _PartitionScan) -> bool:
-        """Request the owners again from the scan's node, and return whether the partition's primary has changed."""
+        """Read the owners of partitions again, and return whether the partition's primary has changed."""
         before = self.owners.primary.get(scan.partition)
         try:
             self.owners = self.cluster.partitions(self.cache.cache_id, scan.connection)
@@ -208,7 +209,7 @@ class Scan:
         return before != self.owners.primary.get(scan.partition)
 
     def too_small(self, scan: _PartitionScan, page: Page) -> bool:
-        """Return whether to read the partition again with larger pages; if so, give up the cursor.
+        """Return whether the partition should be opened again with larger pages; if so, give up its cursor.
 
         The watch takes the cursor if it has none yet, because it needs one with rows left; else the cursor is closed.
         """
@@ -221,7 +222,7 @@ class Scan:
         return True
 
     def refused(self, scan: _PartitionScan, error: ThinError) -> None:
-        """Put a refused partition back into `left` if another kind of request may succeed, else raise the error."""
+        """Handle a node's refusal: queue the partition again if another request may succeed, else raise."""
         if scan.pages or scan.checked is not None:
             raise failure(self.cache, scan.partition, scan.connection, error)
         if error.status == protocol.TOO_MANY_CURSORS and scan.window > 1:
@@ -235,7 +236,7 @@ class Scan:
         self.left.appendleft(scan.partition)
 
     def confirm(self, scan: _PartitionScan, body: memoryview) -> Page | None:
-        """Return the last page of a partition read through another node; ScanFailed if the topology has changed."""
+        """Confirm the last page of a partition read through another node; ScanFailed if the topology changed."""
         scan.cursor = _CURSOR_ROWS.unpack_from(body)[0] if body[-1] else None
         self.drop(scan)
         if scan.connection.affinity != scan.affinity:
@@ -244,7 +245,7 @@ class Scan:
         return scan.checked
 
     def ask(self, scan: _PartitionScan, op: int, payload: bytes) -> None:
-        """Send the next request of a partition's scan."""
+        """Send the next request of a partition's scan, before those of later partitions."""
         try:
             scan.request_id = scan.connection.send(op, payload)
         except IgniteUnreachable as error:
@@ -252,15 +253,15 @@ class Scan:
         self.outstanding.appendleft(scan)  # before the partitions after it: their first pages wait
 
     def drop(self, scan: _PartitionScan) -> None:
-        """Close the cursor of a partition's scan."""
+        """Close the cursor of a partition's scan on its node."""
         if scan.cursor is not None:
             close_cursor(scan.connection, scan.cursor)
             scan.cursor = None
 
     def close(self) -> None:
-        """Close all cursors. Outstanding replies are received first, because they hold cursors too.
+        """Close all cursors, after receiving the replies in flight, because these may open cursors.
 
-        A lost connection has none.
+        A lost connection has no cursors.
         """
         for scan in self.outstanding:
             if scan.connection.closed:

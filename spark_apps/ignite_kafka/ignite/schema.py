@@ -27,7 +27,9 @@ _FULL_NAMES = 0
 
 
 def get_or_create_cache(cluster: Cluster, configuration: CacheConfiguration) -> CacheInfo:
-    """Return the cache named by a configuration, created if it is missing; an existing cache is not changed.
+    """Create a cache from a configuration if it is missing, and return its description.
+
+    An existing cache is not changed.
 
     :raises WriteFailed: the cluster did not create the cache; the message says why.
     """
@@ -42,7 +44,7 @@ def get_or_create_cache(cluster: Cluster, configuration: CacheConfiguration) -> 
 
 
 def query_entity(table: str, key: pa.Field, value: pa.Field) -> QueryEntity:
-    """Build the query entity of a cache: a table in SQL with the fields of object keys and values as columns.
+    """Build the query entity (SQL table) of a cache to create, with the fields of keys and values as columns.
 
     A key or value that is no object is the column of its field's name; without a name it is SQL's own _KEY or _VAL
     only. A name that key and value share is the key's column. Decimals have precision and scale, which Ignite then
@@ -76,13 +78,13 @@ def _single_column(field: pa.Field) -> str | None:
 
 
 def register_type(cluster: Cluster, binary: BinaryType, *, unless_known: bool = False) -> None:
-    """Register the fields and schemas of a binary type, and its name, by which Java's clients find the class.
+    """Register a binary type in the cluster: its fields and schemas, and its name for Java's clients.
 
     :param unless_known: leave a type unchanged if the cluster knows it; this is checked once more right before the
         request. Another client may still send the type in that moment: then the cluster holds the schemas of both, and
         the later client at least sees them.
     :raises TypeClash: the cluster has a field of the type with another type: names type, field, both types.
-    :raises UnsupportedType: the cluster's nodes write objects in another form, in which they would not find the keys
+    :raises UnsupportedType: the cluster's nodes write objects in another layout, in which they would not find the keys
         written here.
     :raises WriteFailed: the cluster refused it for another reason.
     """
@@ -112,7 +114,7 @@ def register_type(cluster: Cluster, binary: BinaryType, *, unless_known: bool = 
 
 
 def _await_type(cluster: Cluster, binary: BinaryType) -> None:
-    """Request the type until the reply has the registered fields.
+    """Wait until the cluster reports the registered fields of a type.
 
     The reply may come from another node, which learns of the fields a little later.
     """
@@ -129,7 +131,10 @@ def _await_type(cluster: Cluster, binary: BinaryType) -> None:
 
 
 def _check_form(cluster: Cluster) -> None:
-    """Check that nodes write objects in the default form; nodes before 2.11 do not report the form, and pass."""
+    """Check that the nodes use the default binary configuration, because this client writes no other.
+
+    Nodes before 2.11 do not report the configuration, and pass.
+    """
     try:
         compact, names = cluster.ask(lambda connection: connection.request(protocol.BINARY_CONFIGURATION, b""))
     except ThinError as error:
@@ -149,7 +154,7 @@ def _check_form(cluster: Cluster) -> None:
 
 
 def known_type(cluster: Cluster, type_id: int) -> BinaryType | None:
-    """Return the cluster's metadata of a type; None if the cluster has none."""
+    """Return the cluster's metadata of a type; None if the cluster does not know the type."""
     try:
         return cluster.binary_type(type_id)
     except UnknownBinaryType:
@@ -157,7 +162,7 @@ def known_type(cluster: Cluster, type_id: int) -> BinaryType | None:
 
 
 def merged_type(existing: BinaryType, binary: BinaryType) -> BinaryType:
-    """Merge a type with the cluster's type of the same id.
+    """Merge a type to register with the cluster's type of the same id, and refuse contradictions.
 
     A field that is Object in the cluster stays so, as it holds values of any type.
 
@@ -186,7 +191,7 @@ def merged_type(existing: BinaryType, binary: BinaryType) -> BinaryType:
 
 
 def _check_same_kind(existing: BinaryType, binary: BinaryType) -> None:
-    """Raise TypeClash if two types cannot be merged in spite of compatible fields."""
+    """Raise TypeClash if enum, constants or affinity key field of two types contradict each other."""
     if existing.is_enum != binary.is_enum:
         kinds = ["an enum" if either.is_enum else "no enum" for either in (existing, binary)]
         _raise_clash(binary, f"is {kinds[0]} in the cluster, and {kinds[1]} is to be written")
@@ -212,7 +217,7 @@ def _raise_clash(binary: BinaryType, what: str) -> NoReturn:
 
 
 def binary_type_bytes(binary: BinaryType) -> bytes:
-    """Encode the payload of op 3003; the inverse of `metadata_replies.read_binary_type`."""
+    """Encode the request that registers a binary type (op 3003); `metadata_replies.read_binary_type` decodes it."""
     fields = [
         protocol.string(field.name) + struct.pack("<ii", field.type_code, field.field_id) for field in binary.fields
     ]

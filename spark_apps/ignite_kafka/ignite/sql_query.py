@@ -1,6 +1,6 @@
-"""SQL statements in the thin client protocol (ops 2004 and 2005).
+"""Encoding of SQL statements and parsing of their results (ops 2004 and 2005).
 
-Requests, and pages of rows as values of the row path.
+Rows have the values of the row decoder.
 
 Source: `ClientCacheSqlFieldsQueryRequest`, `ClientCacheSqlFieldsQueryResponse` and `ClientCacheQueryNextPageResponse`
 in apache/ignite.
@@ -40,9 +40,9 @@ _MILLISECOND = datetime.timedelta(milliseconds=1)
 
 @dataclass(frozen=True)
 class SqlPage:
-    """A page of a statement's result.
+    """Page of rows in the result of an SQL statement.
 
-    :param rows: values of the row path (`binary/row_values.py`).
+    :param rows: values of the row decoder (`binary/row_values.py`).
     :param codes: type code of each column's first value that is not null; `type_codes.NULL` for a column of nulls.
     :param more: there are further pages.
     """
@@ -54,7 +54,7 @@ class SqlPage:
 
 @dataclass(frozen=True)
 class SqlResult:
-    """Id of the cursor on the node, names of the columns, and the first page."""
+    """Result of an SQL statement: cursor id on the node, column names, and the first page of rows."""
 
     cursor: int
     names: list[str]
@@ -64,10 +64,10 @@ class SqlResult:
 def request(
     statement: str, arguments: Sequence[bytes] = (), *, schema: str | None = None, page_rows: int = PAGE_ROWS
 ) -> bytes:
-    """Encode the request to execute a statement (payload of op 2004).
+    """Encode the request that executes an SQL statement (op 2004).
 
     :param arguments: values of the statement's ``?``, each with its type code; see :func:`argument`.
-    :param schema: schema of names without one; None: PUBLIC.
+    :param schema: SQL schema of table names without a schema; None: PUBLIC.
     """
     head = (
         struct.pack("<iB", 0, _KEEP_BINARY)
@@ -80,12 +80,12 @@ def request(
 
 
 def page_request(cursor: int) -> bytes:
-    """Encode the request for a cursor's next page (payload of op 2005), or to close the cursor."""
+    """Encode the request for the next page of a cursor (op 2005), or to close the cursor."""
     return struct.pack("<q", cursor)
 
 
 def read_result(body: memoryview, types: TypeSource) -> SqlResult:
-    """Parse the result of a statement (reply to op 2004).
+    """Parse the result of an SQL statement (reply to op 2004).
 
     :param types: metadata of binary types, for columns of objects.
     :raises DecodeError, UnsupportedType: see :func:`~.binary.decode_rows.decode_values`.
@@ -97,7 +97,7 @@ def read_result(body: memoryview, types: TypeSource) -> SqlResult:
 
 
 def read_page(body: memoryview, columns: int, types: TypeSource) -> SqlPage:
-    """Parse a page of rows (reply to op 2005, or end of the reply to op 2004); raises as :func:`read_result`."""
+    """Parse a page of rows, from a reply to op 2005 or the end of one to op 2004."""
     count = Reader(body).int32()
     values, type_codes, end = decode_values(body, 4, count * columns, types)
     rows = [values[first : first + columns] for first in range(0, len(values), columns)] if columns else []
@@ -109,7 +109,7 @@ def read_page(body: memoryview, columns: int, types: TypeSource) -> SqlPage:
 
 
 def argument(value: object, zone: str = UTC) -> bytes:
-    """Encode a Python value, with its type code, as an argument of a statement.
+    """Encode a Python value as an argument of an SQL statement.
 
     :param zone: time zone of the nodes, for a datetime without a time zone and for the midnight of a java.sql.Date.
     :raises ValueError: SQL has no such value; the message does not show it.

@@ -1,4 +1,4 @@
-"""Current columns and indexes of a cache's SQL tables, from Ignite's system views.
+"""Lookup of a table's current columns and indexes, and of node versions, in Ignite's SQL system views.
 
 The configuration that a node reports (op 1055) is that of the cache's creation: it lacks what ALTER TABLE and CREATE
 INDEX have added since, and still has what they dropped. The system views have the current state.
@@ -37,9 +37,9 @@ Row = Sequence[str | None]
 
 
 def with_present_tables(cluster: Cluster, configuration: CacheConfiguration) -> CacheConfiguration:
-    """Return a cache's configuration with the current columns and sorted indexes of its tables.
+    """Update a cache's configuration with the current columns and indexes of its SQL tables.
 
-    Unchanged if the cluster runs no SQL.
+    Without SQL in the cluster the configuration is unchanged. Only sorted indexes are updated.
     """
     if not configuration.query_entities:
         return configuration
@@ -88,7 +88,7 @@ def _with_present_columns(cluster: Cluster, cache: str, tables: Mapping[str, str
 
 
 def _is_listed(entity: QueryEntity, order: Sequence[str]) -> bool:
-    """Return whether SQL lists all columns of a table; then a declared column missing in the list was dropped."""
+    """Return whether SQL's list of columns is complete, so that a column missing there was dropped."""
     return bool(order) and not any("." in field.name for field in entity.fields)
 
 
@@ -109,7 +109,7 @@ def _parse_digits(text: str) -> int:
 def _parse_index(
     row: Row, keys: set[str], fields: Sequence[QueryField], column_of: Mapping[str, str]
 ) -> QueryIndex | None:
-    """Parse a sorted index; None for an index of Ignite itself.
+    """Parse a row about a sorted index; None for other indexes and those of Ignite itself.
 
     Ignite appends the columns of the key, which are not declared; they are left out.
     """
@@ -137,7 +137,7 @@ def _select_names(cluster: Cluster, sql: str) -> list[str]:
 
 
 def node_versions(cluster: Cluster) -> list[str]:
-    """Return the versions of Ignite on the server nodes, each once.
+    """Read the Ignite versions of the server nodes, each once.
 
     :raises ThinError: the nodes have no SQL (ignite-indexing or ignite-calcite), or this user may not use it.
     """
@@ -152,7 +152,7 @@ def _select_texts(cluster: Cluster, sql: str, *arguments: str) -> list[Row]:
 
 
 def _select(connection: ThinConnection, sql: str, arguments: Sequence[str]) -> tuple[list[str], list[Row]]:
-    """Execute a query whose columns are all text; return column names and rows."""
+    """Execute a query of text columns, and return column names and all rows."""
     body = connection.request(
         protocol.QUERY_SQL_FIELDS, sql_query.request(sql, [protocol.string(argument) for argument in arguments])
     )

@@ -1,4 +1,4 @@
-"""TLS contexts of connections to Ignite, and hints for connections that fail over TLS settings."""
+"""TLS contexts for connections to Ignite, and hints about wrong TLS settings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ _IP_MISMATCH = 64
 
 
 def tls_context(tls: TlsSettings, credentials: IgniteCredentials) -> ssl.SSLContext:
-    """Return a TLS client context: Python's defaults, changed by the settings; without CAs in them, the system's CAs.
+    """Make the TLS context for connections to Ignite, from Python's defaults and the settings.
+
+    Without CAs in the settings, those of the system are trusted.
 
     :raises SettingsError: a file cannot be used.
     """
@@ -49,7 +51,7 @@ def tls_context(tls: TlsSettings, credentials: IgniteCredentials) -> ssl.SSLCont
 
 
 def stores_as_text(tls: TlsSettings, credentials: IgniteCredentials) -> tuple[TlsSettings, IgniteCredentials]:
-    """Convert Java's key stores to PEM text in the credentials; PEM files stay files.
+    """Read Java's key stores and put their content as PEM text into the credentials; PEM files stay files.
 
     :raises SettingsError: a store cannot be used, see :mod:`..common.key_stores`; or ``key_file`` is another file than
         the key store.
@@ -82,7 +84,7 @@ def _check_once(tls: TlsSettings, credentials: IgniteCredentials) -> None:
 
 
 def connect_hint(error: Exception, tls: TlsSettings) -> str:
-    """Return the likely cause of a failed connection in parentheses; empty if TLS settings cannot be the cause."""
+    """Guess the wrong TLS setting behind a failed connection, as text in parentheses; empty for other failures."""
     if isinstance(error, ssl.SSLCertVerificationError):
         if error.verify_code in (_HOSTNAME_MISMATCH, _IP_MISMATCH):
             return " (use the name in the certificate as address, or set check_hostname to false)"

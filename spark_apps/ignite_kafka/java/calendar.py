@@ -1,6 +1,6 @@
-"""The calendar of java.sql.Date and java.sql.Timestamp.
+"""Calendar of java.sql.Date and java.sql.Timestamp: Julian before 1582-10-15, then Gregorian.
 
-Julian before 1582-10-15, Gregorian from then on (java.util.GregorianCalendar).
+Source: java.util.GregorianCalendar.
 
 SQL shows these fields. Python's datetime is Gregorian throughout, so an earlier day has other fields there.
 Algorithm: "Julian day number", E. G. Richards, Explanatory Supplement to the Astronomical Almanac, 2013.
@@ -19,7 +19,7 @@ _EPOCH_JULIAN_DAY = 2_440_588  # Julian day number of 1970-01-01
 
 
 def date_of(day: int) -> datetime.date:
-    """Return the date that Java shows for a number of days since 1970-01-01.
+    """Convert days since 1970-01-01 to the date that Java shows.
 
     :raises ValueError, OverflowError: datetime.date has no such date: a year beyond 1 to 9999, or 29 February 1500.
     """
@@ -35,7 +35,7 @@ def date_of(day: int) -> datetime.date:
 
 
 def first_offset(zone: ZoneInfo) -> datetime.timedelta:
-    """Return Java's offset from UTC of a zone for all times before 1900.
+    """Return the offset from UTC that Java uses in a time zone for all times before 1900.
 
     Java knows no local mean time (sun.util.calendar.ZoneInfoFile).
     """
@@ -43,7 +43,7 @@ def first_offset(zone: ZoneInfo) -> datetime.timedelta:
 
 
 def day_of(date: datetime.date) -> int:
-    """Return the days since 1970-01-01 of a date as Java shows it; the inverse of :func:`date_of`."""
+    """Convert a date as Java shows it to days since 1970-01-01; the inverse of :func:`date_of`."""
     if date >= FIRST_GREGORIAN:
         return (date - _EPOCH).days
     early = (14 - date.month) // 12

@@ -1,4 +1,4 @@
-"""Formatting of columns of dates and times as by ``java.text.SimpleDateFormat``, in UTC and English.
+"""Formatting of time columns as by Java's ``SimpleDateFormat``, in UTC and English.
 
 Source: SimpleDateFormat of the JDK (17), with java.util.GregorianCalendar: Julian before 1582-10-15.
 """
@@ -23,13 +23,13 @@ MONTHS = (
     "December",
 )  # fmt: skip
 DAYS = ("Thursday", "Friday", "Saturday", "Sunday", "Monday", "Tuesday", "Wednesday")
-"""Names of weekdays, beginning with that of 1970-01-01."""
+"""English names of the weekdays, from Thursday on, the weekday of 1970-01-01."""
 _TOKEN = re.compile(r"(?P<letters>([A-Za-z])\2*)|'(?P<quoted>(?:[^']|'')*)'|(?P<open>')|(?P<other>[^A-Za-z']+)")
 _DAY_MS = 86_400_000
 
 
 class _Unit(NamedTuple):
-    """A unit of the clock.
+    """Unit of a clock, such as the minute: its length, and the number of values it has.
 
     :param most: number of values before the unit starts again at its first value.
     """
@@ -44,7 +44,7 @@ _CLOCK = {**dict.fromkeys("HkKha", _HOUR), "m": _Unit(60_000, 60), "s": _Unit(1_
 
 @dataclass(frozen=True)
 class Part:
-    """A part of a format: a field, or a literal text.
+    """Element of a date format: a field such as ``yyyy``, or a literal text.
 
     :param letter: the field's letter; empty: `text` is a literal text.
     :param text: the field's letters, or the literal text.
@@ -55,7 +55,7 @@ class Part:
 
 
 def parts_of(pattern: str) -> tuple[Part, ...]:
-    """Split a format into its parts.
+    """Split a date format into its fields and literal texts.
 
     :raises ValueError: a letter is unknown or not supported, or a quote is not closed.
     """
@@ -77,7 +77,7 @@ def parts_of(pattern: str) -> tuple[Part, ...]:
 
 
 def formatted(times_ms: Int64Array, parts: tuple[Part, ...]) -> pa.StringArray:
-    """Format N times in milliseconds since 1970 as N texts."""
+    """Format times in milliseconds since 1970 as texts."""
     if not parts:
         return pa.repeat("", len(times_ms))
     days = pa.array(np.floor_divide(times_ms, _DAY_MS)).dictionary_encode()
@@ -94,7 +94,10 @@ def formatted(times_ms: Int64Array, parts: tuple[Part, ...]) -> pa.StringArray:
 
 
 def _groups(parts: tuple[Part, ...]) -> list[tuple[Part, ...]]:
-    """Group the parts in order, so that a group's text depends on the day alone, or on one unit of the clock."""
+    """Group a format's elements so that a group depends on the day alone, or on one unit of the clock.
+
+    The texts of a group are then computed once per day or value, not per row.
+    """
     groups: list[tuple[Part, ...]] = []
     for part in parts:
         fixed = not part.letter or part.letter in "zZX"
@@ -107,7 +110,7 @@ def _groups(parts: tuple[Part, ...]) -> list[tuple[Part, ...]]:
 
 @functools.lru_cache(maxsize=1_000)
 def _clock_texts(group: tuple[Part, ...]) -> pa.StringArray:
-    """Return a group's texts for all values of its unit of the clock: every hour of a day, for example."""
+    """Return the texts of a group for all values of its clock unit, such as every hour of a day."""
     unit = _CLOCK[group[0].letter]
     return _join_texts(group, np.zeros(unit.most, np.int64), np.arange(unit.most) * unit.unit_ms)
 
@@ -148,7 +151,7 @@ _FIRST_AD = -719_164  # 0001-01-01 of the Julian calendar, in days since 1970
 
 
 def _day_of_year(days: Int64Array, year: Int64Array, month: Int64Array, day: Int64Array) -> Int64Array:
-    """Return the number of each day in its year, by the calendar in use on that day."""
+    """Return each date's day number within its year, by the calendar in use on that day."""
     before = np.array([0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334])[month - 1]
     true_year = np.where(days >= _FIRST_AD, year, 1 - year)
     gregorian = days >= -141_427

@@ -1,4 +1,4 @@
-"""Parsing of texts as times, by a format in the syntax of ``java.text.SimpleDateFormat``.
+"""Parsing of texts as times, by a format in the syntax of Java's ``SimpleDateFormat``.
 
 Texts are read leniently, from their beginning, in UTC.
 
@@ -35,7 +35,7 @@ _ZONES = {
 
 @dataclass(frozen=True)
 class TimeParser:
-    """A parser of times for one format.
+    """Parser of texts as times for one date format.
 
     :param expression: regular expression with a group for each field.
     :param groups: the fields by the numbers of their groups.
@@ -47,7 +47,7 @@ class TimeParser:
     century: datetime.date
 
     def parse(self, texts: pa.StringArray) -> tuple[Int64Array, pa.BooleanArray]:
-        """Parse texts; return milliseconds since 1970, and a mask of the texts that could be read; nulls cannot."""
+        """Parse texts to milliseconds since 1970, with a mask of the texts that could be read; nulls cannot."""
         matches = pc.extract_regex(texts, pattern=self.expression)
         fields: dict[str, Int64Array] = {}
         offset = np.zeros(len(texts), np.int64)
@@ -61,7 +61,10 @@ class TimeParser:
         return self._in_century(fields) * _DAY_MS + of_day, matches.is_valid()
 
     def _in_century(self, fields: dict[str, Int64Array]) -> Int64Array | int:
-        """Return days since 1970; a date before the century's first day, but in its first year, moves 100 years on."""
+        """Return the days since 1970, with a year of two digits in the century that Java would choose.
+
+        A date before the century's first day, but in its first year, moves 100 years on.
+        """
         days = _days(fields)
         short = [part for part in self.groups if part.letter == "y" and len(part.text) <= 2]
         if not short:
@@ -92,7 +95,7 @@ class TimeParser:
 
 
 def time_parser(parts: tuple[Part, ...], today: datetime.date) -> TimeParser:
-    """Return the parser of a format.
+    """Build the parser for a date format.
 
     :param today: two digits of a year stand for one from 80 years before to 20 years after.
     :raises ValueError: the format has a field that is not read.
@@ -118,7 +121,7 @@ def _is_number(part: Part) -> bool:
 
 
 def _piece(part: Part, following: Part | None) -> str:
-    """Return the regular expression of a field, as a named group.
+    """Return a regular expression with a named group that matches one field of a date format.
 
     :param following: the next part: a number before another one has as many characters as letters, blanks included.
     """
@@ -141,7 +144,7 @@ def _piece(part: Part, following: Part | None) -> str:
 
 
 def _offsets(values: pa.StringArray) -> Int64Array:
-    """Parse offsets from UTC to milliseconds."""
+    """Convert texts of offsets from UTC, such as ``+01:00``, to milliseconds."""
     matches = pc.extract_regex(values, pattern=r"(?P<sign>[+-])(?P<hours>[0-9]{1,2}):?(?P<minutes>[0-9]{2})?$")
     sign, hours, minutes = (pc.fill_null(pc.struct_field(matches, [number]), "") for number in range(3))
     hours, minutes = (
@@ -166,7 +169,7 @@ def _of_day(fields: dict[str, Int64Array]) -> Int64Array | int:
 
 
 def _days(fields: dict[str, Int64Array]) -> Int64Array | int:
-    """Return the days since 1970-01-01 of a lenient date: month 13 is January of the next year."""
+    """Convert year, month and day to days since 1970-01-01; month 13 is January of the next year."""
     year, month, day = (
         fields.get(letter, default) for letter, default in (("y", 1970), ("M", 1), ("d", fields.get("D", 1)))
     )

@@ -1,4 +1,4 @@
-"""JSON texts with exactly the bytes that Jackson writes.
+"""Rewriting of JSON texts to exactly the bytes that Java's Jackson would write.
 
 Escapes have capital digits, and a character beyond U+FFFF is two escapes.
 
@@ -19,7 +19,10 @@ _ESCAPED = re.compile(rb"\\(?:u00([0-9a-f]{2})|.)|[\xf0-\xf4][\x80-\xbf]{3}|\xed
 
 
 def as_jackson(texts: pa.BinaryArray) -> pa.BinaryArray:
-    """Rewrite JSON texts of polars as Jackson writes them; the same array if nothing differs."""
+    """Rewrite a column of JSON texts from polars as Jackson would write them.
+
+    Returns the same array if nothing differs.
+    """
     if not len(texts):
         return texts
     offsets = np.frombuffer(texts.buffers()[1], np.int32, len(texts) + 1, texts.offset * 4)
@@ -40,7 +43,7 @@ def as_jackson(texts: pa.BinaryArray) -> pa.BinaryArray:
 
 
 def escape(text: bytes) -> bytes:
-    """Rewrite one JSON text as Jackson writes it."""
+    """Rewrite one JSON text as Jackson would write it."""
     return _ESCAPED.sub(_escape, text)
 
 

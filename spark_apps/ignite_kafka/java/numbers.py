@@ -1,4 +1,4 @@
-"""Conversions of numbers in numpy, and parsing of numbers from texts, both with Java's results."""
+"""Conversion of numbers in numpy, and parsing of numbers from texts, both with Java's results."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST_DIGITS = 1_200  # the numbers halfway between two doubles have at most 767
 
 
 def narrowed(numbers: npt.NDArray[Any], kind: np.dtype[Any]) -> npt.NDArray[Any]:
-    """Narrow integers or floats as ``Number.byteValue`` and the like: integers wrap, floats are cut and bounded."""
+    """Convert numbers to a smaller type as Java's casts do: integers wrap around, floats stop at the limits."""
     if numbers.dtype.kind in "iu":
         return numbers.astype(kind)
     wide = np.dtype(np.int64) if kind.itemsize == 8 else np.dtype(np.int32)  # a byte is cut from an int
@@ -34,13 +34,13 @@ def narrowed(numbers: npt.NDArray[Any], kind: np.dtype[Any]) -> npt.NDArray[Any]
 
 
 def wrapped(number: int, bits: int) -> int:
-    """Return the lowest `bits` bits of an integer as a signed integer."""
+    """Return the lowest `bits` bits of an integer as a signed integer, as Java's overflow does."""
     half = 1 << (bits - 1)
     return (number + half & (1 << bits) - 1) - half
 
 
 def parsed_integer(text: str, bits: int) -> int | None:
-    """Parse an integer as ``Byte.parseByte`` and the like; None where Java throws a NumberFormatException."""
+    """Parse an integer as Java's ``Byte.parseByte`` and the like; None where Java throws NumberFormatException."""
     digits = text.lstrip("+-").lstrip("0")
     if not _INTEGER.fullmatch(text) or len(digits) > _MOST_DIGITS:  # Python's int refuses more than 4,300
         return None
@@ -49,7 +49,7 @@ def parsed_integer(text: str, bits: int) -> int | None:
 
 
 def parsed_float(text: str, bits: int) -> float | None:
-    """Parse a number as ``Float.parseFloat`` or ``Double.parseDouble``; None where Java throws an exception."""
+    """Parse a number as Java's ``Float.parseFloat`` or ``Double.parseDouble``; None where Java throws."""
     text = text.strip(_BLANKS)
     if match := _DECIMAL.fullmatch(text):
         sign, word, digits = match.groups()
@@ -67,7 +67,7 @@ def parsed_float(text: str, bits: int) -> float | None:
 
 
 def nearest_float(digits: str, bits: int) -> float:
-    """Return the float of `bits` bits nearest to a number without a sign."""
+    """Return the float of `bits` bits nearest to a decimal text without a sign."""
     double = float(digits)
     if bits == 64 or double == 0 or not np.isfinite(double):
         return double
@@ -77,22 +77,25 @@ def nearest_float(digits: str, bits: int) -> float:
 
 
 def _sticky(digits: str) -> str:
-    """Return the first digits of a number, followed by a 1 if any later digit is not zero.
+    """Shorten a number's digits without a change of the float to which it rounds.
 
-    The shorter number rounds to the same float, and arithmetic on it does not take long.
+    The first digits are followed by a 1 if any later digit is not zero. Arithmetic on the short number is fast.
     """
     return digits[:_MOST_DIGITS] + ("1" if digits[_MOST_DIGITS:].strip("0") else "")
 
 
 def _parse_bounded(text: str, most: int) -> int:
-    """Parse an integer, limited to -`most` to `most`; Python's int refuses more than 4,300 digits."""
+    """Parse an integer of any length, limited to the range from -`most` to `most`.
+
+    Python's int refuses more than 4,300 digits.
+    """
     digits = text.lstrip("+-").lstrip("0")
     number = int(digits or "0") if len(digits) < 19 else most
     return -min(number, most) if text.startswith("-") else min(number, most)
 
 
 def rounded(exact: Fraction, bits: int) -> float:
-    """Round once to the nearest float of 32 or 64 bits, half to even; returned as a double."""
+    """Round an exact fraction once to the nearest float of 32 or 64 bits, half to even."""
     try:
         double = exact.numerator / exact.denominator
     except OverflowError:

@@ -1,4 +1,4 @@
-r"""Regular expressions in Java's syntax: the whole name must match, as in Java's ``String.matches``.
+r"""Regular expressions in Java's syntax, matched against the whole text as by Java's ``String.matches``.
 
 Syntax that Python writes differently is translated (``\Q…\E``, ``\p{Alpha}``, named groups). An expression without a
 Python equivalent is refused, so that no expression changes its meaning. Matching time is bounded, see
@@ -36,7 +36,7 @@ _CLASSES = {
 
 
 def check_pattern(pattern: str) -> None:
-    """Check that a pattern in Java's syntax can be used.
+    """Check that a regular expression in Java's syntax can be used.
 
     :raises ValueError: the pattern cannot be used; the message has the reason.
     """
@@ -55,9 +55,9 @@ def matches_whole(text: str, pattern: str) -> bool:
 
 
 def groups_of(text: str, pattern: str) -> list[str | None] | None:
-    """Match the whole text (``Matcher.matches()``); return the whole text, followed by the texts of the groups.
+    """Match the whole text, and return it, followed by the texts of the groups; None without a match.
 
-    None if the pattern does not match.
+    As by ``Matcher.matches()``.
 
     :raises ValueError: the pattern cannot be used, or not with a text of that length.
     """
@@ -68,7 +68,7 @@ def groups_of(text: str, pattern: str) -> list[str | None] | None:
 
 
 def compiled(pattern: str) -> NamePattern:
-    """Compile a pattern in Java's syntax.
+    """Compile a regular expression in Java's syntax.
 
     :raises ValueError: the pattern cannot be used; the message has the reason.
     """
@@ -76,7 +76,7 @@ def compiled(pattern: str) -> NamePattern:
 
 
 def pattern_remedy(pattern: str) -> str:
-    """Return the remedy for a pattern that does not compile."""
+    """Return the advice to show for a regular expression that does not compile."""
     if pattern.startswith("*"):
         return f"Lists hold regular expressions, not wildcards: write .{pattern}"
     return "A comma separates expressions in a text: in JSON, write a list where an expression holds a comma"
@@ -84,7 +84,7 @@ def pattern_remedy(pattern: str) -> str:
 
 @lru_cache(maxsize=65_536)
 def _matches(pattern: str, name: str) -> bool | str:
-    """Return whether a pattern matches a name, or as text the reason why the match is undecided; cached."""
+    """Return whether a pattern matches a name, or the reason why this is undecided; cached."""
     expression = _compile(pattern)
     try:
         return expression.fullmatch(name)
@@ -94,7 +94,7 @@ def _matches(pattern: str, name: str) -> bool | str:
 
 @lru_cache(maxsize=65_536)
 def _groups(pattern: str, name: str) -> tuple[str | None, ...] | str | None:
-    """Return the result of :func:`groups_of`, or as text the reason why it is unknown; cached."""
+    """Return the result of :func:`groups_of`, or the reason why it is unknown; cached."""
     expression = _compile(pattern)
     try:
         groups = expression.groups(name)
@@ -117,7 +117,7 @@ def _compile(pattern: str) -> NamePattern:
 
 
 def _from_java(pattern: str) -> str:
-    """Translate a regular expression to Python's syntax."""
+    """Translate a regular expression from Java's syntax to Python's."""
     inside = False
     result = []
     for token in _TOKEN.finditer(pattern):

@@ -1,4 +1,4 @@
-"""Reading of Java `.properties` files as by ``java.util.Properties.load(InputStream)``.
+"""Reading and writing of Java `.properties` files, as by ``java.util.Properties``.
 
 Source: the specification of ``java.util.Properties.load`` (Java 17): ISO 8859-1, natural and logical lines, escapes,
 separators.
@@ -19,7 +19,10 @@ _WRITTEN = {"\\": "\\\\", "\t": "\\t", "\r": "\\r", "\n": "\\n", "\f": "\\f"}
 
 @dataclass(frozen=True)
 class Property:
-    """A key and its value; ``line`` is the number of the natural line, from 1, in which the key begins."""
+    """Key and value in a `.properties` file, with the number of the line in which the key begins.
+
+    Lines are natural lines, counted from 1.
+    """
 
     line: int
     key: str
@@ -27,7 +30,7 @@ class Property:
 
 
 def parse(text: str) -> Iterator[Property]:
-    """Parse the properties of a text, in order.
+    """Parse the text of a `.properties` file, and yield its properties in order.
 
     :raises ValueError: a Unicode escape without four hexadecimal digits; the message names the line.
     """
@@ -40,7 +43,7 @@ def parse(text: str) -> Iterator[Property]:
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Join lines with their continuations; drop blank lines and comments, which are never continued."""
+    """Join lines with their continuation lines; drop blank lines and comments, which are never continued."""
     held: list[str] = []
     first = 0
     naturals = _NATURAL_LINE.split(text)
@@ -61,7 +64,7 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _split(logical: str) -> tuple[str, str]:
-    """Split a line into key and value, still escaped, at the first unescaped `=`, `:` or blank."""
+    """Split a line into key and value, both still escaped, at the first unescaped `=`, `:` or blank."""
     end = 0
     while end < len(logical) and logical[end] not in "=:" + _BLANK:
         end += 2 if logical[end] == "\\" else 1
@@ -95,7 +98,7 @@ def _unescape(text: str) -> str:
 
 
 def line(key: str, value: str) -> str:
-    """Encode a property as a line in ASCII that :func:`parse` can read."""
+    """Write a property as a line in ASCII, which :func:`parse` reads back."""
     return f"{_escape(key, also='=: #!')}={_escape(value[:1], also=' ')}{_escape(value[1:])}"
 
 

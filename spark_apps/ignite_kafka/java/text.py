@@ -28,9 +28,9 @@ _MONTHS = pa.array(["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep
 
 
 def java_text(array: pa.Array) -> pa.StringArray:
-    """Convert a column of booleans, numbers, decimals, strings, dates or times by ``String.valueOf``.
+    """Convert a column to texts as Java's ``String.valueOf`` does; a null stays null.
 
-    A null stays null.
+    The column has booleans, numbers, decimals, strings, dates or times.
     """
     kind = array.type
     if pa.types.is_floating(kind):
@@ -52,7 +52,7 @@ def _floats(array: pa.FloatingPointArray) -> pa.StringArray:
 
 
 def _with_exponent(array: pa.FloatingPointArray, short: pa.StringArray) -> pa.StringArray:
-    """Write each number as ``d.dddE-d``; NaN, Infinity and -Infinity as such."""
+    """Write floats with an exponent, such as ``1.25E-7``; NaN and infinities by their names."""
     parts = pc.extract_regex(_exact_subnormals(array, short), pattern=_NUMBER)
     sign, whole, fraction, exponent = (pc.fill_null(pc.struct_field(parts, [i]), "") for i in range(4))
     digits = pc.binary_join_element_wise(whole, fraction, _NO_TEXT)
@@ -70,7 +70,7 @@ def _with_exponent(array: pa.FloatingPointArray, short: pa.StringArray) -> pa.St
 
 
 def _exact_subnormals(array: pa.FloatingPointArray, short: pa.StringArray) -> pa.StringArray:
-    """Write the smallest numbers with two digits, such as 4.9E-324, where the shortest text has one digit."""
+    """Write the smallest floats with two digits, such as 4.9E-324, because Java never writes only one."""
     size = pc.abs(array)
     smallest = pc.and_(pc.greater(size, 0), pc.less(size, _TWO_DIGITS_BELOW[array.type]))
     rows = np.flatnonzero(np.asarray(pc.fill_null(smallest, False)))
@@ -88,7 +88,7 @@ def _exact_subnormals(array: pa.FloatingPointArray, short: pa.StringArray) -> pa
 
 
 def _dates(array: pa.Array) -> pa.StringArray:
-    """Write dates as ``Thu Jan 01 00:00:00 UTC 1970``."""
+    """Write dates as ``Thu Jan 01 00:00:00 UTC 1970``, the text of ``java.util.Date``."""
     ms = _milliseconds(array)
     days = np.floor_divide(ms, _DAY_MS)
     of_day = np.mod(ms, _DAY_MS) // 1000
@@ -109,9 +109,9 @@ def _milliseconds(array: pa.Array) -> Int64Array:
 
 
 def civil(days: Int64Array) -> tuple[Int64Array, Int64Array, Int64Array]:
-    """Convert days since 1970-01-01 to year, month and day: Gregorian from 1582-10-15, Julian before.
+    """Convert days since 1970-01-01 to year, month and day, by Java's calendar.
 
-    A year before 1 is counted in its era (BC).
+    It is Gregorian from 1582-10-15, Julian before. A year before 1 is counted in its era (BC).
 
     Years are counted from March, so that a leap day is a year's last. Source: H. Hinnant, chrono-compatible low-level
     date algorithms.

@@ -1,4 +1,4 @@
-"""Reader of whole batches of records from librdkafka into Arrow arrays.
+"""Reader of record batches from librdkafka straight into Arrow arrays, without a Python object per record.
 
 confluent-kafka makes a Python object of each record: 1 µs of Python a record, and as many small objects as there are
 keys and values. ``rd_kafka_consume_batch_queue`` fills an array of pointers to ``rd_kafka_message_t``; numpy reads
@@ -41,7 +41,7 @@ _VIEW = np.dtype(
 
 @dataclass(frozen=True)
 class Signal:
-    """A consumer's report other than a record: the end of a partition (with the position there), or an error."""
+    """What a consumer reports besides records: the end of a partition, or an error."""
 
     code: int
     topic: str | None
@@ -51,7 +51,7 @@ class Signal:
 
 
 def signal_of(message: Message) -> Signal:
-    """Return the signal in a message without a record."""
+    """Convert a message that is no record, such as the end of a partition, to a signal."""
     error = message.error()
     assert error is not None
     partition = message.partition()
@@ -91,11 +91,11 @@ def _library() -> ctypes.CDLL:
 
 
 class NativeQueue:
-    """A queue for the records of some partitions, created before their assignment and closed before the consumer.
+    """Native queue of librdkafka that collects the records of the given partitions, to read them in batches.
 
-    Connection events stay in the consumer's own queue, which :meth:`consume` polls through confluent-kafka: a Python
-    callback that librdkafka makes while this module calls it finds no state of confluent-kafka, which then aborts the
-    process.
+    It is created before the partitions' assignment, and closed before the consumer. Connection events stay in the
+    consumer's own queue, which :meth:`consume` polls through confluent-kafka: a Python callback that librdkafka makes
+    while this module calls it finds no state of confluent-kafka, which then aborts the process.
 
     :param partitions: topic and number of each partition.
     :param timed: whether to read timestamps, which costs a call per record.
@@ -116,7 +116,7 @@ class NativeQueue:
             _library().rd_kafka_queue_destroy(own)
 
     def consume(self, count: int, timeout_s: float) -> tuple[list[Consumed], list[Signal]]:
-        """Return at most ``count`` records and signals; wait at most ``timeout_s`` seconds for ``count`` of them."""
+        """Read at most ``count`` records and signals; wait at most ``timeout_s`` seconds for them."""
         message = self._consumer.poll(0)
         assert message is None or message.error() is not None, "a record in the consumer's own queue"
         signals = [] if message is None else [signal_of(message)]
@@ -136,7 +136,7 @@ class NativeQueue:
                 destroy(pointer)
 
     def close(self) -> None:
-        """Free the queue."""
+        """Free librdkafka's queue."""
         if self._queue:
             _library().rd_kafka_queue_destroy(self._queue)
             self._queue = None
@@ -167,14 +167,14 @@ def _read(pointers: Addresses, timed: bool, headed: bool) -> tuple[list[Consumed
 
 
 def _times_ms(pointers: Addresses) -> Int64Array:
-    """Return the messages' timestamps, with a call for each, because the public structure does not contain them."""
+    """Return the timestamps of messages, by a call for each, as the message structure lacks them."""
     time_of = _library().rd_kafka_message_timestamp
     kind = ctypes.byref(ctypes.c_int())
     return np.array([time_of(pointer, kind) for pointer in pointers.tolist()], np.int64)
 
 
 def _headers(pointers: Addresses) -> pa.ListArray:
-    """Return the headers of the messages; the bytes of all header values are copied together."""
+    """Return the headers of messages; the bytes of all header values are copied at once."""
     of_message = _library().rd_kafka_message_headers
     of_header = _library().rd_kafka_header_get_all
     headers = ctypes.c_void_p()
@@ -203,7 +203,7 @@ def _headers(pointers: Addresses) -> pa.ListArray:
 
 
 def _words(pointers: Addresses) -> list[Addresses]:
-    """Return each word of the structures at the addresses, which are aligned to 8 bytes."""
+    """Read message structures in memory; return one array for each of their 8-byte words."""
     first = int(pointers.min())
     count = (int(pointers.max()) - first) // 8 + _WORDS
     memory = np.ctypeslib.as_array((ctypes.c_uint64 * count).from_address(first))
@@ -216,7 +216,7 @@ def _name(topic: int) -> str | None:
 
 
 def _by_partition(topics: Addresses, partitions: npt.NDArray[np.int32], rows: Int64Array) -> Iterator[Int64Array]:
-    """Yield the rows of each partition, in their order."""
+    """Yield the row numbers of each partition's messages, in their order."""
     if not rows.size:
         return
     order = rows[np.lexsort((partitions[rows], topics[rows]))]  # stable
@@ -225,7 +225,7 @@ def _by_partition(topics: Addresses, partitions: npt.NDArray[np.int32], rows: In
 
 
 def binary_at(addresses: Addresses, lengths: Addresses) -> pa.BinaryArray:
-    """Copy byte strings from memory into one ``pa.binary()`` array; address 0 means null.
+    """Copy byte strings from memory addresses into one ``pa.binary()`` array; address 0 means null.
 
     :param lengths: length in bytes for each address.
     """
@@ -249,7 +249,7 @@ def binary_at(addresses: Addresses, lengths: Addresses) -> pa.BinaryArray:
 
 
 def _read_inline(addresses: Addresses, lengths: Int64Array) -> np.ndarray:
-    """Return twelve bytes per value, padded with zeros, without reading a byte outside a value."""
+    """Read up to twelve bytes of each short value, padded with zeros, and no byte beyond a value."""
     first = int(addresses.min())
     memory = np.ctypeslib.as_array((ctypes.c_uint8 * (int(addresses.max()) - first + _INLINE)).from_address(first))
     column = np.arange(_INLINE)

@@ -1,4 +1,4 @@
-"""Producer of a whole Arrow batch with one call of librdkafka.
+"""Sending of a whole Arrow batch by one call of librdkafka, without a Python call per record.
 
 confluent-kafka's ``produce`` costs about a microsecond of Python a record, as much as scanning and decoding it.
 librdkafka's own ``rd_kafka_produce_batch`` takes an array of ``rd_kafka_message_t``, which numpy fills without a Python
@@ -54,7 +54,7 @@ def _library() -> ctypes.CDLL:
 
 @cache  # reading the version takes 4 ms: it parses the package's metadata
 def supported() -> bool:
-    """Return whether the interpreter and confluent-kafka have the memory layout that this module expects."""
+    """Return whether Python and confluent-kafka have the memory layout that the native calls rely on."""
     return (
         version("confluent-kafka").startswith("2.")
         and sys.implementation.name == "cpython"
@@ -64,7 +64,7 @@ def supported() -> bool:
 
 
 def addresses(array: pa.Array) -> tuple[np.ndarray, np.ndarray]:
-    """Return address and length in bytes of each value of a binary array (both uint64); both are 0 for a null.
+    """Return the memory address and the length of each value in a binary array; both are 0 for a null.
 
     :raises ValueError: the array has an offset.
     """
@@ -84,7 +84,7 @@ def addresses(array: pa.Array) -> tuple[np.ndarray, np.ndarray]:
 
 
 class NativeTopic:
-    """A topic of a producer, for batches; close it before the producer."""
+    """Native topic of a producer, to send batches; it must be closed before the producer."""
 
     def __init__(self, producer: Producer, topic: str) -> None:
         self._producer = producer  # keeps the handle alive
@@ -94,7 +94,7 @@ class NativeTopic:
             raise KafkaException(KafkaError(KafkaError._INVALID_ARG, f"topic {topic!r} refused by librdkafka"))
 
     def produce(self, keys: pa.Array, values: pa.Array, first: int, last: int, *, copy: bool = True) -> np.ndarray:
-        """Queue records ``first`` to ``last`` (excluded) of two binary arrays of equal length.
+        """Queue records ``first`` to ``last`` (excluded) for sending.
 
         :param copy: copy the values; else the caller keeps them until librdkafka has no message left
             (:mod:`.lent_values`). Keys are always copied.
@@ -113,12 +113,12 @@ class NativeTopic:
         return codes
 
     def close(self) -> None:
-        """Free the topic."""
+        """Free librdkafka's topic."""
         if self._topic:
             _library().rd_kafka_topic_destroy(self._topic)
             self._topic = None
 
 
 def describe(code: int) -> str:
-    """Return the text for an error code of librdkafka."""
+    """Return librdkafka's text for an error code."""
     return str(_library().rd_kafka_err2str(code).decode())

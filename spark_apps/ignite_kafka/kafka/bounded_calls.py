@@ -1,4 +1,4 @@
-"""Calls of librdkafka with a time-out of their own, because some calls never return.
+"""Calls of librdkafka with an enforced time limit, because some calls never return.
 
 librdkafka may wait without limit, whatever time-out it was given: ``send_offsets_to_transaction`` waits for a wake-up
 that is lost when the coordinator's connection breaks (its issues 5456 and 5511). A waiting thread cannot be
@@ -25,7 +25,7 @@ from ..errors import CallsStuck, KafkaUnavailable
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 MOST_STUCK = 16
-"""Maximum number of stuck calls' threads in a process; each keeps a client with queue, threads and connections."""
+"""Maximum number of hanging calls in a process; each keeps a client with its threads and connections."""
 GRACE_S = 5.0  # added to a call's own time-out, because a busy machine may delay the return
 _CLOSE_S = 30.0
 _left_behind: list[threading.Thread] = []
@@ -33,11 +33,11 @@ _REFRESH_S = 1.0  # an answer takes milliseconds; after this time the asked brok
 
 
 class CallStuck(Exception):
-    """Exception of a call without return; whether the call has an effect, now or later, is unknown."""
+    """Exception for a call that did not return; it may still take effect."""
 
 
 def bounded(call: Callable[[], T], timeout_s: float) -> T:
-    """Run a call in another thread; return its result, or raise its exception.
+    """Run a call in another thread, and stop waiting for it after a time limit.
 
     An interrupt is raised after the call, as if the call ran in this thread.
 
@@ -77,7 +77,7 @@ def bounded(call: Callable[[], T], timeout_s: float) -> T:
 
 
 def stuck(doing: str, cause: CallStuck, **where: Any) -> KafkaUnavailable:
-    """Return the error for a call that did not return."""
+    """Return the error to raise for a call that did not return."""
     return KafkaUnavailable(
         f"{doing}: {cause}; librdkafka waits for an answer that does not come",
         "None: another client is made. If it happens often, check the network between this host and the brokers.",
@@ -86,7 +86,7 @@ def stuck(doing: str, cause: CallStuck, **where: Any) -> KafkaUnavailable:
 
 
 def await_answer(future: Future[Any], admin: AdminClient, timeout_s: float, doing: str, **where: Any) -> None:
-    """Wait until a request of an admin client is answered or has failed.
+    """Wait until an admin client's request is answered or has failed, even if the controller's broker is dead.
 
     An admin client asks the broker that its metadata name as the controller. If that broker is dead, librdkafka 2.16
     asks it again and again, with a whole core, until it is back. So the metadata are read again, from any broker, each
@@ -104,7 +104,7 @@ def await_answer(future: Future[Any], admin: AdminClient, timeout_s: float, doin
 
 
 def answer_of(future: Future[T], admin: AdminClient, timeout_s: float, doing: str, **where: Any) -> T:
-    """Return the answer to a request of an admin client; see :func:`await_answer`.
+    """Return the answer to an admin client's request; see :func:`await_answer`.
 
     :raises KafkaUnavailable: the request got no answer.
     :raises KafkaException: the request failed.
@@ -114,13 +114,13 @@ def answer_of(future: Future[T], admin: AdminClient, timeout_s: float, doing: st
 
 
 def _refresh(admin: AdminClient) -> None:
-    """Make a client read the cluster's metadata; ignore a failure, because the pending request reports it."""
+    """Make a client read the cluster's metadata again, to find a new controller; failures are ignored."""
     with suppress(KafkaException, CallStuck, CallsStuck):
         bounded(lambda: admin.list_topics(timeout=_REFRESH_S), _REFRESH_S)
 
 
 def close_consumer(consumer: Consumer) -> None:
-    """Close a consumer; leave it open if the call does not return in time, because it commits nothing."""
+    """Close a consumer; leave it open if the call hangs, which loses nothing because it commits nothing."""
     try:
         bounded(consumer.close, _CLOSE_S)
     except (CallStuck, CallsStuck) as cause:

@@ -1,4 +1,4 @@
-"""Kafka clients of one connector, and the translation of their errors to errors of this package."""
+"""Factory of a connector's Kafka clients, and translation of their errors."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ QUICK = {  # defaults of every client
     "log_level": 2,
 }
 NO_NEW_TOPICS = {"allow.auto.create.topics": False}
-"""Overrides of every producer's settings.
+"""Settings that every producer gets, so that brokers never create a missing topic for it.
 
-Librdkafka's producers have brokers create a missing topic, so a deleted topic would reappear
-without its records, or an internal one without compaction."""
+Otherwise a deleted topic would reappear without its records, or an internal one without compaction.
+"""
 
 C = TypeVar("C")
 _AUTHENTICATION = {KafkaError._AUTHENTICATION, KafkaError.SASL_AUTHENTICATION_FAILED, KafkaError._SSL}
@@ -59,7 +59,7 @@ _TOO_LARGE = {KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.RECORD_LIST_TOO_LARGE}
 
 
 class ErrorMemory:
-    """Recorder of the last error reported by librdkafka in the background, the only report of a refused login.
+    """Callback that remembers librdkafka's background errors, the only sign of a refused login.
 
     ``refusals`` is the number of refused connections.
     """
@@ -70,7 +70,7 @@ class ErrorMemory:
         self.refusals = 0
 
     def __call__(self, error: KafkaError) -> None:
-        """Record an error; librdkafka calls this as a client's error callback."""
+        """Remember an error; librdkafka calls this as the client's error callback."""
         self.last = error
         if error.code() in _AUTHENTICATION or _is_of_tls(error):
             self.authentication = error
@@ -78,7 +78,7 @@ class ErrorMemory:
 
 
 def _is_of_tls(error: KafkaError) -> bool:
-    """Return whether the error is a refusal of the other side's certificate.
+    """Return whether an error means that either side refused the other's TLS certificate.
 
     In TLS 1.3 a broker refuses a certificate after the handshake, which then looks like a lost connection.
     """
@@ -86,7 +86,7 @@ def _is_of_tls(error: KafkaError) -> bool:
 
 
 def translate(error: KafkaError, doing: str, memory: ErrorMemory | None = None, **where: Any) -> IgniteKafkaError:
-    """Translate an error of librdkafka to an error of this package.
+    """Translate an error of librdkafka to the error of this package to raise.
 
     :param doing: the failed action, as in 'creating a topic'.
     """
@@ -127,9 +127,7 @@ def translate(error: KafkaError, doing: str, memory: ErrorMemory | None = None, 
 
 
 def make_client(kind: Callable[[dict[str, Any]], C], config: Mapping[str, Any]) -> C:
-    """Create a client of librdkafka, which checks its settings and reads the files named in the settings.
-
-    Key stores are read here.
+    """Create a Kafka client; its settings are checked, and key stores converted.
 
     :raises SettingsError: librdkafka refuses a setting; its reason names the setting. Or a setting has a control
         character, or ``oauth_cb`` names no function.
@@ -164,7 +162,7 @@ def make_client(kind: Callable[[dict[str, Any]], C], config: Mapping[str, Any]) 
 
 @dataclass(frozen=True, repr=False)
 class KafkaClients:
-    """Factory of a connector's admin clients, consumers and producers.
+    """Factory of the admin clients, consumers and producers of one connector.
 
     :param common: librdkafka settings of every client (bootstrap.servers, security), secrets included.
     :param producer: overrides for producers.
@@ -179,7 +177,7 @@ class KafkaClients:
 
     @staticmethod
     def of(settings: ConnectorSettings, secrets: Secrets) -> KafkaClients:
-        """Return the factory of a connector's clients, without checking the protection of the connection."""
+        """Return the factory for a connector's clients; whether connections are protected is not checked here."""
         return KafkaClients(
             {**settings.kafka_common, **secrets.kafka}, settings.producer_override, settings.consumer_override
         )
@@ -193,13 +191,13 @@ class KafkaClients:
         return str(self.common["bootstrap.servers"])
 
     def admin(self) -> tuple[AdminClient, ErrorMemory]:
-        """Create an admin client, and the recorder of its background errors."""
+        """Create an admin client and the recorder of its background errors."""
         memory = ErrorMemory()
         config: dict[str, Any] = {**QUICK, **self.common, "error_cb": memory}
         return make_client(AdminClient, config), memory
 
     def reader(self, **settings: Any) -> Consumer:
-        """Create a read_committed consumer that never commits.
+        """Create a consumer that reads committed records and never commits offsets.
 
         Partitions and start offsets are assigned by the caller.
         """
@@ -224,7 +222,7 @@ class KafkaClients:
         )
 
     def writer(self, **settings: Any) -> Producer:
-        """Create a producer for single records of compacted topics.
+        """Create a producer for single records in order, for example to a compacted topic.
 
         Records are written in order and at least once, and acknowledged by all in-sync replicas.
 
@@ -235,7 +233,7 @@ class KafkaClients:
         return make_client(Producer, {**in_order, **QUICK, **self.common, **settings, **NO_NEW_TOPICS})
 
     def check(self, timeout_s: float = REQUEST_TIMEOUT_S / 3) -> None:
-        """Check that a broker answers, by requesting the topic list.
+        """Check that a broker answers and accepts the login.
 
         librdkafka connects again and again after a refused login. After two refusals within a second, the
         check ends.

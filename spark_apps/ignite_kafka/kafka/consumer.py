@@ -1,4 +1,4 @@
-"""Reader of assigned partitions from given offsets, which joins no group and commits nothing.
+"""Reader of topic partitions from given offsets, without joining a consumer group or committing.
 
 An end is reached once the position reaches it, whether the last offsets hold records, transaction markers or nothing
 (KafkaConsumer's position; the end-of-partition signal reports it). Records of open or aborted transactions are skipped.
@@ -40,14 +40,14 @@ _GONE = {KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE}
 
 @dataclass(frozen=True)
 class BatchLimits:
-    """Limits of a batch, which ends at the first limit reached; it may exceed ``bytes`` by some records."""
+    """Limits at which a batch of records ends; it may exceed ``bytes`` by some records."""
 
     records: int
     bytes: int
 
 
 class RecordReader:
-    """Reader of partitions from their start offsets up to their ends.
+    """Reader of topic partitions from start offsets to end offsets, in batches.
 
     :param group: the consumer group of :attr:`group_metadata`; the reader does not join it.
     :param starts: first offset of each partition.
@@ -95,16 +95,16 @@ class RecordReader:
 
     @property
     def group_metadata(self) -> Any:
-        """Group metadata for ``send_offsets_to_transaction``."""
+        """Consumer group metadata that ``send_offsets_to_transaction`` needs."""
         return self._consumer.consumer_group_metadata()
 
     @property
     def finished(self) -> bool:
-        """Whether every end is reached."""
+        """Whether all partitions have been read to their ends."""
         return not self._open
 
     def read(self, wait_s: float) -> list[Consumed]:
-        """Read the next batch, one :class:`Consumed` per partition; return an empty list if nothing arrived in time.
+        """Read the next batch: one :class:`Consumed` per partition; none if nothing arrived in time.
 
         The method returns once the batch is full, every end is reached, ``wait_s`` seconds have passed, or the next
         records of a partition have another head. :attr:`positions` are then the positions after the batch.
@@ -137,7 +137,7 @@ class RecordReader:
         return [_concat(place, some) for place, some in parts.items()]
 
     def _fetch_count(self, records: int, size: int) -> int:
-        """Return the number of records to fetch into a batch that has `records` records and `size` bytes."""
+        """Return how many records to fetch next, given the batch's records and bytes so far."""
         room = min(self._limits.records - records, int((self._limits.bytes - size) / self._kept_mean) + 1)
         return min(room, int(self._limits.bytes / _FETCHES / self._read_mean) + 1) if self._cuts else room
 
@@ -157,7 +157,7 @@ class RecordReader:
         return [self._heads.cut(part) for part in fetched] if self._cuts else fetched, signals
 
     def _up_to_end(self, part: Consumed) -> Consumed | None:
-        """Return the records before the partition's end; None without such records."""
+        """Cut the records at the partition's end; None if none is left."""
         place = part.topic, part.partition
         if place not in self._open:
             return None
@@ -196,7 +196,7 @@ class RecordReader:
             raise error
 
     def _close(self, place: TopicPartition, end: int) -> None:
-        """Stop fetching from a partition that has been read to its end."""
+        """Stop fetching a partition, because its end is reached."""
         self.positions[place] = end
         self._open.discard(place)
         self._consumer.incremental_unassign([TopicPartitionOffset(*place)])
@@ -224,7 +224,7 @@ class RecordReader:
 
 
 def consume(consumer: Consumer, count: int, timeout_s: float) -> tuple[list[Consumed], list[Signal]]:
-    """Return records and signals as :meth:`NativeQueue.consume` does, with a Python object per record."""
+    """Read records and signals as :meth:`NativeQueue.consume`, where native calls are not possible."""
     rows: dict[TopicPartition, list[Message]] = {}
     signals = []
     for message in consumer.consume(count, timeout_s):

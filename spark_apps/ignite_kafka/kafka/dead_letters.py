@@ -1,4 +1,4 @@
-"""Dead letters: the original record with its headers, followed by headers that describe the failure.
+"""Dead letters: the original record, with additional headers that describe the failure.
 
 The added headers have the names and the order of ``org.apache.kafka.connect.runtime.errors.DeadLetterQueueReporter``
 (KIP-298), each as text. An Ignite entry has no topic, partition and offset: headers with the prefix
@@ -19,7 +19,7 @@ _OURS = "ignite_kafka.errors."
 
 @dataclass(frozen=True)
 class DeadLetter:
-    """A record for the dead-letter topic. ``timestamp_ms`` 0 means the time of sending."""
+    """A record to be sent to the dead-letter topic; ``timestamp_ms`` 0 means the time of sending."""
 
     topic: str
     key: bytes | None
@@ -31,7 +31,7 @@ class DeadLetter:
 def context_headers(
     error: IgniteKafkaError, stage: str, component: type | str, connector: str, task: int, place: Mapping[str, object]
 ) -> list[Header]:
-    """Return headers with the context of the failure.
+    """Return the headers of a dead letter that describe the failure, as Kafka Connect names them.
 
     :param stage: the failed stage, as Kafka Connect names it.
     :param component: the failed class; for a transform, the name of its Java class or function.
@@ -53,7 +53,7 @@ def context_headers(
 
 
 def entry_headers(cache: str, partition: int, topic: str) -> list[Header]:
-    """Return headers with an entry's cache and partition, and its target topic."""
+    """Return the headers of a dead letter that name an entry's cache, partition and topic."""
     return _headers(_OURS, {"cache": cache, "partition": partition, "topic": topic})
 
 

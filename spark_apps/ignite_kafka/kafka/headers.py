@@ -1,4 +1,4 @@
-"""Headers of records: an Arrow list per record, in the order of the record; null for a record without headers."""
+"""Record headers in Arrow: a list of names and values per record; null for a record without headers."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from ..common.arrays import Int64Array
 from ..common.arrow_layout import list_sizes
 
 Header = tuple[str, str | bytes | None]
-"""Name and value of a header; confluent-kafka's own values are bytes."""
+"""Name and value of a header; from confluent-kafka, values are bytes."""
 
 HEADERS = pa.list_(pa.struct([pa.field("key", pa.string(), nullable=False), pa.field("value", pa.binary())]))
-"""Type of the headers of N records, the same as in Spark's Kafka source with ``includeHeaders``."""
+"""Arrow type of the headers of records, as in Spark's Kafka source with ``includeHeaders``."""
 _HEADER = HEADERS.value_type
 
 
 def headers_of(counts: Int64Array, keys: pa.StringArray, values: pa.BinaryArray) -> pa.ListArray:
-    """Build headers from flat columns.
+    """Build the headers of N records from their counts, and from flat columns of names and values.
 
     :param counts: N numbers of headers, one per record.
     :param keys: names of all headers, record by record.
@@ -34,7 +34,7 @@ def headers_of(counts: Int64Array, keys: pa.StringArray, values: pa.BinaryArray)
 
 
 def same_headers(names: Sequence[str], values: Sequence[pa.BinaryArray], count: int) -> pa.ListArray:
-    """Build headers for N records with the same names in the same order.
+    """Build the headers of N records that all have the same header names in the same order.
 
     :param values: N values of each name.
     """
@@ -46,7 +46,7 @@ def same_headers(names: Sequence[str], values: Sequence[pa.BinaryArray], count: 
 
 
 def joined_headers(first: pa.ListArray | None, second: pa.ListArray | None) -> pa.ListArray | None:
-    """Append further headers to the headers of the same N records; None: no record has headers."""
+    """Append headers to the headers of the same N records; None if no record has any."""
     if first is None or second is None:
         return second if first is None else first
     sizes = list_sizes(first), list_sizes(second)
@@ -56,7 +56,7 @@ def joined_headers(first: pa.ListArray | None, second: pa.ListArray | None) -> p
 
 
 def pairs(headers: pa.ListArray) -> list[list[Header]]:
-    """Return the headers of each record in confluent-kafka's form; an empty list for a record without headers."""
+    """Return the headers of each record as confluent-kafka expects them."""
     flat = headers.flatten()
     every = list(zip(flat.field(0).to_pylist(), flat.field(1).to_pylist(), strict=True))
     ends = np.cumsum(list_sizes(headers)).tolist()
@@ -64,7 +64,7 @@ def pairs(headers: pa.ListArray) -> list[list[Header]]:
 
 
 def from_messages(messages: Sequence[Message]) -> pa.ListArray:
-    """Build headers from messages of confluent-kafka."""
+    """Convert the headers of confluent-kafka's messages to Arrow."""
     rows = [list(message.headers() or ()) for message in messages]
     keys = pa.array([key for row in rows for key, _ in row], pa.string())
     values = pa.array([value for row in rows for _, value in row], pa.binary())
@@ -72,7 +72,7 @@ def from_messages(messages: Sequence[Message]) -> pa.ListArray:
 
 
 def header_bytes(headers: pa.ListArray) -> Int64Array:
-    """Return the size of each record's headers in bytes, names and values together."""
+    """Return the size of each record's headers in bytes, names included."""
     flat = headers.flatten()
     sizes = np.asarray(
         pc.add(pc.binary_length(flat.field(0)), pc.fill_null(pc.binary_length(flat.field(1)), 0))
@@ -86,7 +86,7 @@ def header_bytes(headers: pa.ListArray) -> Int64Array:
 
 
 def last_values(headers: pa.ListArray, name: str) -> tuple[pa.BinaryArray, np.ndarray]:
-    """Return each record's last value of a header, and a mask of records with the header (``Headers.lastWithName``)."""
+    """Return each record's last value of a header, and a mask of the records that have it."""
     flat = headers.flatten()
     of_row = np.repeat(np.arange(len(headers)), list_sizes(headers))
     at = np.flatnonzero(np.asarray(pc.equal(flat.field(0), name)))

@@ -1,4 +1,4 @@
-"""Arrays of values that librdkafka reads in place, without a copy, until their records are delivered.
+"""Value arrays that librdkafka reads in place, kept in memory until their records are delivered.
 
 After an early release of an array, librdkafka would read foreign memory. So each array has an additional reference,
 which neither garbage collection nor the end of the interpreter removes: only :meth:`LentValues.release` does.
@@ -14,7 +14,7 @@ _MOST_BYTES = 64 << 20
 
 
 class LentValues:
-    """The arrays of one producer that librdkafka may still read. Not thread-safe.
+    """Value arrays of one producer that librdkafka may still read. Not thread-safe.
 
     :param most: maximum number of bytes kept; further values are copied, because a queue that never gets empty would
         keep all arrays.
@@ -26,7 +26,7 @@ class LentValues:
         self._arrays: list[pa.BinaryArray] = []
 
     def lend(self, values: pa.BinaryArray) -> bool:
-        """Keep an array until its release, and return True; return False if librdkafka must copy the values."""
+        """Keep an array in memory until :meth:`release`; return False if librdkafka must copy the values instead."""
         size = sum(buffer.size for buffer in values.buffers() if buffer is not None)
         if self._held + size > self._most:
             return False
@@ -36,7 +36,7 @@ class LentValues:
         return True
 
     def release(self) -> None:
-        """Release all arrays, after librdkafka has delivered or purged all their records, or has ended."""
+        """Release all kept arrays, once librdkafka has delivered or purged their records."""
         for values in self._arrays:
             ctypes.pythonapi.Py_DecRef(ctypes.py_object(values))
         self._arrays = []

@@ -1,4 +1,4 @@
-"""Tokens for SASL/OAUTHBEARER, created on the client's host: the worker, the driver or an executor.
+"""Tokens for SASL/OAUTHBEARER, made by a Python function on the host of the Kafka client.
 
 The property ``oauth_cb`` of a connection or a secrets file names the token function:
 
@@ -36,7 +36,7 @@ _EXTRA = "Install it on the worker, the driver and each executor: pip install 'a
 
 
 class TokenMaker:
-    """A token function with its last error, because librdkafka only reports that there is no token.
+    """Token function that remembers its last exception, because librdkafka does not report it.
 
     The error is None if the last call succeeded.
     """
@@ -47,7 +47,7 @@ class TokenMaker:
         self._function = function
 
     def __call__(self, config: str) -> Token:
-        """Return the token and its expiry in seconds since 1970; raise the function's exceptions."""
+        """Return a token and its expiry in seconds since 1970; remember and raise the function's exceptions."""
         self.error = None
         try:
             return self._function(config)
@@ -57,7 +57,7 @@ class TokenMaker:
 
 
 def with_token_function(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Replace a function's name in ``oauth_cb`` of a client's settings by the function.
+    """Replace the name in ``oauth_cb`` of a client's settings by the token function it names.
 
     :raises SettingsError: the function does not exist, its package is not installed, or the region of an MSK cluster
         is unknown.
@@ -70,7 +70,7 @@ def with_token_function(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def token_function(name: str, servers: str) -> TokenFunction:
-    """Return the token function with the given name; raise the errors of :func:`with_token_function`."""
+    """Return the token function of this name; raise the errors of :func:`with_token_function`."""
     provider, _, region = name.partition(":")
     if provider == AWS_MSK_IAM:
         return _msk_function(region or _region_of(servers))

@@ -1,4 +1,4 @@
-"""Lag of partitions in the topics of a consumer group, or in the caches of a stream."""
+"""Lag of a sink in its topics' partitions, or of a stream in its caches' partitions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .topics import Topics
 
 @dataclass(frozen=True)
 class PartitionLag:
-    """Lag of a partition in a sink's topic, or in a stream's cache.
+    """Lag in one topic partition of a sink, or in one cache partition of a stream.
 
     :param position: next offset of the topic, or highest update counter sent of the cache.
     :param end: position after everything is copied.
@@ -30,9 +30,9 @@ class PartitionLag:
 
 
 def partition_lags(topics: Topics, group: str, names: Iterable[str], *, stable: bool = True) -> list[PartitionLag]:
-    """Return a group's lag in each partition of the topics; transaction markers count, too.
+    """Return a consumer group's lag in each partition of the topics.
 
-    Topics that do not exist are left out.
+    Transaction markers count as records. Topics that do not exist are left out.
 
     A partition without a committed offset counts from its first record.
 

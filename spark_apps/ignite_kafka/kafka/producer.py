@@ -1,4 +1,4 @@
-"""Transactional producer that is discarded after any call without an answer.
+"""Transactional producer that is given up after any call without an answer.
 
 librdkafka has no KIP-890: a delayed EndTxn of a transaction can end the producer's next transaction. So after a
 transactional call without an answer the producer is discarded; the next producer's init_transactions ends the open
@@ -61,16 +61,16 @@ _EARLIEST_RETRY = 0.8  # of retry.backoff.ms: librdkafka varies it by a fifth
 
 
 class ProducerFenced(Exception):
-    """Exception for a lost transactional id, used by a newer producer, or for a transaction that timed out."""
+    """Exception of a producer: a newer one has its transactional id, or its transaction timed out."""
 
 
 def size_limit(clients: KafkaClients, settings: Mapping[str, Any]) -> SizeLimit:
-    """Return the size limits of a :class:`TransactionalProducer` with the given `settings`."""
+    """Return the size limits that a :class:`TransactionalProducer` with these settings has."""
     return SizeLimit.of(canonical({**DEFAULTS, **settings, **clients.common, **clients.producer}))
 
 
 class TransactionalProducer:
-    """Producer with one transactional id. Not thread-safe; never shared across a fork.
+    """Producer with one transactional id. Not thread-safe, and never shared across a fork.
 
     :attr:`written` holds the last offset per topic and partition if ``delivery.report.only.error`` is False.
 
@@ -116,7 +116,7 @@ class TransactionalProducer:
         self.spent = False
 
     def init(self) -> None:
-        """Fence every earlier producer of this transactional id, and end its open transaction."""
+        """Fence all earlier producers with this transactional id, and end their open transaction."""
         self._call_within(self._init_s, "init_transactions", self._init_s)
 
     def begin(self) -> None:
@@ -133,7 +133,7 @@ class TransactionalProducer:
         headers: Sequence[Header] | None = None,
         timestamp_ms: int = 0,
     ) -> None:
-        """Queue a single record, such as a control record, an offset record or a dead letter.
+        """Queue a single record, such as an offset record or a dead letter.
 
         :param timestamp_ms: milliseconds since 1970; 0: now.
         """
@@ -153,7 +153,7 @@ class TransactionalProducer:
             raise self._error(cause, "queueing a record", topic=topic) from cause
 
     def produce_records(self, topic: str, records: Records) -> None:
-        """Queue all records of a batch, in order; wait while more than ``queue_bytes`` are in flight.
+        """Queue all records of a batch, in order; wait while too many bytes are in flight.
 
         :raises RecordTooLarge: a record is larger than message.max.bytes of the producer; later records are not queued.
         """
@@ -179,7 +179,7 @@ class TransactionalProducer:
                 raise self._refused(int(codes[at]), records, first + at, topic)
 
     def _produce_each(self, topic: str, records: Records, first: int, last: int) -> None:
-        """Queue records one by one, because librdkafka takes headers and timestamps with single records only."""
+        """Queue records one by one, because librdkafka's batch call takes neither headers nor timestamps."""
         span = slice(first, last)
         headers = repeat(None) if records.headers is None else pairs(records.headers[span])
         times = repeat(0) if records.times_ms is None else records.times_ms[span].tolist()
@@ -198,7 +198,7 @@ class TransactionalProducer:
                 raise self._refused(cause.args[0].code(), records, row, topic) from cause
 
     def await_room(self, count: int, size: float) -> None:
-        """Wait until ``count`` records of ``size`` bytes each fit into the queue.
+        """Wait until the queue has room for ``count`` records of ``size`` bytes each.
 
         :raises KafkaUnavailable: the queue did not shrink for ``patience_s``.
         """
@@ -252,7 +252,7 @@ class TransactionalProducer:
         self._release()
 
     def _drain(self) -> None:
-        """Wait until the queue is empty, so that the commit only sends EndTxn.
+        """Wait until all records are delivered, so that the commit only sends EndTxn.
 
         Without progress the commit itself reports the cause.
         """
@@ -271,9 +271,7 @@ class TransactionalProducer:
         self._release()
 
     def abort_open(self, timeout_s: float) -> None:
-        """Abort the transaction if its caller left it open, for example because of Ctrl-C.
-
-        Otherwise readers would wait for the transaction's timeout.
+        """Abort a transaction left open, for example by Ctrl-C, so that readers need not wait for its timeout.
 
         If the abort fails, the timeout ends the transaction. The abort's error is suppressed, because it would hide the
         caller's error.
@@ -283,12 +281,12 @@ class TransactionalProducer:
                 self.abort(timeout_s)
 
     def _release(self) -> None:
-        """Free the values that librdkafka reads in place, once it has no message left."""
+        """Release the kept value arrays, once librdkafka has no record left to send."""
         if not len(self._producer):
             self._lent.release()
 
     def close(self) -> None:
-        """Discard the producer; queued records are not sent."""
+        """Close the producer; records still queued are not sent."""
         for topic in self._topics.values():
             topic.close()
         self._topics = {}
@@ -323,7 +321,7 @@ class TransactionalProducer:
             raise error from cause
 
     def _call_within(self, timeout_s: float, method: str, *arguments: object) -> None:
-        """Make a call that may never return; once a call is stuck, refuse further calls."""
+        """Make a call with a time limit; after a call that hangs, refuse further calls."""
         where = {"transactional_id": self.transactional_id}
         if self._stuck:
             raise KafkaUnavailable(f"{method} is not called: an earlier call did not return", **where)
@@ -335,11 +333,11 @@ class TransactionalProducer:
         beat()
 
     def _refused(self, code: int, records: Records, row: int, topic: str) -> Exception:
-        """Return the error for a record that librdkafka did not queue."""
+        """Return the error to raise for a record that librdkafka did not queue."""
         return self._failed(topic) if code == KafkaError._STATE else _refused(code, records, row, topic)
 
     def _failed(self, topic: str) -> Exception:
-        """Return the error after which the open transaction can only be aborted.
+        """Return the error because of which the open transaction can only be aborted.
 
         Librdkafka raises it from each call that such a state forbids.
         """
@@ -371,7 +369,7 @@ def _refused(code: int, records: Records, row: int, topic: str) -> IgniteKafkaEr
 
 
 def _message_timeout_ms(value: str | int | None, transaction_ms: int) -> str | int:
-    """Return the time-out of a record, at most that of its transaction, because librdkafka refuses a longer time-out.
+    """Return the timeout of a record, at most its transaction's, because librdkafka refuses a longer one.
 
     A value of 0 means no limit.
 
@@ -382,7 +380,7 @@ def _message_timeout_ms(value: str | int | None, transaction_ms: int) -> str | i
 
 
 def fenced_by_newer(connector: str, slot: int | None, own: int, theirs: int) -> Fenced:
-    """Return the error for a run that a newer generation of its connector has fenced."""
+    """Return the error to raise when a newer generation of the connector has fenced this run."""
     newer = f"generation {theirs}" if theirs > own else "a run that is starting, or a repair,"
     return Fenced(
         f"{newer} of connector {connector!r} has taken over from generation {own}",

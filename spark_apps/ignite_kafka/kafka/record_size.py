@@ -1,4 +1,4 @@
-"""Check of record sizes before records are sent, because a refused record aborts its transaction."""
+"""Check of record sizes before sending, because one refused record aborts its whole transaction."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from .records import Records, record_sizes
 
 RECORD_OVERHEAD = 70  # bytes of a record batch's header, which librdkafka adds to a record's size for message.max.bytes
 DEFAULT_MESSAGE_BYTES = 1_000_000
-"""Default of librdkafka's message.max.bytes."""
+"""librdkafka's default of message.max.bytes."""
 
 _CODECS = ("gzip", "snappy", "lz4", "zstd")
 
 
 @dataclass(frozen=True)
 class SizeLimit:
-    """Size limits of a producer.
+    """Size limits of a producer's records.
 
     ``message.max.bytes`` applies before compression, a topic's ``max.message.bytes`` after it.
     """
@@ -31,12 +31,12 @@ class SizeLimit:
 
     @staticmethod
     def of(config: Mapping[str, Any]) -> SizeLimit:
-        """Return the limits of a producer with this librdkafka configuration."""
+        """Return the size limits that a librdkafka configuration sets."""
         compression = str(config.get("compression.codec", config.get("compression.type", "none")))
         return SizeLimit(int(config.get("message.max.bytes", DEFAULT_MESSAGE_BYTES)), compression)
 
     def exceeded(self, records: Records, topic: str, topic_bytes: int | None) -> dict[int, RecordTooLarge]:
-        """Return the error of each record that is too large.
+        """Return, by row, the error for each record that producer or topic would refuse as too large.
 
         A record larger than ``topic_bytes`` is alone in its batch; it is compressed here to learn whether the topic
         accepts it. The client compresses with another library, so a record within some bytes of the limit may still be
@@ -70,7 +70,7 @@ class SizeLimit:
 
 
 def too_large(what: str, topic: str, **where: Any) -> RecordTooLarge:
-    """Return the error for a record that the client or the topic refuses because of its size."""
+    """Return the error to raise for a record that is too large for the client or the topic."""
     return RecordTooLarge(
         what, "Raise message.max.bytes in producer_override and max.message.bytes of the topic.", topic=topic, **where
     )

@@ -1,4 +1,4 @@
-"""Batches of records as Arrow arrays: :class:`Records` to produce, :class:`Consumed` from a topic."""
+"""Batches of records as Arrow arrays: :class:`Records` to produce, and :class:`Consumed` from a topic."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_BYTES = 2**31 - 1  # an Arrow binary array has int32 offsets
 
 @dataclass(frozen=True)
 class KeyType:
-    """A type of keys, with an example from a record.
+    """Type of record keys with an example, to find two types whose keys can have equal bytes.
 
     Keys of two types with a common element of `shapes` can have the same bytes.
     """
@@ -31,7 +31,7 @@ class KeyType:
 
 @dataclass(frozen=True)
 class Records:
-    """Records of one topic, in order: `keys[i]` and `values[i]` belong together; a null value is a tombstone.
+    """Batch of records to produce, in order: `keys[i]` and `values[i]` form a record; a null value is a tombstone.
 
     Both are ``pa.binary()`` arrays of equal length without an Arrow offset, so that base address and offsets give the
     place of each value.
@@ -84,14 +84,14 @@ class Records:
 
     @property
     def nbytes(self) -> int:
-        """Size of all keys, values and headers in bytes, without Arrow's own bytes."""
+        """Size of all keys, values and headers in bytes, without the bytes that Arrow adds."""
         headers = 0 if self.headers is None else int(header_bytes(self.headers).sum())
         return payload_bytes(self.keys) + payload_bytes(self.values) + headers
 
 
 @dataclass(frozen=True)
 class Consumed:
-    """Records of one partition of a topic, in their order.
+    """Batch of records consumed from one partition of a topic, in the order of their offsets.
 
     Row i of `keys`, `values` and `offsets` (int64) is one record.
 
@@ -118,17 +118,17 @@ class Consumed:
 
     @property
     def kept_bytes(self) -> int:
-        """Size of keys and values in memory, in bytes."""
+        """Size in bytes that the batch's keys and values occupy in memory."""
         return int(self.keys.nbytes + self.values.nbytes)
 
     @property
     def read_bytes(self) -> int:
-        """Size of keys and values in the topic, in bytes."""
+        """Size in bytes of the batch's keys and values in the topic, including the heads cut from the values."""
         return self.kept_bytes + len(self.head) * (len(self) - int(self.values.null_count))
 
 
 def payload_bytes(array: pa.BinaryArray) -> int:
-    """Return the size in bytes of all values of a binary array without an offset."""
+    """Return the total size in bytes of the values of a binary array without an offset."""
     if not len(array):
         return 0
     bounds = np.frombuffer(array.buffers()[1], np.int32, len(array) + 1)
@@ -136,12 +136,12 @@ def payload_bytes(array: pa.BinaryArray) -> int:
 
 
 def no_records() -> Records:
-    """Return an empty batch."""
+    """Return a batch without records."""
     return Records(pa.array([], pa.binary()), pa.array([], pa.binary()))
 
 
 def take_rows(records: Records, rows: Int64Array) -> Records:
-    """Return the records at the given rows (int64 positions), in the order of the rows."""
+    """Return the records at the given row numbers, in the order of these numbers."""
     index = pa.array(rows)
     headers = None if records.headers is None else records.headers.take(index)
     times = None if records.times_ms is None else records.times_ms[rows]
@@ -153,7 +153,7 @@ def take_rows(records: Records, rows: Int64Array) -> Records:
 
 
 def concat_records(parts: Sequence[Records]) -> Records:
-    """Concatenate batches of records."""
+    """Concatenate batches of records into one batch."""
     if len(parts) == 1:
         return parts[0]
     return Records(
@@ -172,20 +172,23 @@ def concat_records(parts: Sequence[Records]) -> Records:
 
 
 def concat_present(columns: Sequence[pa.Array | None]) -> pa.Array | None:
-    """Concatenate a column of several batches, which either all have the column or all lack it."""
+    """Concatenate a column of several batches; return None if the batches lack the column.
+
+    Either all batches have the column, or none has.
+    """
     present = [column for column in columns if column is not None]
     return pa.concat_arrays(present) if present else None
 
 
 def _concat_headers(parts: Sequence[Records]) -> pa.ListArray | None:
-    """Join the headers of all records; batches without headers get nulls."""
+    """Concatenate the header columns of batches; records of a batch without headers get null."""
     if all(part.headers is None for part in parts):
         return None
     return pa.concat_arrays([pa.nulls(len(part), HEADERS) if part.headers is None else part.headers for part in parts])
 
 
 def _concat_times(parts: Sequence[Records]) -> Int64Array | None:
-    """Join the timestamps of all records; batches without timestamps get 0, the time of sending."""
+    """Concatenate the timestamps of batches; records without one get 0, so that the time of sending applies."""
     if all(part.times_ms is None for part in parts):
         return None
     return np.concatenate([np.zeros(len(part), np.int64) if part.times_ms is None else part.times_ms for part in parts])
@@ -197,7 +200,10 @@ def _concat_numbers(columns: Sequence[Int64Array | None]) -> Int64Array | None:
 
 
 def with_tombstones(records: Records, removed: Mask) -> Records:
-    """Replace the values of removed keys by null; ``removed`` has a flag for each record."""
+    """Return the records with null as the value of each removed key, so that they are tombstones.
+
+    :param removed: mask of the records with a removed key.
+    """
     if not removed.any():
         return records
     values = pc.if_else(pa.array(removed), pa.scalar(None, pa.binary()), records.values)
@@ -205,7 +211,7 @@ def with_tombstones(records: Records, removed: Mask) -> Records:
 
 
 def gather(arrays: Sequence[pa.Array]) -> pa.BinaryArray:
-    """Concatenate binary or string arrays into one contiguous ``pa.binary()`` array without an offset.
+    """Concatenate binary or string arrays into one contiguous binary array without an Arrow offset.
 
     :raises RecordTooLarge: the arrays hold more bytes than int32 offsets can reach.
     """
@@ -220,13 +226,13 @@ def gather(arrays: Sequence[pa.Array]) -> pa.BinaryArray:
 
 
 def too_large(size: int) -> RecordTooLarge:
-    """Return the error for a batch with more bytes than int32 offsets can address."""
+    """Return the error to raise for a batch with more bytes than Arrow's int32 offsets can address."""
     what = f"a batch of {size:,} bytes does not fit into one binary array of 2 GiB"
     return RecordTooLarge(what, "Lower page_bytes, so that a batch holds less.")
 
 
 def _drop_offset(array: pa.BinaryArray) -> pa.BinaryArray:
-    """Return the same values with offsets from 0 on; the data buffer is shared."""
+    """Return an Arrow array with the same values but no Arrow offset, without copying the data."""
     count = len(array)
     _, offsets, data = array.buffers()
     kept = np.frombuffer(offsets, np.int32)[array.offset : array.offset + count + 1]
@@ -237,7 +243,7 @@ def _drop_offset(array: pa.BinaryArray) -> pa.BinaryArray:
 
 
 def largest_record(records: Records) -> tuple[int, int]:
-    """Return the row and size in bytes (key and value) of the largest record; (0, 0) without records."""
+    """Return the row number of the largest record, and its size in bytes; (0, 0) without records."""
     if not len(records):
         return 0, 0
     sizes = record_sizes(records)
@@ -246,7 +252,7 @@ def largest_record(records: Records) -> tuple[int, int]:
 
 
 def record_sizes(records: Records) -> Int64Array:
-    """Return the size of each record's key, value and headers, in bytes."""
+    """Return the size in bytes of each record, headers included."""
     if not len(records):
         return np.zeros(0, np.int64)
     bounds = [

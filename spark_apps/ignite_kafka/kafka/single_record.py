@@ -1,4 +1,4 @@
-"""Writer of a single record, which waits until the brokers confirm it."""
+"""Writing of a single record, with a wait until the brokers confirm it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def write_record(
     headers: Sequence[Header] = (),
     **where: Any,
 ) -> None:
-    """Write a record to an existing topic, and wait for its confirmation.
+    """Write one record to an existing topic, and wait until the broker confirms it.
 
     :param what: name of the record's content for errors, such as ``the target state``.
     :param partition: number of the partition; -1 for the key's partition.

@@ -1,4 +1,4 @@
-"""Classes of the brokers' errors about a topic: not known yet, leader moved, refused, forbidden."""
+"""Classification of broker errors about a topic: unknown so far, leader changed, refused, or forbidden."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NOT_REFUSED = {
     KafkaError.NOT_CONTROLLER,
     KafkaError.THROTTLING_QUOTA_EXCEEDED,
 }
-"""Errors of a request to the controller, by which the request is neither accepted nor refused."""
+"""Error codes after which a request to the controller may or may not have been carried out."""
 _LEADER_MOVED = {
     KafkaError.LEADER_NOT_AVAILABLE,
     KafkaError.NOT_LEADER_FOR_PARTITION,
@@ -34,13 +34,13 @@ _LEADER_MOVED = {
 
 
 def code_of(answer: Future[Any]) -> int | None:
-    """Return the error code of a completed answer; None after success."""
+    """Return the error code in a completed future of an admin request; None after success."""
     error = answer.exception()
     return error.args[0].code() if isinstance(error, KafkaException) else None
 
 
 def not_known_yet(topic: str, doing: str, cause: KafkaException) -> KafkaUnavailable:
-    """Return the error for an existing topic that a broker does not know yet.
+    """Return the error to raise when a broker does not know an existing topic yet.
 
     :param doing: the failed action, as in 'describing a topic'.
     """
@@ -54,7 +54,10 @@ def not_known_yet(topic: str, doing: str, cause: KafkaException) -> KafkaUnavail
 
 
 def may_pass(error: IgniteKafkaError) -> bool:
-    """Return whether an error is temporary: a topic unknown to a broker, or a changed leader or leader epoch."""
+    """Return whether a failed request may succeed if repeated, because a broker's metadata was outdated.
+
+    The broker did not know the topic, or the leader or its epoch had changed.
+    """
     cause = error.__cause__
     if not isinstance(error, KafkaUnavailable) or not isinstance(cause, KafkaException):
         return False

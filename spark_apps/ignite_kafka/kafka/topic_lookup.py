@@ -1,4 +1,4 @@
-"""Lookup of single topics that is correct even while some brokers do not know a new topic yet."""
+"""Lookup of topics by name, correct even while some brokers do not know a new topic yet."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class TopicLookup:
-    """Descriptions and settings of topics. Threads may share it.
+    """Lookup of topics' descriptions and settings, which threads may share.
 
     A broker learns of a new topic within seconds, and knows few topics after its start. So a topic unknown to a broker
     is looked up at the controller, which knows all topics: if the topic exists there, the lookup waits until
@@ -61,7 +61,10 @@ class TopicLookup:
         return descriptions
 
     def _configs(self, names: list[str]) -> dict[str, dict[str, str]]:
-        """Return settings by topic, without topics deleted meanwhile; {} without permission to describe topics."""
+        """Return the settings of each topic, without topics deleted meanwhile.
+
+        A topic has no settings here if the permission to describe it is missing.
+        """
         if not names:
             return {}
         admin = self._admin
@@ -78,7 +81,7 @@ class TopicLookup:
         }
 
     def _answers(self, answers: Mapping[str, Future[Any]], admin: AdminClient, doing: str) -> dict[str, Any]:
-        """Return the answers by topic, without topics that do not exist.
+        """Wait for the broker's answers about topics, and return them by topic; topics that do not exist are left out.
 
         :raises KafkaUnavailable: among others, if a topic exists but the broker does not know it yet.
         """
@@ -95,7 +98,7 @@ class TopicLookup:
         return by_name
 
     def _exists_at_controller(self, name: str) -> bool:
-        """Return whether a topic exists, although a broker does not know it.
+        """Ask the controller whether a topic exists that a broker does not know.
 
         A create request that is only validated fails at the controller if the topic exists. Without permission to
         create topics, a topic counts as missing once it has been unknown for some seconds.
@@ -118,7 +121,7 @@ class TopicLookup:
         return False
 
     def _known_by_all(self, request: Callable[[], T]) -> T:
-        """Repeat a request until the brokers know its topics and their leaders."""
+        """Repeat a request until the brokers know all its topics and their leaders."""
         return retry(
             request, self._timeout_s, may_pass, failed=self._renew_client, sleep=self._sleep, clock=self._clock
         )

@@ -1,4 +1,4 @@
-"""Administration of topics: creation, description, offsets, and reading to the end."""
+"""Administration of topics: creation, description, offsets, and reading up to the end offsets."""
 
 from __future__ import annotations
 
@@ -29,12 +29,14 @@ _POLICY = "cleanup.policy"
 _FIRST_TRY_S = 3.0  # the time-out doubles with each further try
 
 TopicPartition = tuple[str, int]
-"""Name of a topic, and number of a partition."""
+"""Topic name and partition number."""
 
 
 @dataclass(frozen=True)
 class TopicSpec:
-    """Configuration of a topic that is created if missing (names of KIP-158).
+    """Specification of a topic to create if it is missing.
+
+    Names are those of KIP-158.
 
     :param create: False: the topic must exist.
     """
@@ -48,7 +50,7 @@ class TopicSpec:
 
 @dataclass(frozen=True)
 class TopicState:
-    """Description of a topic: id (hex), partition count and the settings that a copy depends on.
+    """Description of a topic: its id (hex), its partition count, and settings that matter for copying to it.
 
     ``max_message_bytes`` and ``cleanup_policy`` are None if the user of the Kafka connection lacks the permission
     DESCRIBE_CONFIGS. They are never guessed, because they decide which records are refused and whether offsets are
@@ -71,10 +73,13 @@ class TopicState:
 
 
 class Topics(TopicLookup):
-    """Topic administration for one connector."""
+    """Administration client for topics, with the errors of this package."""
 
     def existing(self) -> dict[str, int]:
-        """Return the partition counts of all topics known to a broker, maybe without new topics: see :meth:`counts`."""
+        """Return the partition count of each topic in a broker's metadata, which may lack new topics.
+
+        For a correct count see :meth:`counts`.
+        """
         try:
             topics = self._admin.list_topics(timeout=self._timeout_s).topics
         except KafkaException as cause:
@@ -92,18 +97,18 @@ class Topics(TopicLookup):
         return {name: len(topic.partitions) for name, topic in self._descriptions(list(names)).items()}
 
     def exists(self, name: str) -> bool:
-        """Return whether a topic exists; raise the errors of :meth:`counts`."""
+        """Return whether a topic exists; raises the errors of :meth:`counts`."""
         return bool(self.counts([name]))
 
     def cluster_id(self) -> str:
-        """Return the cluster id, which never changes."""
+        """Return the id of the Kafka cluster, which never changes."""
         try:
             return str(self._admin.list_topics(timeout=self._timeout_s).cluster_id)
         except KafkaException as cause:
             raise translate(cause.args[0], "reading the cluster's id", self._memory) from cause
 
     def ensure(self, specs: list[TopicSpec], have: Mapping[str, int] | None = None) -> dict[str, int]:
-        """Create missing topics, and return the partition count of each topic.
+        """Create the missing topics, and return the partition count of every given topic.
 
         Nothing is created if a topic must exist and does not. Event 15121 names the topics that were created.
 
@@ -144,7 +149,7 @@ class Topics(TopicLookup):
         return {spec.name: counts[spec.name] for spec in specs}
 
     def partitions(self, topic: str) -> int:
-        """Return the partition count of a topic.
+        """Return the number of partitions of a topic.
 
         :raises TopicError: the topic does not exist.
         """
@@ -154,7 +159,10 @@ class Topics(TopicLookup):
         return counts[topic]
 
     def describe(self, names: list[str]) -> dict[str, TopicState]:
-        """Return the states of topics, without topics that do not exist; raise the errors of :meth:`counts`."""
+        """Return the states of the given topics by name, without topics that do not exist.
+
+        Raises the errors of :meth:`counts`.
+        """
         descriptions = self._descriptions(names, permissions=True)
         configs = self._known_by_all(lambda: self._configs(list(descriptions)))
         states = {}
@@ -169,14 +177,17 @@ class Topics(TopicLookup):
         return states
 
     def identities(self, names: Iterable[str]) -> dict[str, tuple[str, int]]:
-        """Return id and partition count of each existing topic; raise the errors of :meth:`counts`."""
+        """Return topic id and partition count of each given topic that exists.
+
+        Raises the errors of :meth:`counts`.
+        """
         return {
             name: (str(topic.topic_id), len(topic.partitions))
             for name, topic in self._descriptions(list(names)).items()
         }
 
     def unknown_topic(self, error: TopicError, names: Iterable[str]) -> IgniteKafkaError:
-        """Return the error of a call refused for an unknown topic; it is final only if a topic does not exist.
+        """Return the error to raise for a call refused for an unknown topic: final only if a topic does not exist.
 
         :param error: the call's error, from :func:`~ignite_kafka.kafka.clients.translate`.
         :param names: the topics of the call; the broker does not name the unknown one.
@@ -192,7 +203,9 @@ class Topics(TopicLookup):
         )
 
     def ends(self, topic: str, partitions: list[int]) -> dict[int, int]:
-        """Return end offsets by partition, including open transactions; wait while a partition's leader changes.
+        """Return the end offset of each partition, open transactions included.
+
+        Waits while a partition's leader changes.
 
         :raises OffsetsLost: the topic does not exist.
         """
@@ -205,7 +218,9 @@ class Topics(TopicLookup):
     def offsets(
         self, places: Iterable[TopicPartition], spec: OffsetSpec, *, committed: bool = False
     ) -> dict[TopicPartition, int]:
-        """Return first or end offsets of partitions; wait while a partition's leader changes.
+        """Return the first or end offset of each partition, as `spec` requests.
+
+        Waits while a partition's leader changes.
 
         :param committed: whether an end is the last stable offset, which lies before every open transaction.
         :raises TopicError: a topic does not exist.
@@ -243,7 +258,7 @@ class Topics(TopicLookup):
     def group_offsets(
         self, group: str, places: Iterable[TopicPartition], *, stable: bool = True
     ) -> dict[TopicPartition, tuple[int, str | None]]:
-        """Return a consumer group's committed offsets and metadata by partition, without partitions that have none.
+        """Return a consumer group's committed offset and metadata for each partition that has one.
 
         :param stable: whether to wait until no open transaction has offsets of these partitions; a killed producer's
             transaction ends when another producer takes its transactional id, or when it times out.
@@ -271,7 +286,7 @@ class Topics(TopicLookup):
 
 
 def _offset_of(answer: ListOffsetsResultInfo) -> int:
-    """Return the offset in an answer; -1 if no record is as late as the requested time.
+    """Return the offset in a broker's answer; -1 if no record is as late as the requested time.
 
     :raises KafkaException: the answer has neither an offset nor an error, because the partition's leader was away for
         the request's time (librdkafka 2.16). Such an offset, taken for an end, would make a topic look empty.
@@ -286,7 +301,7 @@ def _no_offset_error() -> KafkaException:
 
 
 def _may_write(topic: TopicDescription) -> bool:
-    """Return whether the broker reports the permission WRITE, or no permissions at all."""
+    """Return whether the user may write to a topic, or the broker reports no permissions at all."""
     return not topic.authorized_operations or AclOperation.WRITE in topic.authorized_operations
 
 
@@ -295,7 +310,9 @@ def _to_int(settings: Mapping[str, str], name: str) -> int | None:
 
 
 def read_to_end(clients: KafkaClients, topics: Topics, topic: str, partitions: list[int]) -> Iterator[Message]:
-    """Read the partitions' committed records, up to their READ_UNCOMMITTED ends at the time of the call.
+    """Yield the committed records of partitions, up to their end offsets at the time of the call.
+
+    The end offsets include open transactions.
 
     :raises KafkaUnavailable: see :func:`read_to`.
     """
@@ -310,7 +327,7 @@ def read_to(
     *,
     committed: bool = True,
 ) -> Iterator[Message]:
-    """Read the partitions' committed records from `starts`, or else from their beginnings, to `ends`.
+    """Yield the committed records of partitions, from `starts` (default: offset 0) up to the offsets in `ends`.
 
     An end is reached once the committed position passes it, so the reader waits for a transaction that is being
     committed.

@@ -1,4 +1,4 @@
-"""Removal of the head of values, their common first bytes, such as the schema repeated in JSON with schemas.
+"""Removal of the common first bytes of a topic's values, such as the schema repeated in JSON with schemas.
 
 A fetch is cut as soon as it is copied, so that the heads need no memory in a batch and are not copied again.
 """
@@ -13,11 +13,11 @@ import pyarrow.compute as pc
 from .records import MOST_BYTES, Consumed
 
 HeadOf = Callable[[str, bytes], bytes]
-"""Function from a topic and one of its values to the probable head of all its values, which may be empty."""
+"""Function from a topic and one value to the first bytes that the topic's values probably share; may be empty."""
 
 
 class ValueHeads:
-    """Remover of the heads of fetched values. Use it in one thread.
+    """Remover of the first bytes that a topic's values share, to save memory; for one thread only.
 
     :param head_of: function that finds a value's head; called if a topic's values begin with other bytes than before.
     """
@@ -27,7 +27,7 @@ class ValueHeads:
         self._heads: dict[str, bytes] = {}
 
     def cut(self, part: Consumed) -> Consumed:
-        """Return the records without their values' common head; unchanged if a value begins otherwise.
+        """Return the records with the common head removed from their values; unchanged if a value begins otherwise.
 
         Tombstones have no values, so records without other values fit any head.
         """

@@ -1,4 +1,4 @@
-"""Conversion of Java clients' security to librdkafka's properties; secrets move to the secrets file."""
+"""Conversion of Java clients' security settings to librdkafka's; secrets move to the secrets file."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _AWS_HANDLER = "IAMClientCallbackHandler"
 
 @dataclass
 class Keys:
-    """Keys of a connector during its migration.
+    """Keys and values of a connector during its migration, with what became of each key.
 
     :param values: values by key. :param origin: where each was set.
     :param became: what became of a key that is no longer in ``values``.
@@ -43,12 +43,12 @@ class Keys:
     errors: Findings = field(default_factory=Findings)
 
     def take(self, name: str, became: str) -> str:
-        """Remove a key, note what became of it, and return its value."""
+        """Remove a key, record what became of it, and return its value."""
         self.became[name] = became
         return str(self.values.pop(name))
 
     def put(self, name: str, value: str, source: str) -> None:
-        """Add a setting in place of the key ``source``."""
+        """Add a setting that replaces the key ``source`` of the original files."""
         self.values[name], self.origin[name], self.stands_for[name] = value, self.origin.get(source, ""), source
 
 
@@ -72,7 +72,7 @@ class _Clients:
 
     @property
     def prefixes(self) -> tuple[str, str, str]:
-        """Prefixes of keys, in the order of precedence."""
+        """Prefixes under which a client's property may be set, by precedence."""
         return f"{self.main}.override.", f"{self.main}.", ""
 
     def extract(self, folder: Path, name: str) -> None:
@@ -93,7 +93,7 @@ class _Clients:
                 self._extract_secret(key, key.removeprefix(prefix))
 
     def _leave_shadowed(self) -> None:
-        """Remove keys that a key of higher precedence overrides."""
+        """Remove keys that have no effect, because a key of higher precedence sets the same property."""
         for at, prefix in enumerate(self.prefixes):
             for key in [key for key in self.keys.values if key.startswith(prefix or ("sasl.", "ssl.", "security."))]:
                 first = self.find(key.removeprefix(prefix))
@@ -101,7 +101,7 @@ class _Clients:
                     self.keys.take(key, f"ignored: {first} takes precedence")
 
     def find(self, bare: str) -> str:
-        """Return the key of a property: with the prefix of highest precedence, or without a prefix.
+        """Return the key that sets a property: the one with the prefix of highest precedence; empty if unset.
 
         The worker's own connection has no prefix.
         """
@@ -112,7 +112,7 @@ class _Clients:
         return self.keys.take(key, became) if key else ""
 
     def _put(self, properties: dict[str, str], source: str) -> None:
-        """Add properties of librdkafka to the settings, or to the secrets if settings may not hold them."""
+        """Add librdkafka properties to the settings, or to the secrets if settings may not hold them."""
         hidden = [name for name in properties if is_secret(name) or name == OAUTH_CALLBACK]
         for name, value in properties.items():
             if name in hidden:
@@ -125,7 +125,7 @@ class _Clients:
             self._take("sasl.mechanism", "it is OAUTHBEARER, with tokens of oauth_cb")
 
     def _convert_handler(self) -> None:
-        """Convert handler classes for tokens, if librdkafka has a counterpart."""
+        """Convert Java's login handler class, if librdkafka can get the tokens instead."""
         key = self.find(_HANDLER)
         kind = str(self.keys.values.get(key, "")).rpartition(".")[2]
         if kind in (_OAUTH_HANDLER, _AWS_HANDLER):
@@ -134,7 +134,10 @@ class _Clients:
                 self.keys.put(f"{_CONFIG}sasl.oauthbearer.method", "oidc", key)
 
     def _convert_host_check(self) -> None:
-        """Convert an empty algorithm, which switches host name checks off in Java but is refused by librdkafka."""
+        """Convert an empty ``ssl.endpoint.identification.algorithm`` to ``none``: no check of host names.
+
+        Java takes the empty text for that, but librdkafka refuses it.
+        """
         key = self.find(_HOST_CHECK)
         if key and not str(self.keys.values[key]).strip():
             self.keys.take(key, f"it is {_CONFIG}{_HOST_CHECK}=none: the broker's host name is not verified")
@@ -189,7 +192,9 @@ class _Clients:
 
 
 def _convert_registry_stores(keys: Keys, side: str, target: Path) -> None:
-    """Convert the stores of one side's registry connection to PEM files, which Python's TLS reads.
+    """Convert Java key stores of a registry connection to PEM files, which Python's TLS can read.
+
+    :param side: key or value, whose converter has the connection.
 
     :param target: prefix of the files' paths.
     """
@@ -226,10 +231,7 @@ def _convert_registry_stores(keys: Keys, side: str, target: Path) -> None:
 
 
 def _extract_registry(keys: Keys) -> None:
-    """Move each side's registry login to the secrets, with the properties that decide its destination.
-
-    No setting may decide where a login is sent.
-    """
+    """Move registry logins to the secrets, with the properties for their destination, which no setting may decide."""
     for side in ("key", "value"):
         prefix = f"{side}.converter."
         canonical = {

@@ -1,4 +1,4 @@
-"""Input files of `migrate`, `validate` and `run`: files of workers, of connectors, or of several of these."""
+"""Input files of `migrate`, `validate` and `run`: settings of workers, of connectors, or of several."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ _PATHS: Mapping[str, LinePath] = {
 
 
 def read_given(path: str | Path) -> tuple[GivenFile, ...]:
-    """Read the parts of a `.properties` file, a body of Kafka Connect's REST interface, or Strimzi's YAML file.
+    """Read worker and connector settings from a `.properties` file, a REST request body, or Strimzi's YAML file.
+
+    The REST interface is Kafka Connect's.
 
     A `.properties` file is a worker's if it names no connector, a `KafkaConnect` of Strimzi always.
 
@@ -56,7 +58,7 @@ def _is_config_map(document: Document | BadDocument) -> TypeGuard[Document]:
 
 
 def _read_resource(document: Document | BadDocument, file: str, maps: Mapping[str, Any]) -> GivenFile:
-    """Read a `KafkaConnect` or `KafkaConnector`; class, tasks and name get Kafka Connect's names."""
+    """Read Strimzi's `KafkaConnect` or `KafkaConnector`, and give class, tasks and name Kafka Connect's keys."""
     if isinstance(document, BadDocument):
         raise document.error
     if strimzi_worker.is_worker(document.value):

@@ -1,4 +1,4 @@
-"""Reading of ``igniteCfg``, a node's Spring XML file: the literal values that concern a connection.
+"""Reading of an Ignite node's Spring XML file (``igniteCfg``), for its literal connection settings.
 
 Read are the addresses of a TcpDiscovery IP finder, ``clientConnectorConfiguration``, ``SslContextFactory``,
 ``SecurityCredentials`` and the names of data regions. Addresses of discovery are not those of thin clients: the port is
@@ -24,7 +24,7 @@ _SHORT = "{http://www.springframework.org/schema/p}"
 
 @dataclass(frozen=True)
 class NodeFile:
-    """Connection settings in a node's file.
+    """Connection settings found in an Ignite node's Spring XML file.
 
     :param addresses: ``host:port`` of client connectors; empty if the file names none.
     :param port_assumed: whether the port is the default, because the file names none.
@@ -46,7 +46,7 @@ class NodeFile:
 
 
 def read(path: str, set_in: str | None = None) -> NodeFile:
-    """Read the connection settings in a node's file.
+    """Read the connection settings from an Ignite node's Spring XML file.
 
     :raises SettingsError: the file cannot be read or is no XML.
     """
@@ -70,7 +70,7 @@ def read(path: str, set_in: str | None = None) -> NodeFile:
 
 
 def _property_of(name: str, value: str) -> Element:
-    """Expand an attribute ``p:name="value"``, Spring's short form of a property."""
+    """Expand the attribute ``p:name="value"``, Spring's short form of a property, to an element."""
     return Element("property", {"name": name.removeprefix(_SHORT), "value": value})
 
 
@@ -108,7 +108,7 @@ class _Reader:
         return next(self._beans(ending), None)
 
     def _property(self, bean: Element | None, name: str) -> str:
-        """Return the literal value of a bean's property; empty if there is none."""
+        """Return the literal value of a bean's property; empty if the bean does not set it."""
         element = next(
             (
                 candidate
@@ -120,7 +120,7 @@ class _Reader:
         return "" if element is None else self._literal(name, element.get("value") or element.findtext("value") or "")
 
     def _texts(self, name: str) -> list[str]:
-        """Return the literal values of every property of a name, from lists and from attributes with commas."""
+        """Return all literal values of properties of this name, from lists and from attributes with commas."""
         named = [element for element in self._root.iter("property") if element.get("name") == name]
         lists = [
             text
@@ -148,7 +148,7 @@ class _Reader:
 
 
 def _host(address: str) -> str:
-    """Return the host of ``host``, ``host:port`` or ``host:port..port``; an IPv6 address keeps its brackets."""
+    """Return the host in ``host``, ``host:port`` or ``host:port..port``; an IPv6 address keeps its brackets."""
     if address.startswith("["):
         return address[: address.find("]") + 1]
     return address.partition(":")[0].strip()

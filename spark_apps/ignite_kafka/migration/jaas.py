@@ -1,4 +1,4 @@
-"""Conversion of ``sasl.jaas.config`` of Java's clients to properties of librdkafka.
+"""Conversion of ``sasl.jaas.config`` of Java clients to librdkafka properties.
 
 Sources: ``JaasConfig`` and the login modules of Kafka 4.3; the login module of aws-msk-iam-auth.
 """
@@ -25,7 +25,7 @@ _EXTENSION = "extension_"
 
 
 def librdkafka_properties(text: str, setting: str, set_in: str | None = None) -> dict[str, str]:
-    """Convert a JAAS configuration to properties of librdkafka, secrets included.
+    """Convert a JAAS configuration to librdkafka properties, secrets included.
 
     :param setting: key that holds the text, for the error.
     :raises SettingsError: the login module cannot run here, or the text has another form; the error shows nothing of

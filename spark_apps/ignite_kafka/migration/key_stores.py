@@ -1,4 +1,4 @@
-"""Conversion of Java's key stores to forms that librdkafka and Python's TLS read.
+"""Conversion of Java key stores to formats that librdkafka and Python's TLS can read.
 
 ``keytool`` of the JDK that Spark needs reads both JKS and PKCS#12; ``openssl`` writes a private key as PEM. Passwords
 are passed in the environment, never as arguments, which other users of the host can see.
@@ -24,7 +24,7 @@ _TIMEOUT_S = 120
 
 
 def is_jks(path: str | Path, setting: str) -> bool:
-    """Return whether a key store is in the form JKS; any other is taken for PKCS#12.
+    """Return whether a key store has the JKS format; any other is taken for PKCS#12.
 
     :param setting: key that names the store, for the error.
     :raises SettingsError: the file cannot be read.
@@ -39,7 +39,7 @@ def is_jks(path: str | Path, setting: str) -> bool:
 
 
 def certificates(path: str, password: str, setting: str) -> str:
-    """Return the certificates of a trust store, as PEM.
+    """Return the certificates of a trust store as PEM text.
 
     :param password: empty: the store is read without a check of its integrity, as Kafka's clients read JKS.
     :raises SettingsError: see :func:`is_jks`; also no keytool, a wrong password, or a store without certificates.
@@ -56,7 +56,7 @@ def certificates(path: str, password: str, setting: str) -> str:
 
 
 def pkcs12(path: str, password: str, key_password: str, target: Path, setting: str) -> Path:
-    """Return a PKCS#12 store with the client's key: the store itself, or a new file that only its owner can read.
+    """Return the path of a PKCS#12 store with the client's key: the given store, or a private file made from JKS.
 
     :raises SettingsError: see :func:`certificates`; also a store with no private key or several.
     """
@@ -99,7 +99,7 @@ def pkcs12(path: str, password: str, key_password: str, target: Path, setting: s
 
 
 def pem(store: Path, password: str, target: Path, setting: str) -> Path:
-    """Write the key and certificates of a PKCS#12 store to a PEM file; the store's password encrypts the key.
+    """Write key and certificates of a PKCS#12 store to a PEM file, with the key encrypted by the store's password.
 
     :raises SettingsError: see :func:`certificates`.
     """
@@ -121,7 +121,7 @@ def pem(store: Path, password: str, target: Path, setting: str) -> Path:
 
 
 def _run(command: Sequence[str], passwords: dict[str, str], setting: str, path: str) -> str:
-    """Run a program and return its output.
+    """Run keytool or openssl, and return its output.
 
     Of the program's messages, an error shows only keytool's error lines, which have no password.
     """
@@ -163,6 +163,6 @@ def _run(command: Sequence[str], passwords: dict[str, str], setting: str, path: 
 
 
 def _find(program: str) -> str | None:
-    """Return the path of a program; keytool may be in JAVA_HOME only."""
+    """Return the path of a program, which for keytool may be in JAVA_HOME only; None if it is missing."""
     home = os.environ.get("JAVA_HOME")
     return shutil.which(program) or (shutil.which(program, path=f"{home}/bin") if home else None)

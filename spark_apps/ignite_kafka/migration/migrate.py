@@ -1,4 +1,4 @@
-"""Migration of one connector: merge, resolve, convert, translate, and record what became of each key."""
+"""Migration of one connector from Kafka Connect, with a record of what became of each key."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ _NEEDED = (
     "topic.creation.groups",
     *(f"{side}.converter" for side in SIDES),
 )
-"""Keys whose values decide how other keys are translated."""
+"""Keys whose values are needed to translate other keys."""
 
 
 @dataclass(frozen=True)
 class Migrated:
-    """Connector after its migration.
+    """Connector after its migration: its settings, secrets, and findings.
 
     :param loaded: settings of the connector.
     :param became: (file, key, what became of it), in the order of the files.
@@ -77,7 +77,7 @@ def migrate(
     *,
     keep: bool = False,
 ) -> Migrated:
-    """Migrate a connector.
+    """Convert a connector's Kafka Connect files to settings and secrets of this package.
 
     :param worker: file of the connector's worker.
     :param folder: where converted key stores are written.
@@ -111,7 +111,7 @@ def migrate(
 
 
 def _to_check(loaded: LoadedSettings, merged: Merged) -> list[str]:
-    """Return notes about missing converters, and about transforms and predicates without effect.
+    """Return warnings about missing converters, and about transforms and predicates without effect.
 
     A field that an unused transform should remove would be sent.
     """
@@ -137,7 +137,7 @@ class _Files:
 def _build_migrated(
     files: _Files, keys: Keys, direction: type[ConnectorSettings], errors: list[IgniteKafkaError]
 ) -> Migrated:
-    """Build the migrated connector once its security is converted."""
+    """Build the migration's result once the security settings are converted."""
     merged = files.merged
     judged = apply_key_rules(keys.values, keys.origin, sink=direction is SinkSettings)
     loaded = _load(judged, keys)
@@ -191,7 +191,7 @@ def _findings(loaded: LoadedSettings, before: list[IgniteKafkaError]) -> tuple[I
 
 
 def _find_targets(values: Mapping[str, Any], renamed: Mapping[str, str], direction: Any) -> dict[str, str]:
-    """Return for each key of the files the setting, or the name within a setting."""
+    """Map each key of the original files to its new setting, or to the name within that setting."""
     targets = {}
     for name in values:
         with suppress(SettingsError, NotAvailableYet):
@@ -238,7 +238,7 @@ def _find_sources(
 def _find_provided(
     raw: Mapping[str, Any], origin: Mapping[str, str], targets: Mapping[str, str], became: Mapping[str, str]
 ) -> dict[str, str]:
-    """Return references to config providers that a new file keeps in place of their values."""
+    """Return the config provider references that the new file keeps in place of their values."""
     kept = {
         targets[name]: str(value)
         for name, value in raw.items()

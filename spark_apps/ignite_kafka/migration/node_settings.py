@@ -1,4 +1,4 @@
-"""Settings of the connection to Ignite from ``igniteCfg``."""
+"""Conversion of the node file in ``igniteCfg`` to settings of the thin client's connection to Ignite."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _ADDRESSES = "ignite_addresses"
 
 
 def extract_node_settings(keys: Keys, folder: Path, name: str, addresses: str | None) -> list[str]:
-    """Replace ``igniteCfg`` by settings, from the literal values in the file that it names.
+    """Replace ``igniteCfg`` by connection settings, from the literal values in the node file that it names.
 
     :param folder: where converted key stores are written, by the connector's name.
     :param addresses: addresses from the command line, which make the file unnecessary.
@@ -47,7 +47,7 @@ def extract_node_settings(keys: Keys, folder: Path, name: str, addresses: str | 
 
 
 def _check_addresses(path: str, node: NodeFile, keys: Keys) -> None:
-    """Refuse a file without addresses: the default address would be that of another cluster.
+    """Refuse a node file without addresses, because the default address could lead to another cluster.
 
     :raises SettingsError: neither the file nor anything else names an address.
     """

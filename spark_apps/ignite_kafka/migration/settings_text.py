@@ -1,4 +1,4 @@
-"""New file of a migrated connector: settings under this package's names, and a comment for each old key."""
+"""Text of a migrated connector's new settings file, with a comment for each old key."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _CONTINUOUS = (
 
 
 def settings_file_text(migrated: Migrated) -> str:
-    """Return the content of a migrated connector's new file, in ASCII."""
+    """Return the text of a migrated connector's new settings file, in ASCII."""
     kind = _SINK_CLASS if migrated.loaded.direction.reads_records else _SOURCE_CLASS
     lines = [f"# Written by ignite-kafka migrate for the connector of {migrated.file}.", line("connector.class", kind)]
     lines += [line(name, value) for name, value in migrated.provided.items() if is_declaration(name)]

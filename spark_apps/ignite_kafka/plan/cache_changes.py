@@ -1,4 +1,4 @@
-"""Differences of a cluster's caches between two polls: created, destroyed and changed caches.
+"""Detection of caches that were created, destroyed or changed between two polls of a cluster.
 
 Pure functions, except :func:`poll_caches` and :func:`poll_all`.
 """
@@ -25,7 +25,7 @@ _MAY_BE_UNKNOWN = ("partitions", "mode", "atomicity", "incarnation")
 
 @dataclass(frozen=True)
 class CacheLists:
-    """Selection of caches, with the same rules as a connector's."""
+    """Lists that select caches by name, with the rules of a connector's settings."""
 
     whitelist: tuple[str, ...] = ()
     blacklist: tuple[str, ...] = ()
@@ -34,7 +34,7 @@ class CacheLists:
 
 @dataclass(frozen=True)
 class CacheState:
-    """Properties of a cache, compared between polls.
+    """Properties of a cache that are compared between polls.
 
     :param partitions: number of partitions; 0 if unknown.
     :param mode, atomicity: empty if unknown.
@@ -53,7 +53,7 @@ class CacheState:
 
     @staticmethod
     def of(cache: CacheInfo) -> CacheState:
-        """Return the state of a cache."""
+        """Return the state of a cache from its description."""
         entities = sorted(cache.query_entities, key=repr)
         types = tuple(f"{entity.key_type} → {entity.value_type}" for entity in entities)
         columns = _digest([asdict(entity) for entity in entities]) if entities else ""
@@ -63,7 +63,10 @@ class CacheState:
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> CacheState:
-        """Build a state from :meth:`to_dict` of any version: unknown properties are ignored, missing ones unknown."""
+        """Build a state from a dictionary that :meth:`to_dict` of any version returned.
+
+        Unknown properties are ignored, and missing ones are unknown.
+        """
         values = {field.name: data[field.name] for field in fields(CacheState) if field.name in data}
         return CacheState(
             **{"partitions": 0, "mode": "", "atomicity": "", **values, "types": tuple(data.get("types", ()))}
@@ -74,7 +77,7 @@ class CacheState:
         return {**asdict(self), "types": list(self.types)}
 
     def made_again(self, earlier: CacheState) -> bool:
-        """Return whether the cache was destroyed and created again, by a difference in an immutable property."""
+        """Return whether the cache was destroyed and created again: an immutable property differs from before."""
         for name in ("cache_id", *_MAY_BE_UNKNOWN):
             before = getattr(earlier, name)
             now = getattr(self, name)
@@ -83,14 +86,14 @@ class CacheState:
         return not set(earlier.types) <= set(self.types)  # each CREATE TABLE generates a new value type
 
     def changed_fields(self, earlier: CacheState) -> tuple[str, ...]:
-        """Return the names of the differing properties that can change in an existing cache.
+        """Return the names of the properties that differ from before, though the cache is the same.
 
         Query entities change when nodes start with other ones; thin clients do not see the effect of `ALTER TABLE`.
         """
         return tuple(name for name in ("types", "columns") if getattr(self, name) != getattr(earlier, name))
 
     def with_known(self, earlier: CacheState) -> CacheState:
-        """Complete unknown properties from an earlier state of the same cache."""
+        """Return the state with its unknown properties taken from an earlier state of the same cache."""
         return replace(self, **{name: getattr(self, name) or getattr(earlier, name) for name in _MAY_BE_UNKNOWN})
 
 
@@ -99,7 +102,7 @@ State = Mapping[str, CacheState]
 
 @dataclass(frozen=True)
 class CacheDiff:
-    """Difference between two polls; its truth value is False if nothing differs.
+    """Created, destroyed and changed caches between two polls; false in a condition if there are none.
 
     A cache that was created again is in `destroyed` and in `created`. `id` is equal for equal differences after equal
     differences.
@@ -121,7 +124,7 @@ class CacheDiff:
         return "; ".join(f"{kind}: {', '.join(getattr(self, kind))}" for kind in KINDS if getattr(self, kind))
 
     def only(self, kinds: Iterable[str]) -> CacheDiff:
-        """Return the same difference, limited to some kinds."""
+        """Return the difference limited to the given kinds of change, such as only created caches."""
         left_out: dict[str, Any] = {"created": (), "destroyed": (), "changed": {}}
         for kind in kinds:
             left_out.pop(kind, None)
@@ -129,11 +132,14 @@ class CacheDiff:
 
     @property
     def cache_whitelist(self) -> list[str]:
-        """Patterns for exactly the created or changed caches; if there are none, a pattern that matches nothing."""
+        """Patterns for exactly the created and changed caches; without such caches, a pattern that matches nothing."""
         return [re.escape(name) for name in sorted({*self.created, *self.changed})] or [_NOTHING]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return a dictionary for JSON: `id`, `created`, `destroyed`, `changed`, `cache_whitelist`, `state`."""
+        """Return the difference as a dictionary for JSON, the input of :meth:`from_dict`.
+
+        Its keys are `id`, `created`, `destroyed`, `changed`, `cache_whitelist` and `state`.
+        """
         return {
             "id": self.id,
             "created": list(self.created),
@@ -145,7 +151,7 @@ class CacheDiff:
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> CacheDiff:
-        """Build a difference from :meth:`to_dict` of any version."""
+        """Build a difference from a dictionary that :meth:`to_dict` of any version returned."""
         changed = {name: tuple(names) for name, names in data.get("changed", {}).items()}
         return CacheDiff(
             data["id"],
@@ -157,24 +163,24 @@ class CacheDiff:
 
 
 class CacheSource(Protocol):
-    """The methods of :class:`ignite_kafka.ignite.cluster.Cluster` that a poll needs."""
+    """Interface of a cluster for polls of its caches; implementation: :class:`ignite_kafka.ignite.cluster.Cluster`."""
 
     def cache_names(self) -> list[str]:
-        """Return the names of all caches."""
+        """Return the names of all caches of the cluster."""
 
     def cache(self, name: str) -> CacheInfo:
-        """Return the description of a cache."""
+        """Return the description of the cache with the given name."""
 
     def active(self) -> bool:
         """Return whether the cluster is active."""
 
 
 Polled = Mapping[CacheLists, dict[str, CacheState] | SettingsError]
-"""For each of several lists, the states of the selected caches by name, or the error of a pattern."""
+"""Result of a poll for several watchers: for each, its caches' states by name, or the error in a pattern."""
 
 
 def poll_caches(cluster: CacheSource, lists: CacheLists, deadline: Deadline | None = None) -> dict[str, CacheState]:
-    """Read the state of the selected caches; a cache destroyed meanwhile is left out.
+    """Read the states of the selected caches from the cluster; a cache destroyed meanwhile is left out.
 
     :raises IgniteUnreachable: no node answered, the cluster is not active, or the deadline passed before the last cache
         was read.
@@ -187,7 +193,7 @@ def poll_caches(cluster: CacheSource, lists: CacheLists, deadline: Deadline | No
 
 
 def poll_all(cluster: CacheSource, several: Iterable[CacheLists], deadline: Deadline | None = None) -> Polled:
-    """Read the state of each cache selected by any of several lists, once; return the states for each list.
+    """Read the states of caches for several selections at once, so that each cache is read only once.
 
     :raises IgniteUnreachable: see :func:`poll_caches`.
     """
@@ -217,7 +223,7 @@ def poll_all(cluster: CacheSource, several: Iterable[CacheLists], deadline: Dead
 
 
 def _selected(names: Iterable[str], lists: CacheLists) -> list[str] | SettingsError:
-    """Return the selected names, or the error of a pattern, so that the polls of other watchers continue."""
+    """Return the selected names, or a pattern's error as a result, so that polls of other watchers continue."""
     try:
         return select(names, lists.whitelist, lists.blacklist, lists.backlog_cache_name)
     except SettingsError as error:
@@ -230,7 +236,7 @@ def _check_active(cluster: CacheSource) -> None:
 
 
 def difference(before: State, after: State, previous: str = "") -> CacheDiff:
-    """Compare two polls.
+    """Compare two polls, and return which caches were created, destroyed or changed.
 
     :param previous: id of the previous difference, so that equal changes get different ids.
     """
@@ -249,12 +255,12 @@ def difference(before: State, after: State, previous: str = "") -> CacheDiff:
 
 
 def state_to_dict(state: State) -> dict[str, Any]:
-    """Return a poll as a dictionary for JSON, an input of :func:`state_of`."""
+    """Return the cache states of a poll as a dictionary for JSON, an input of :func:`state_of`."""
     return {name: state[name].to_dict() for name in sorted(state)}
 
 
 def state_of(value: object) -> dict[str, CacheState] | None:
-    """Parse the state of a poll, given as a state, a difference, or either as JSON; None for no state.
+    """Parse the cache states of an earlier poll, given as states, a difference, or JSON of either; None: no poll.
 
     After an empty state every cache counts as created.
 

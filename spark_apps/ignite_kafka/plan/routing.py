@@ -1,6 +1,6 @@
-"""Selection of the caches to copy, and names of their topics: pure functions of names.
+"""Selection of the caches to copy, and checks of their topics' names.
 
-Lists hold regular expressions in Java's syntax, see :mod:`~ignite_kafka.java.patterns`.
+Pure functions of names. Lists hold regular expressions in Java's syntax, see :mod:`~ignite_kafka.java.patterns`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ INTERNAL_CACHES = re.compile(r"ignite-sys-.*|ignite-internal-.*")
 
 
 def matches(cache: str, whitelist: Sequence[str] = (), blacklist: Sequence[str] = ()) -> bool:
-    """Return whether a cache is copied: it matches the whitelist, if there is one, and not the blacklist.
+    """Return whether a cache is to be copied: in the whitelist, if there is one, and not in the blacklist.
 
     :raises SettingsError: a pattern is no regular expression.
     """
@@ -29,7 +29,7 @@ def matches(cache: str, whitelist: Sequence[str] = (), blacklist: Sequence[str] 
 
 
 def is_backlog(cache: str, backlog_cache_name: str) -> bool:
-    """Return whether a cache is a connector's backlog (`<backlog cache name>`, or with `-<connector>` after it)."""
+    """Return whether a cache is a connector's backlog (`<backlog cache name>`, or `-<connector>` after it)."""
     return cache == backlog_cache_name or cache.startswith(f"{backlog_cache_name}-")
 
 
@@ -39,7 +39,7 @@ def select(
     blacklist: Sequence[str] = (),
     backlog_cache_name: str = "kafka-connect-backlog",
 ) -> list[str]:
-    """Return the caches to copy, sorted by name, without backlogs of connectors."""
+    """Return the names of the caches to copy, sorted, without backlogs of connectors."""
     return sorted(
         cache for cache in caches if not is_backlog(cache, backlog_cache_name) and matches(cache, whitelist, blacklist)
     )
@@ -48,7 +48,7 @@ def select(
 def routes(
     caches: Iterable[str], topic_of: Callable[[str], NamedBy], internal_topic_prefix: str = DEFAULT_PREFIX
 ) -> dict[str, str]:
-    """Return the topic of each cache.
+    """Return the topic of each cache, after checks that names are valid and no two topics collide.
 
     :param topic_of: returns the name of a cache's topic.
     :raises SettingsError: a topic's name is not valid (1 to 249 of a-z A-Z 0-9 . _ -, and neither . nor ..) or
@@ -75,7 +75,7 @@ def routes(
 
 
 def check_topic(cache: str, topic: NamedBy, internal_topic_prefix: str = DEFAULT_PREFIX) -> None:
-    """Check the name of a topic for a cache's records.
+    """Check that the topic for a cache's records has a valid name, and is not an internal topic.
 
     :raises SettingsError: the name is not valid, or internal.
     """

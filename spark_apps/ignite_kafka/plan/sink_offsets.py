@@ -1,8 +1,8 @@
-"""Offsets of a sink: pure functions.
+"""Offsets of a sink: their record layout, and the choice of the offset to continue at.
 
-The consumer group holds them, as that of a Kafka Connect sink does; the offsets topic holds a copy, committed in the
-same transaction and used once the group has expired. Record layout, besides those of :mod:`.slots`, in the connector's
-offsets topic (partition = slot):
+Pure functions. The consumer group holds the offsets, as that of a Kafka Connect sink does; the offsets topic holds a
+copy, committed in the same transaction and used once the group has expired. Record layout, besides those of
+:mod:`.slots`, in the connector's offsets topic (partition = slot):
 
 =========================================================== =====================================================
 key (JSON)                                                  value (JSON)
@@ -31,34 +31,37 @@ SKIP_REMEDY = (
 
 @dataclass(frozen=True)
 class PartitionKey:
-    """Key of the record with the copy of a topic partition's offset."""
+    """Key of the record that holds the copy of a topic partition's offset in the offsets topic."""
 
     connector: str
     topic: str
     partition: int
 
     def to_json(self) -> bytes:
-        """Encode the bytes of the record."""
+        """Encode the record's key as JSON."""
         source = {"kafka_topic": self.topic, "kafka_partition": self.partition}
         return dumps([self.connector, source])
 
 
 @dataclass(frozen=True)
 class PartitionOffset:
-    """The next offset to read; an empty ``topic_id`` means that another program set the group's offset."""
+    """Next offset to read from a topic partition, as stored with a commit.
+
+    An empty ``topic_id`` means that another program set the group's offset.
+    """
 
     offset: int
     topic_id: str = ""
     generation: int = 0
 
     def to_json(self) -> bytes:
-        """Encode the bytes of the record."""
+        """Encode the record's value as JSON."""
         value = {"kafka_offset": self.offset, "topic_id": self.topic_id, "generation": self.generation}
         return dumps(value)
 
     @staticmethod
     def from_json(data: bytes) -> PartitionOffset:
-        """Parse the bytes written by :meth:`to_json`.
+        """Parse the JSON of a record's value, as written by :meth:`to_json`.
 
         :raises ValueError: the record has another form.
         """
@@ -68,7 +71,7 @@ class PartitionOffset:
         )
 
     def metadata(self, offsets_topic: str) -> str:
-        """Return the metadata to commit with the group's offset.
+        """Return the metadata to commit with the group's offset, to recognize topic and connector later.
 
         :param offsets_topic: offsets topic of the connector that commits the offset.
         """
@@ -76,12 +79,15 @@ class PartitionOffset:
 
     @staticmethod
     def of_group(offset: int, metadata: str | None) -> PartitionOffset:
-        """Build an offset from one of the consumer group; metadata of another form give an empty topic id."""
+        """Build an offset from a consumer group's offset and metadata.
+
+        Metadata of another form give an empty topic id.
+        """
         return PartitionOffset(offset, _text_in(metadata, "topic_id"))
 
 
 def check_group(group: str, offsets_topic: str, committed: Mapping[tuple[str, int], tuple[int, str | None]]) -> None:
-    """Check that no other connector commits the offsets of a group: each would skip the other's records.
+    """Check that no other connector commits a group's offsets, because each would skip the other's records.
 
     :param offsets_topic: offsets topic of this connector.
     :param committed: offset and metadata by topic and partition. Metadata of another program name no connector.
@@ -104,7 +110,7 @@ def check_group(group: str, offsets_topic: str, committed: Mapping[tuple[str, in
 
 
 def _text_in(metadata: str | None, name: str) -> str:
-    """Return a text from a group offset's metadata; empty if the text is missing or the metadata have another form."""
+    """Return a text from a group offset's metadata; empty if it is missing or the metadata have another form."""
     try:
         return text(json_object(loads(metadata or "{}")).get(name, ""))
     except ValueError:
@@ -113,7 +119,7 @@ def _text_in(metadata: str | None, name: str) -> str:
 
 @dataclass(frozen=True)
 class Log:
-    """Current first and end offset of a topic partition; the end includes open transactions."""
+    """First and end offset in the log of a topic partition; the end includes open transactions."""
 
     topic_id: str
     start: int
@@ -122,7 +128,7 @@ class Log:
 
 @dataclass(frozen=True)
 class Start:
-    """First offset to read; ``instead_of`` is the wanted offset if it was deleted."""
+    """Offset at which to start reading a topic partition; ``instead_of``: the wanted offset, if it was deleted."""
 
     offset: int
     instead_of: int | None = None
@@ -137,7 +143,7 @@ def start_of(
     begin: int | None,
     reset: str,
 ) -> Start:
-    """Choose the offset to continue at: the group's offset, else the copy, else the beginning.
+    """Choose the offset to continue at: the group's offset, else its copy, else the first offset.
 
     :param begin: first offset of a partition without any offset; None: its first record.
     :param reset: auto_offset_reset.

@@ -1,4 +1,4 @@
-"""Plan of a sink run: topics, their caches and end offsets, as plain data for JSON, without secrets."""
+"""Plan of a sink's run: topics, their caches and end offsets, as plain data for JSON, without secrets."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .slots import partitions_of_slot
 
 @dataclass(frozen=True)
 class TopicPlan:
-    """A topic of the plan and its cache.
+    """Topic that a sink reads, with the cache for its records.
 
     :param ends: end offset of each partition at the start of a run that ends by itself.
     :param begins: first offset of each partition without any committed offset; empty: its first record.
@@ -33,7 +33,7 @@ class TopicPlan:
 
 @dataclass(frozen=True)
 class SinkPlan:
-    """Plan of a sink run.
+    """Plan of a sink's run, which tasks receive as JSON.
 
     :param generation: generation of the run; 0 without one (dry run).
     :param max_batch_bytes: maximum batch size: max.message.bytes of the dead-letter topic.
@@ -47,21 +47,21 @@ class SinkPlan:
     max_batch_bytes: int = 1_000_000
 
     def partitions(self, slots: Iterable[int]) -> Iterator[tuple[int, TopicPlan, int]]:
-        """Yield slot, topic and partition number of every topic partition that the slots own."""
+        """Yield slot, topic and partition number for every topic partition of the given slots."""
         for slot in slots:
             for topic in self.topics:
                 for partition in partitions_of_slot(topic.name, topic.partitions, slot, self.slots):
                     yield slot, topic, partition
 
     def to_json(self) -> str:
-        """Return the plan as JSON text, which :meth:`from_json` parses."""
+        """Return the plan as JSON text, the input of :meth:`from_json`."""
         own = {name: getattr(self, name) for name in ("connector", "generation", "slots", "max_batch_bytes")}
         value = {**own, "settings": self.settings.to_dict(), "topics": [asdict(topic) for topic in self.topics]}
         return json.dumps(value, separators=(",", ":"))
 
     @staticmethod
     def from_json(text: str | bytes) -> SinkPlan:
-        """Parse the JSON text of :meth:`to_json`.
+        """Parse a plan from the JSON text of :meth:`to_json`.
 
         :raises SettingsError: another version or another program wrote the plan.
         """

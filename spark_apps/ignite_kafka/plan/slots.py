@@ -1,7 +1,7 @@
-"""Units, slots and records of the offsets topic: pure functions.
+"""Assignment of cache partitions to slots, and the record layout of a connector's offsets topic.
 
-A *unit* is a cache partition: (cache, Ignite partition). A *slot* owns one transactional id and one partition of the
-connector's offsets topic. Record layout (one compacted topic per connector, partition = slot):
+Pure functions. A *unit* is a cache partition: (cache, Ignite partition). A *slot* owns one transactional id and one
+partition of the connector's offsets topic. Record layout (one compacted topic per connector, partition = slot):
 
 ================================================ =======================================================================
 key (JSON)                                       value (JSON)
@@ -36,18 +36,21 @@ _MOST_NUMBER = (1 << 31) - 1
 
 
 def slot_of(cache: str, partition: int, slots: int) -> int:
-    """Return the slot of a unit: ``(crc32(cache name in UTF-8) + partition) mod slots``."""
+    """Return the number of the slot that copies a cache partition.
+
+    It is ``(crc32(cache name in UTF-8) + partition) mod slots``.
+    """
     return (crc32(cache.encode()) + partition) % slots
 
 
 def partitions_of_slot(cache: str, partitions: int, slot: int, slots: int) -> range:
-    """Return a slot's partitions of a cache as an arithmetic range, so that a million units need no list."""
+    """Return the cache partitions that a slot copies, as a range to save memory."""
     return range((slot - crc32(cache.encode())) % slots, partitions, slots)
 
 
 @dataclass(frozen=True, slots=True)
 class UnitOffset:
-    """Offset of one unit: the progress of a snapshot or stream.
+    """Progress of a snapshot or stream for one cache partition, stored as its offset.
 
     ``records`` were sent under ``snapshot_id``, and all update counters up to ``high``; -1: none.
 
@@ -79,7 +82,7 @@ class UnitOffset:
     dropped: int = 0
 
     def to_json(self) -> bytes:
-        """Encode the bytes of the record."""
+        """Encode the record's value as JSON."""
         snapshot = (
             None if self.snapshot_id is None else {"id": self.snapshot_id, "done": self.done, "records": self.records}
         )
@@ -103,7 +106,7 @@ class UnitOffset:
 
     @staticmethod
     def from_json(data: bytes) -> UnitOffset:
-        """Parse the bytes written by :meth:`to_json`.
+        """Parse the JSON of a record's value, as written by :meth:`to_json`.
 
         :raises ValueError: the record has another form.
         """
@@ -152,7 +155,7 @@ def _position(value: object) -> tuple[int, int]:
 
 
 def kinds_of_keys(offsets: Iterable[UnitOffset]) -> set[KeyKind]:
-    """Return the kinds of all keys sent of a cache, from the offsets of its units.
+    """Return how Ignite marshalled the keys sent from a cache, from the offsets of its cache partitions.
 
     The unknown kind is among them if a unit has records without noted kinds.
     """
@@ -164,45 +167,48 @@ def kinds_of_keys(offsets: Iterable[UnitOffset]) -> set[KeyKind]:
 
 @dataclass(frozen=True)
 class UnitKey:
-    """Key of a unit's record."""
+    """Key of the record with a cache partition's offset in the offsets topic."""
 
     connector: str
     cache: str
     partition: int
 
     def to_json(self) -> bytes:
-        """Encode the bytes of the record."""
+        """Encode the record's key as JSON."""
         return dumps([self.connector, {"cache": self.cache, "partition": self.partition}])
 
 
 @dataclass(frozen=True)
 class SlotKey:
-    """Key of a slot's generation record."""
+    """Key of the record in the offsets topic that names the run owning a slot."""
 
     connector: str
     slot: int
 
     def to_json(self) -> bytes:
-        """Encode the bytes of the record."""
+        """Encode the record's key as JSON."""
         return dumps([self.connector, {"slot": self.slot}])
 
 
 @dataclass(frozen=True, order=True)
 class Owner:
-    """Owner of a slot; ordered by generation, then epoch of a stream, then attempt of the task."""
+    """Run, epoch and attempt that own a slot; a later owner compares as greater.
+
+    The order is by generation of the run, then epoch of a stream, then attempt of the task.
+    """
 
     generation: int = 0
     epoch: int = field(default=0, kw_only=True)
     attempt: int = field(default=0, kw_only=True)
 
     def to_json(self) -> bytes:
-        """Encode the bytes of the record."""
+        """Encode the record's value as JSON."""
         value = {"generation": self.generation, "epoch": self.epoch, "attempt": self.attempt}
         return dumps(value)
 
     @staticmethod
     def from_json(data: bytes) -> Owner:
-        """Parse the bytes written by :meth:`to_json`.
+        """Parse the JSON of a record's value, as written by :meth:`to_json`.
 
         :raises ValueError: the record has another form.
         """
@@ -215,7 +221,7 @@ class Owner:
 
 
 def parse_key(data: bytes) -> UnitKey | SlotKey | PartitionKey:
-    """Parse the key of an offsets record.
+    """Parse the key of a record in the offsets topic.
 
     :raises OffsetsLost: the bytes are no key of this layout.
     """
@@ -234,13 +240,13 @@ def parse_key(data: bytes) -> UnitKey | SlotKey | PartitionKey:
 
 
 def _number(value: object) -> int:
-    """Parse the number of a slot or partition."""
+    """Check and return the number of a slot or partition."""
     return integer(value, 0, _MOST_NUMBER)
 
 
 @dataclass
 class SlotState:
-    """Offsets of a slot, from its records in the order of the topic; the last record of a key counts.
+    """State of a slot, built from its records in the offsets topic; the last record of each key counts.
 
     :param by_cache: offsets of a source, by cache and partition.
     :param by_topic: offsets of a sink, by topic partition.
@@ -254,7 +260,7 @@ class SlotState:
     unreadable: set[tuple[str, int]] = field(default_factory=set)
 
     def apply(self, key: bytes, value: bytes | None) -> None:
-        """Apply a record; a null value removes the unit, because its offset was reset.
+        """Update the state by a record; a null value removes an offset, because it was reset.
 
         :raises OffsetsLost: key or value have another form; for a unit's value :meth:`check` raises the error instead.
         """
@@ -286,7 +292,7 @@ class SlotState:
                 self.by_cache.setdefault(parsed.cache, {})[parsed.partition] = unit
 
     def check(self, connector: str) -> None:
-        """Check that every unit could be read.
+        """Check that the offset of every cache partition could be read.
 
         :raises OffsetsLost: the record of a unit cannot be read.
         """
@@ -302,11 +308,11 @@ class SlotState:
 
     @property
     def units(self) -> dict[tuple[str, int], UnitOffset]:
-        """Offsets of all units, by cache and partition."""
+        """Offsets of all cache partitions in the slot, by cache and partition number."""
         return {(cache, partition): unit for cache, units in self.by_cache.items() for partition, unit in units.items()}
 
     def done(self, snapshot_id: str, cache: str, incarnation: str) -> dict[int, UnitOffset]:
-        """Return the finished units of a cache under a snapshot id, by partition."""
+        """Return the offsets of the cache partitions that a snapshot has finished for a cache."""
         return {
             partition: unit
             for partition, unit in self.by_cache.get(cache, {}).items()
@@ -314,12 +320,12 @@ class SlotState:
         }
 
     def high(self, cache: str, partition: int) -> int:
-        """Return the highest update counter sent of a unit; -1 if none."""
+        """Return the highest update counter sent for a cache partition; -1 if none was sent."""
         unit = self.by_cache.get(cache, {}).get(partition)
         return unit.high if unit else -1
 
 
 def slots_of_tasks(slots: int, tasks: int) -> tuple[tuple[int, ...], ...]:
-    """Distribute whole slots evenly over tasks; there are never more tasks than slots."""
+    """Distribute slots evenly over tasks; the result has at most as many tasks as slots."""
     tasks = max(1, min(tasks, slots))
     return tuple(tuple(range(task, slots, tasks)) for task in range(tasks))

@@ -1,4 +1,4 @@
-"""Plan of a source run: settings and caches, as plain data for JSON, without secrets.
+"""Plan of a source's run: settings and caches, as plain data for JSON, without secrets.
 
 Units are not listed: those of a slot follow from :mod:`.slots`, so that a plan of a million units stays small.
 """
@@ -20,7 +20,7 @@ _MOST_SLOTS = 10_000  # as the setting has it
 
 @dataclass(frozen=True)
 class CachePlan:
-    """A cache of the plan and its topic.
+    """Cache that a source copies, with the topic for its records.
 
     :param partitions: number of the cache's partitions.
     :param topic: topic of all records; without `one_topic`, the topic before the transforms.
@@ -49,7 +49,7 @@ class CachePlan:
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> CachePlan:
-        """Build a plan from the dictionary of ``asdict``; unknown fields are ignored.
+        """Build a cache's plan from the dictionary of ``asdict``; unknown fields are ignored.
 
         :raises ValueError: a field is missing, or has another type.
         """
@@ -57,7 +57,7 @@ class CachePlan:
 
 
 class RunPlan(Protocol):
-    """Common part of the plans of sources and sinks."""
+    """Interface that the plans of source runs and sink runs share."""
 
     @property
     def connector(self) -> str:
@@ -65,18 +65,18 @@ class RunPlan(Protocol):
 
     @property
     def generation(self) -> int:
-        """Generation of the run; 0 without one (dry run)."""
+        """Generation of the run, its number among the connector's runs; 0 for a dry run."""
 
     @property
     def slots(self) -> int:
-        """Number of slots."""
+        """Number of slots into which the connector divides its work."""
 
     @property
     def settings(self) -> ConnectorSettings:
         """Settings of the connector."""
 
     def to_json(self) -> str:
-        """Return the plan as JSON text, which :meth:`from_json` parses."""
+        """Return the plan as JSON text, the input of :meth:`from_json`."""
 
     @staticmethod
     def from_json(text: str) -> RunPlan:
@@ -85,7 +85,7 @@ class RunPlan(Protocol):
 
 @dataclass(frozen=True)
 class _Scalars:
-    """The fields of a :class:`TransferPlan` that are texts and numbers."""
+    """Texts and numbers of a :class:`TransferPlan`, to check their types when a plan is parsed."""
 
     connector: str
     snapshot_id: str
@@ -98,7 +98,7 @@ class _Scalars:
 
 @dataclass(frozen=True)
 class TransferPlan:
-    """Plan of a snapshot of some caches, or of a stream that begins with a snapshot.
+    """Plan of a source's run: a snapshot of caches, or a stream that begins with a snapshot.
 
     :param generation: generation of the run; 0 without one (dry run).
     :param max_batch_bytes: maximum batch size: the smallest max.message.bytes known of the topics.
@@ -123,7 +123,7 @@ class TransferPlan:
         return {**own, "settings": self.settings.to_dict(), "caches": [asdict(cache) for cache in self.caches]}
 
     def to_json(self) -> str:
-        """Return the plan as JSON text, which :meth:`from_json` parses."""
+        """Return the plan as JSON text, the input of :meth:`from_json`."""
         return json.dumps(self.to_dict(), separators=(",", ":"))
 
     @staticmethod
@@ -145,5 +145,5 @@ class TransferPlan:
 
     @staticmethod
     def from_json(text: str | bytes) -> TransferPlan:
-        """Parse the JSON text of :meth:`to_json`; the same errors as :meth:`from_dict`."""
+        """Parse a plan from the JSON text of :meth:`to_json`; raises the errors of :meth:`from_dict`."""
         return TransferPlan.from_dict(json.loads(text))

@@ -1,7 +1,4 @@
-"""Client of a schema registry.
-
-Registers and finds schemas, caches the replies, and tries again while the registry is unavailable.
-"""
+"""Client of a schema registry, with cached replies and retries while the registry is unavailable."""
 
 from __future__ import annotations
 
@@ -33,7 +30,7 @@ _NOT_SO = (42201, 422, 40403)  # no valid schema, or not one of the subject: ano
 
 
 class Registry:
-    """Cached access to one registry, for one side of a connector; may be shared by several threads.
+    """Cached access to a schema registry for the keys or values of a connector. Threads may share it.
 
     :param make_client: makes the client; tests pass their own.
     """
@@ -67,11 +64,11 @@ class Registry:
         self.close()
 
     def subject(self, topic: str, record_name: str | None) -> str:
-        """Return the subject of a schema, see :meth:`.SubjectNames.subject`."""
+        """Return the subject that a schema is registered under, see :meth:`.SubjectNames.subject`."""
         return self.config.subjects.subject(topic, record_name)
 
     def registered(self, subject: str, schema: RegistrySchema) -> Registered:
-        """Return the id of a schema, and the schema for values that are written with this id.
+        """Register a schema or look it up, as the settings say; return its id and the schema to write with.
 
         With ``auto.register.schemas`` the schema is registered, unless it is already. Without, it must be registered,
         or the properties name another one. The result is cached for the life of the process, but the latest schema of
@@ -88,7 +85,7 @@ class Registry:
         return registered
 
     def check(self) -> None:
-        """Check that the registry answers and accepts the login, by a request for its compatibility rule.
+        """Check that the registry answers and accepts the login.
 
         :raises RegistryError: the registry refuses the login, or the URL is not that of a registry.
         :raises RegistryUnavailable: the registry did not answer.
@@ -96,11 +93,11 @@ class Registry:
         self._call("reading the registry's configuration", lambda client: client.get_compatibility())
 
     def permanent_ids(self) -> tuple[KnownId, ...]:
-        """Return the schema ids that :meth:`registered` keeps while the process lives."""
+        """Return the schema ids cached for ever, to spare other processes the requests."""
         return tuple(KnownId(*key, registered) for key, (registered, until) in self._ids.items() if until == _FOR_EVER)
 
     def learn(self, ids: Iterable[KnownId]) -> None:
-        """Store schema ids received by another process from the same registry, to save requests."""
+        """Cache schema ids that another process received from the same registry, to save requests."""
         for known_id in ids:
             self._keep(known_id.subject, known_id.schema, known_id.registered, _FOR_EVER)
 
@@ -109,7 +106,7 @@ class Registry:
         self._schemas.put(registered.id, registered.schema)
 
     def schema(self, id: int, subject: str | None = None) -> RegistrySchema:
-        """Return the schema of an id, cached for the life of the process.
+        """Return the schema with an id; it is requested once per process.
 
         :param subject: for the message.
         :raises RegistryError: the registry has no such id, or refuses the credentials.
@@ -124,13 +121,13 @@ class Registry:
         return kept
 
     def latest(self, subject: str) -> RegistrySchema:
-        """Request the latest schema of a subject; the same errors as :meth:`schema`."""
+        """Request the latest schema of a subject; raise the errors of :meth:`schema`."""
         return self._latest(
             "reading the latest schema", subject, lambda client: client.get_latest_version(subject), False
         ).schema
 
     def referenced(self, reference: Reference) -> RegistrySchema:
-        """Return a schema referenced by another schema; the same errors as :meth:`schema`."""
+        """Request a schema that another schema refers to; raise the errors of :meth:`schema`."""
         subject = reference.subject
         version = reference.version
         doing = "reading a referenced schema"
@@ -140,7 +137,7 @@ class Registry:
         return referenced
 
     def _find(self, subject: str, schema: RegistrySchema) -> tuple[Registered, float]:
-        """Return the registered schema for values, and the number of seconds to cache it."""
+        """Register a schema or look it up; return it with the seconds for which it may be cached."""
         properties = self.config.properties
         normalize = properties["normalize.schemas"]
         if properties["auto.register.schemas"]:
@@ -186,7 +183,7 @@ class Registry:
         return Registered(self._check_id(id, subject), schema, strict)
 
     def _check_id(self, id: Any, subject: str) -> int:
-        """Check and return the id in a reply; RegistryError if there is no valid id."""
+        """Return the schema id in a reply; raise RegistryError for an invalid one."""
         if isinstance(id, int) and not isinstance(id, bool) and 0 <= id < 1 << 31:
             return id
         raise RegistryError(
@@ -222,7 +219,7 @@ class Registry:
 
 
 def registry(config: RegistryConfig) -> Registry:
-    """Return the registry of a configuration, shared within a process."""
+    """Return the client for a registry configuration, one per process."""
     return _shared_registry(config, os.getpid())
 
 
@@ -258,7 +255,7 @@ def _make_client(config: RegistryConfig) -> SchemaRegistryClient:
 def _in_either_form(
     request: Callable[[SchemaRegistryClient, Schema], T], schema: RegistrySchema
 ) -> Callable[[SchemaRegistryClient], T]:
-    """Return a request with a schema, repeated with ``$schema`` if the registry refuses or does not know the schema.
+    """Return a request that is repeated with ``$schema`` in the schema if the registry refuses it without.
 
     Apicurio Registry does not recognise the JSON Schema of a single value or an array unless it has ``$schema``.
     Confluent's registry does, and there one with ``$schema`` has another id than that which Confluent's converter
@@ -292,7 +289,7 @@ def _to_client_schema(schema: RegistrySchema) -> Schema:
 
 
 def _from_client_schema(schema: Schema | None) -> RegistrySchema:
-    """Convert a schema from the registry's client; ValueError if the reply has no schema."""
+    """Convert a schema of Confluent's client to ours; raise ValueError if the reply has none."""
     if schema is None or schema.schema_str is None:
         raise ValueError("no schema")
     references = []
@@ -304,7 +301,7 @@ def _from_client_schema(schema: Schema | None) -> RegistrySchema:
 
 
 class _Kept(Generic[K, V]):
-    """A bounded mapping for several threads, which drops the least recently used entry."""
+    """Cache with a maximum size for several threads; it drops the least recently used entry."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -325,6 +322,6 @@ class _Kept(Generic[K, V]):
                 self._values.popitem(last=False)
 
     def items(self) -> list[tuple[K, V]]:
-        """Return the current content."""
+        """Return all cached entries."""
         with self._lock:
             return list(self._values.items())

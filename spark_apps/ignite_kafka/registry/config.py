@@ -1,4 +1,4 @@
-"""Configuration of the client of a schema registry, from a converter's properties and secrets."""
+"""Configuration of a schema registry's client, from a converter's properties and the secrets."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _OAUTH = {  # properties of Kafka's OAuth client by those of the registry's
 }
 CA_TEXT = "ssl.ca.pem"
 CERTIFICATE_TEXT = "ssl.certificate.pem"
-"""Keys for the content of the files at ssl.ca.location and ssl.certificate.location of Confluent's client.
+"""Keys under which the client's CA and certificate are kept as text, instead of the paths of files.
 
 The client itself does not know these keys.
 """
@@ -36,7 +36,7 @@ _REMEDY = "Put it into the part registry of the secrets file, or into the Airflo
 
 @dataclass(frozen=True, repr=False, eq=False)
 class RegistryConfig:
-    """Configuration of the schema registry for one side of a connector.
+    """Configuration of the schema registry client for a connector's keys or values.
 
     :param urls: URLs without credentials.
     :param properties: canonical values by Confluent's names, without secrets.
@@ -96,7 +96,7 @@ def config_of(
     setting: str = "",
     set_in: str | None = None,
 ) -> RegistryConfig:
-    """Return the registry configuration from a converter's properties; raises as :func:`registry_config`.
+    """Return the registry configuration for a converter's properties; raise the errors of :func:`registry_config`.
 
     :param properties: canonical values of every property of the converter.
     :param secrets: properties from the secrets file, which override ``properties``.
@@ -132,7 +132,7 @@ def config_of(
 
 
 def _split_credentials(text: str) -> tuple[str, str]:
-    """Split URLs into the URLs without credentials and the first URL's ``user:password``."""
+    """Split credentials off URLs; return the bare URLs and the first ``user:password``."""
     urls = [url.strip() for url in text.split(",") if url.strip()]
     infos = [urlsplit(url).netloc.rpartition("@")[0] for url in urls]
     bare = [url.replace(f"{info}@", "", 1) if info else url for url, info in zip(urls, infos, strict=True)]
@@ -191,7 +191,7 @@ def _require(properties: Mapping[str, str], name: str, setting: str) -> str:
 
 
 def _tls(properties: Mapping[str, Any], own: Mapping[str, str]) -> dict[str, Any]:
-    """Return the client's TLS files, or their content as text under ``CA_TEXT`` and ``CERTIFICATE_TEXT``."""
+    """Return the client's TLS configuration: paths of files, or their content as text."""
     config: dict[str, Any] = {}
     path, text = _path_or_text(properties, "truststore.location", "truststore.certificates")
     if path and _is_store(properties, "truststore", path):
@@ -218,7 +218,7 @@ def _tls(properties: Mapping[str, Any], own: Mapping[str, str]) -> dict[str, Any
 
 
 def _path_or_text(properties: Mapping[str, Any], file: str, text: str) -> tuple[str, str]:
-    """Return the path and the text in two properties; SettingsError if both are set."""
+    """Return the path and the text that two properties give; raise SettingsError if both are set."""
     file = f"{names.PREFIX}ssl.{file}"
     text = f"{names.PREFIX}ssl.{text}"
     if properties[file] and properties[text]:

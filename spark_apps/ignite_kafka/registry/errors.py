@@ -1,4 +1,4 @@
-"""Conversion of the registry client's errors to errors of this package."""
+"""Conversion of the registry client's exceptions to errors of this package."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from ..errors import IgniteKafkaError, RegistryError, RegistryUnavailable
 
 NOT_FOUND = frozenset({40401, 40402, 40403})
-"""Error codes of a registry that has no such subject, version or schema."""
+"""Error codes of the registry for an unknown subject, version or schema."""
 _TRANSIENT = frozenset({408, 429})  # and 5xx
 _LONGEST = 600  # characters of a registry's message: some have whole schemas
 _URL = (
@@ -28,7 +28,7 @@ _NOT_REGISTERED = "Register the schema, or set auto.register.schemas to true."
 
 @contextmanager
 def translated(doing: str, where: Mapping[str, Any]) -> Iterator[None]:
-    """Convert the client's errors inside the context to errors of this package.
+    """Return a context that converts exceptions of the registry client to errors of this package.
 
     :param doing: the action, as in 'registering a schema'.
     """
@@ -78,7 +78,7 @@ def _refusal_error(
 
 
 def _is_of_tls(error: BaseException | None) -> bool:
-    """Return whether an error is caused by a refused TLS certificate, and so is permanent."""
+    """Return whether an exception comes from a refused TLS certificate, so that a retry is useless."""
     seen = set[int]()
     while error is not None and id(error) not in seen:
         if isinstance(error, ssl.SSLCertVerificationError):

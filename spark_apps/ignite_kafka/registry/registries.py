@@ -1,4 +1,4 @@
-"""Schema registries for the converters of this process.
+"""Schema registries of this process's converters, which know settings but not secrets.
 
 Converters are made from settings alone, without access to the secrets. So a process that makes clients of a connector,
 the driver and each task, stores the registry configurations of its converters here.
@@ -23,7 +23,7 @@ V = TypeVar("V")
 _lock = threading.Lock()
 _Key = tuple[str, str]
 Learned = tuple[tuple[str, ...], tuple[KnownId, ...]]
-"""URLs of a registry, and schema ids received from it.
+"""URLs of a registry, and schema ids received from it, to be passed to other processes.
 
 Converters of equal properties may have different registries, because the secrets may name the URLs.
 """
@@ -33,11 +33,11 @@ _learned: dict[_Key, Learned] = {}
 _MOST = 64
 
 Ids = Mapping[_Key, Learned]
-"""Schema ids by the properties of a side's converter, as returned by :func:`known_ids`."""
+"""Schema ids by key or value and the properties of its converter, as :func:`known_ids` returns them."""
 
 
 def provide_registries(settings: ConnectorSettings, secrets: Secrets) -> None:
-    """Store the registry configurations of a connector's converters, overrides included.
+    """Store the registry configurations of a connector's converters, overrides included, for later clients.
 
     For equal properties the newest credentials are used.
 
@@ -48,7 +48,7 @@ def provide_registries(settings: ConnectorSettings, secrets: Secrets) -> None:
 
 
 def registry_configs(settings: ConnectorSettings, secrets: Secrets) -> tuple[RegistryConfig, ...]:
-    """Return the registry configurations of the converters, overrides included: one for each registry and login.
+    """Return the registry configurations of a connector, one for each registry and login.
 
     :raises SettingsError: as :func:`provide_registries`.
     """
@@ -57,7 +57,7 @@ def registry_configs(settings: ConnectorSettings, secrets: Secrets) -> tuple[Reg
 
 
 def known_ids(settings: ConnectorSettings) -> Ids:
-    """Return the connector's schema ids received by this process, to spare its tasks the requests."""
+    """Return the schema ids received for a connector in this process, to spare its tasks the requests."""
     keys = {_key(side, variant.converter_properties(side)) for variant, side in _sides(settings)}
     with _lock:
         configs = {key: _configs[key] for key in keys if key in _configs}
@@ -65,14 +65,14 @@ def known_ids(settings: ConnectorSettings) -> Ids:
 
 
 def learn_ids(ids: Ids) -> None:
-    """Store another process's schema ids in this process's registries, including those created later."""
+    """Cache schema ids that another process received, also for registry clients created later."""
     with _lock:
         for key, learned in ids.items():
             _put(_learned, key, learned)
 
 
 def _sides(settings: ConnectorSettings) -> Iterator[tuple[ConnectorSettings, str]]:
-    """Yield the settings and side of each converter that uses a registry."""
+    """Yield the settings and ``key`` or ``value`` of each converter that uses a registry."""
     for variant in settings.variants:
         for side in ("key", "value"):
             if uses_registry(getattr(variant, f"{side}_converter")):
@@ -80,13 +80,13 @@ def _sides(settings: ConnectorSettings) -> Iterator[tuple[ConnectorSettings, str
 
 
 def provide_registry(side: str, properties: Mapping[str, Any], config: RegistryConfig) -> None:
-    """Store the registry configuration for a side's converters with some properties."""
+    """Store the registry configuration for key or value converters with these properties."""
     with _lock:
         _put(_configs, _key(side, properties), config)
 
 
 def _put(kept: dict[_Key, V], key: _Key, value: V) -> None:
-    """Store a value as the newest; drop the oldest if there are too many."""
+    """Store a value under a key as the newest; drop the oldest if there are too many."""
     kept.pop(key, None)
     kept[key] = value
     if len(kept) > _MOST:
@@ -94,7 +94,7 @@ def _put(kept: dict[_Key, V], key: _Key, value: V) -> None:
 
 
 def registry_of(side: str, properties: Mapping[str, Any]) -> Registry:
-    """Return the registry of a side's converter.
+    """Return the registry client for a key or value converter with these properties.
 
     :param properties: every property of the converter.
     :raises SettingsError: nothing in this process has named a registry with these properties.

@@ -1,4 +1,4 @@
-"""Schemas in a registry, and the subjects under which they are registered."""
+"""Schemas in a schema registry, and the subjects that they are registered under."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from ..errors import UnsupportedType
 
 AVRO = "AVRO"
 JSON = "JSON"
-"""Types of schemas, by the registry's names."""
+"""The registry's names for the types of schemas."""
 _DIALECT = "http://json-schema.org/draft-07/schema#"
-"""Dialect of schemas that name none, for Confluent's registry and converters."""
+"""JSON Schema dialect that Confluent assumes if a schema names none."""
 
 
 @dataclass(frozen=True)
 class Reference:
-    """A reference of one schema to another, by name."""
+    """A reference from one registered schema to another, which it calls by a name."""
 
     name: str
     subject: str
@@ -25,7 +25,7 @@ class Reference:
 
 @dataclass(frozen=True)
 class RegistrySchema:
-    """A schema in a registry.
+    """A schema as a registry holds it: text, type and references.
 
     :param text: the schema as JSON.
     :param type: :data:`AVRO` or :data:`JSON`, or another name of the registry's.
@@ -37,7 +37,7 @@ class RegistrySchema:
 
 
 def with_dialect(schema: RegistrySchema) -> RegistrySchema | None:
-    """Add ``$schema`` to a JSON Schema; None if the schema has it already, or is of another type."""
+    """Return a JSON Schema with ``$schema`` added; None if it has one, or is no JSON Schema."""
     if schema.type != JSON:
         return None
     root = json.loads(schema.text)
@@ -50,7 +50,7 @@ def with_dialect(schema: RegistrySchema) -> RegistrySchema | None:
 
 @dataclass(frozen=True)
 class Registered:
-    """A registered schema and its id.
+    """The registry's answer for a schema: the id, and the schema to write with.
 
     :param schema: the schema that values with this id must be written with; not always the requested schema.
     :param strict: whether `schema` must be able to read the requested schema; the registry has not compared them.
@@ -63,7 +63,7 @@ class Registered:
 
 @dataclass(frozen=True)
 class KnownId:
-    """A subject's registered schema, passed from the process that requested it to other processes."""
+    """A schema id received for a subject, to be passed to other processes."""
 
     subject: str
     schema: RegistrySchema
@@ -72,7 +72,7 @@ class KnownId:
 
 @dataclass(frozen=True)
 class SubjectNames:
-    """Naming of subjects for keys or values, as Confluent's ``SubjectNameStrategy``.
+    """Naming of the subjects for keys or values, as Confluent's ``SubjectNameStrategy``.
 
     :param strategy: TopicNameStrategy, RecordNameStrategy or TopicRecordNameStrategy.
     :param side: ``key`` or ``value``.
@@ -82,7 +82,7 @@ class SubjectNames:
     side: str
 
     def subject(self, topic: str, record_name: str | None) -> str:
-        """Return the subject of a schema in a topic.
+        """Return the subject under which a schema of a topic is registered.
 
         :param record_name: full name of the schema, if it is a schema of records.
         :raises UnsupportedType: the strategy needs a record's name, and the schema has none.

@@ -1,4 +1,4 @@
-"""Clients of both clusters, from settings and secrets."""
+"""Clients of the Ignite and Kafka clusters, made from settings and secrets."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from ..state.open_transaction import TransactionLimits
 
 
 def ignite_cluster(settings: ConnectorSettings, secrets: Secrets, backlog_secret: str | None = None) -> Cluster:
-    """Connect to the cluster until the context ends.
+    """Connect to the Ignite cluster for the duration of a context, after checking that the connection is protected.
 
-    :param backlog_secret: of the connector's capture, for calls that change it; None: that of the secrets file, if it
-        has one.
+    :param backlog_secret: secret of the connector's capture, for calls that change the capture; None: the secret in the
+        secrets file, if there is any.
     :raises SettingsError: the connection is not protected, and the settings do not allow that.
     """
     check_ignite(settings, secrets)
@@ -35,7 +35,7 @@ def ignite_cluster(settings: ConnectorSettings, secrets: Secrets, backlog_secret
 
 @contextmanager
 def connected(settings: ConnectorSettings) -> Iterator[None]:
-    """Emit events when a run connects to Ignite and when it disconnects."""
+    """Emit the events of a run's connection to Ignite, at the begin and the end of the context."""
     address = ", ".join(settings.ignite_addresses)
     events.emit(events.IGNITE_CONNECTED, address=address)
     try:
@@ -45,7 +45,7 @@ def connected(settings: ConnectorSettings) -> Iterator[None]:
 
 
 def kafka_clients(settings: ConnectorSettings, secrets: Secrets) -> KafkaClients:
-    """Make the Kafka clients, and make the converters' schema registries known to this process.
+    """Make the factory of Kafka clients, and set up clients of the schema registries in this process.
 
     :raises SettingsError: as :func:`ignite_cluster`.
     """
@@ -55,13 +55,13 @@ def kafka_clients(settings: ConnectorSettings, secrets: Secrets) -> KafkaClients
 
 
 def slot_clients(settings: ConnectorSettings, secrets: Secrets) -> KafkaClients:
-    """Return clients of a slot, whose calls wait no longer than a slot is tried again."""
+    """Make Kafka clients for a slot, with waits no longer than the slot's retry time."""
     clients = kafka_clients(settings, secrets)
     return replace(clients, patience_s=min(clients.patience_s, max(BRIEF_S, settings.retry_timeout_ms / 1000)))
 
 
 def slot_opener(plan: TransferPlan, clients: KafkaClients, topics: Topics, owner: Owner) -> SlotOpener:
-    """Opens slots of a source. Their producers take dead letters as large as their topic allows."""
+    """Make the opener of a source's slots, with the settings' transaction limits."""
     settings = plan.settings
     limits = TransactionLimits(
         settings.transaction_max_records,
@@ -76,8 +76,8 @@ def slot_opener(plan: TransferPlan, clients: KafkaClients, topics: Topics, owner
 
 
 def producer_settings(plan: TransferPlan) -> dict[str, int]:
-    """Return what the producers of a source have besides their defaults.
+    """Return the producer settings that let a producer send large dead letters.
 
-    The size of the dead letters that their topic accepts.
+    A dead letter may be as large as the dead-letter topic accepts.
     """
     return {"message.max.bytes": max(DEFAULT_MESSAGE_BYTES, plan.max_letter_bytes)} if plan.max_letter_bytes else {}

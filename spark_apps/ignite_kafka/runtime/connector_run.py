@@ -14,7 +14,7 @@ from zlib import crc32
 from pyspark.sql import SparkSession
 
 from .. import events
-from ..common.event_log import EventCounts, add_events
+from ..common.event_log import EventLog, add_events, event_totals
 from ..common.local_disk import disk_errors
 from ..common.redaction import in_message
 from ..common.retry import retry
@@ -31,9 +31,10 @@ from ..settings.secrets_file import SecretsSource
 from ..state import status
 from ..state.configs import ConnectorState, read_connector
 from ..state.configs_writer import ConfigsWriter
-from ..state.event_records import KIND, RunEvents, format_counts, queue_events
+from ..state.event_records import KIND
 from ..state.status import RunStatus, StatusWriter, read_runs
 from .clients import kafka_clients
+from .event_recorder import EventRecorder
 from .failure_events import report_end
 from .interrupts import interrupts_raised
 from .spark_job import Job, TaskErrors, TaskEvents, Work
@@ -50,10 +51,11 @@ Report = Callable[[RunStatus], None]
 
 @dataclass(frozen=True)
 class RunRequest(Generic[S]):
-    """A run that was requested.
+    """Request for one run of a connector: settings, run id, secrets, and how to report and stop it.
 
-    :param snapshot_id: of a source; None continues the connector's last unfinished snapshot, or begins one.
+    :param snapshot_id: snapshot id of a source; None: continue the last unfinished snapshot, or begin a new one.
     :param secrets_file: where executors find the secrets; None: there are none.
+    :param events: events before the run, to which those of its driver are added; None: none.
     :param report: called with each status.
     :param stop: set it to end the run after the current batch; a snapshot ignores it.
     """
@@ -64,10 +66,11 @@ class RunRequest(Generic[S]):
     secrets_file: SecretsSource | None = None
     report: Report = lambda _status: None
     stop: threading.Event = field(default_factory=threading.Event)
+    events: EventLog | None = None
 
 
 class ConnectorRun(ABC, Generic[S]):
-    """One run of a connector. Subclasses implement :meth:`_run`."""
+    """Driver of one run of a connector, with its status records; subclasses implement :meth:`_run`."""
 
     _reachable = True
     """Whether the status topic took the last progress report."""
@@ -77,20 +80,20 @@ class ConnectorRun(ABC, Generic[S]):
         self._request = request
         self._settings = request.settings
         self._stack = stack
+        self._events = request.events or stack.enter_context(events.collect())
         self._secrets = request.secrets_file.load() if request.secrets_file else Secrets()
         self._clients = kafka_clients(self._settings, self._secrets)
         self._status = RunStatus(status.RUNNING, self._settings.name, request.run_id, started_ms=status.now_ms())
         self._writer: StatusWriter | None = None
         self._errors = TaskErrors(spark)
-        self._events = stack.enter_context(events.collect())
-        self._events_written: EventCounts = {}
+        self._recorder: EventRecorder | None = None
 
     @abstractmethod
     def _run(self) -> None:
-        """Read the connector's state and run to the end; :meth:`_end` records success."""
+        """Do the work of the run; a subclass calls :meth:`_end` when it succeeded."""
 
     def run(self) -> RunStatus:
-        """Run to the end and return the run's last record.
+        """Run the connector to its end, and return the last status record, which is written in any case.
 
         :raises IgniteKafkaError: the error that ended the run; it is in the record too.
         """
@@ -106,7 +109,10 @@ class ConnectorRun(ABC, Generic[S]):
         prefix = self._settings.internal_topic_prefix
         self._retry(lambda: StatusWriter.ensure_topic(self._topics, prefix, self._settings.replication_factor))
         self._writer = StatusWriter(self._clients, prefix)
+        recorder = self._recorder = EventRecorder(self._writer, self._settings, self._request.run_id)
+        self._stack.callback(recorder.close)
         try:
+            self._retry(lambda: recorder.open_topic(self._clients, self._topics))
             with interrupts_raised(), disk_errors():
                 self._run()
         except IgniteKafkaError as error:
@@ -124,7 +130,7 @@ class ConnectorRun(ABC, Generic[S]):
         return self._status
 
     def _record_nodes(self, cluster: Cluster) -> None:
-        """Add the nodes' version of Ignite to the run's record.
+        """Add the nodes' Ignite version to the run's status record, for diagnosis.
 
         Without it where the nodes do not report it, as a copy needs no SQL.
         """
@@ -136,7 +142,7 @@ class ConnectorRun(ABC, Generic[S]):
         self._status = replace(self._status, versions={**self._status.versions, "Ignite": " and ".join(node_releases)})
 
     def _forget_runs(self) -> None:
-        """Remove old runs from the status topic. This reads the whole topic, so only one run in ten does it."""
+        """Remove records of old runs from the status topic; only one run in ten does, as it reads the whole topic."""
         if crc32(self._request.run_id.encode()) % _FORGET_EVERY:
             return
         assert self._writer is not None
@@ -150,7 +156,7 @@ class ConnectorRun(ABC, Generic[S]):
             log.warning("old runs could not be removed from the status topic; a later run removes them: %s", error)
 
     def _settle(self, control: ConfigsWriter) -> None:
-        """Abort open transactions of failed tasks, so that readers need not wait for the timeout.
+        """Abort open transactions of failed tasks, so that consumers need not wait for their timeout.
 
         Unless a newer run owns the slots.
         """
@@ -165,7 +171,7 @@ class ConnectorRun(ABC, Generic[S]):
             log.warning("open transactions could not be aborted; they end by their timeout: %s", error)
 
     def _retry(self, call: Callable[[], T]) -> T:
-        """Retry a repeatable call to Kafka while brokers are down, for as long as tasks retry."""
+        """Repeat a call to Kafka while brokers are down, at most for `retry_timeout_ms`."""
         reasons: list[str] = []
 
         def failed(error: IgniteKafkaError) -> None:
@@ -183,13 +189,13 @@ class ConnectorRun(ABC, Generic[S]):
         return retry(call, self._settings.retry_timeout_ms / 1000, may_pass, failed=failed)
 
     def _state(self) -> ConnectorState:
-        """Read the connector's state."""
+        """Read the connector's state (generation, snapshot, slots) from the configs topic."""
         prefix = self._settings.internal_topic_prefix
         name = self._settings.name
         return self._retry(lambda: read_connector(self._clients, self._topics, prefix, name))
 
     def _configs_writer(self) -> ConfigsWriter:
-        """Create a writer of the connector's records, which is closed when the run ends."""
+        """Open the writer of the connector's records in the configs topic; it is closed when the run ends."""
         settings = self._settings
         writer = ConfigsWriter(
             self._clients, self._topics, settings.internal_topic_prefix, settings.name, settings.runs_kept
@@ -198,17 +204,17 @@ class ConnectorRun(ABC, Generic[S]):
         return writer
 
     def _claim(self, control: ConfigsWriter, slots: int, seen: ConnectorState) -> ConnectorState:
-        """Claim the connector: see :meth:`.ConfigsWriter.take`."""
+        """Claim the connector under a new generation, which fences earlier runs; see :meth:`.ConfigsWriter.take`."""
         settings = self._settings
         return self._retry(
             lambda: control.take(slots, self._request.run_id, settings.to_dict(), settings.replication_factor, seen)
         )
 
     def _check_tasks(self) -> None:
-        """Raise the error of a task that has failed: the driver does not retry for longer than its tasks."""
+        """Raise the error of a failed task, so that the driver does not retry for longer than its tasks."""
 
     def _start(self, work: Work, tasks: int, description: str) -> Job:
-        """Start a job; see :class:`Job`."""
+        """Start a Spark job of this run in the background; see :class:`Job`."""
         self._errors.forget(self._reported_events())
         return Job(
             self._spark,
@@ -222,20 +228,18 @@ class ConnectorRun(ABC, Generic[S]):
     def _publish(self, wait_s: float = REQUEST_TIMEOUT_S) -> None:
         self._errors.emit_noted()
         counts = add_events(self._events.counts(), self._errors.count_events(self._reported_events()))
-        self._status = replace(self._status, events={str(id): count.count for id, count in counts.items()})
-        if self._writer is not None:
-            if counts != self._events_written:
-                queue_events(self._writer, RunEvents(self._settings.name, self._request.run_id, format_counts(counts)))
-                self._events_written = counts
+        self._status = replace(self._status, events=event_totals(counts))
+        if self._writer is not None and self._recorder is not None:
+            self._recorder.record(counts)
             self._writer.run(self._status, wait_s)
         self._request.report(self._status)
 
     def _reported_events(self) -> TaskEvents:
-        """Return events that running tasks have reported, by first slot."""
+        """Return counts of the events that running tasks have reported, by the first slot of each task."""
         return {}
 
     def _publish_progress(self) -> None:
-        """Publish the status; a missing broker ends the run only through its tasks, after retry_timeout_ms."""
+        """Publish the status record; unavailable brokers are only logged, because the tasks decide when to give up."""
         try:
             self._publish(BRIEF_S)
             self._reachable = True
@@ -244,7 +248,7 @@ class ConnectorRun(ABC, Generic[S]):
             log.warning("progress could not be written: %s", error)
 
     def _end(self, state: str, error: Mapping[str, object] | None = None) -> bool:
-        """Write the run's last record; returns whether it was written, which is certain without an error."""
+        """Write the run's last status record, and return whether it was written; after a success it always is."""
         succeeded = error is None
         if not succeeded and self._continued_by_a_later_attempt():
             log.warning(
@@ -265,7 +269,7 @@ class ConnectorRun(ABC, Generic[S]):
         return True
 
     def _continued_by_a_later_attempt(self) -> bool:
-        """Return whether a newer generation of this run owns the connector, so that its record must be left alone."""
+        """Return whether a later YARN attempt of this run owns the connector; its record must not be overwritten."""
         own = self._status.generation
         if not own:
             return False
@@ -294,7 +298,7 @@ def _state_of(error: IgniteKafkaError) -> str:
 
 
 def _interrupted(error: BaseException) -> Interrupted | None:
-    """Return the error of a Ctrl-C or SIGTERM, for the run's record."""
+    """Return the error to record if Ctrl-C or SIGTERM ended the run; else None."""
     if not isinstance(error, (KeyboardInterrupt, SystemExit)):
         return None
     by = "Ctrl-C (SIGINT)" if isinstance(error, KeyboardInterrupt) else "SIGTERM"

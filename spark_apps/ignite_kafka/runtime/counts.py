@@ -1,4 +1,4 @@
-"""Counts of entries and records that the slots of a run have copied, by cache."""
+"""Counts of copied entries and records, summed over slots and tasks, by cache."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..state.status import CacheCount, CacheStatus, TaskProgress
 
 @dataclass
 class SlotResult:
-    """Counts of a slot by cache, or the error that ended it.
+    """What a Spark task returns for one slot: counts by cache, or the error that ended the slot.
 
     :param finished: false if the epoch ended before everything was done.
     :param loaded: false if the epoch ended before the initial data was sent.
@@ -30,18 +30,18 @@ Counts = Mapping[str, CacheCount]
 
 
 def counts_of(progress: TaskProgress) -> Counts:
-    """Counts in a task's progress report."""
+    """Return the counts by cache in a task's progress report."""
     return progress.caches
 
 
 def add_counts(before: Mapping[str, CacheStatus], counts: Iterable[Counts]) -> dict[str, CacheStatus]:
-    """Add the counts of slots or tasks to the status of caches."""
+    """Add counts of slots or tasks to the status of each cache."""
     total = sum_counts(counts)
     return {name: _added(status, total.get(name, CacheCount())) for name, status in before.items()}
 
 
 def cap_units(caches: Mapping[str, CacheStatus]) -> dict[str, CacheStatus]:
-    """Count a unit once if a stream has sent it again.
+    """Limit the number of done partitions to all partitions, because a stream may load a partition twice.
 
     A snapshot does not cap: its end reports an excess as a fault.
     """
@@ -62,7 +62,7 @@ def _added(before: CacheStatus, count: CacheCount) -> CacheStatus:
 
 
 def sum_counts(slots: Iterable[Counts]) -> dict[str, CacheCount]:
-    """Sum the counts of slots."""
+    """Sum the counts of several slots by cache."""
     total: dict[str, CacheCount] = {}
     for counts in slots:
         for name, count in counts.items():

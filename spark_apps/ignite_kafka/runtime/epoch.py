@@ -38,7 +38,7 @@ Unit = tuple[int, int]
 
 @dataclass(frozen=True)
 class Epoch:
-    """Parameters of an epoch for its tasks.
+    """What the driver tells the tasks of an epoch: number, duration, where a bounded run ends.
 
     :param number: increases within a generation, from 1.
     :param configs_offset: end offset of the configs topic before the epoch began.
@@ -57,7 +57,7 @@ class Epoch:
 
 @dataclass(frozen=True)
 class Running:
-    """A running epoch: Spark's cores at its beginning, and the number of tasks."""
+    """Running epoch, with its number of tasks and Spark's cores at its start, to detect changed cores."""
 
     epoch: Epoch
     cores: int
@@ -65,7 +65,7 @@ class Running:
 
 
 class EpochEnd:
-    """Detects the end of an epoch in a task: by time, or by the driver's records."""
+    """Detects the end of an epoch in a task, by time or by the driver's records in the configs topic."""
 
     def __init__(self, clients: KafkaClients, plan: RunPlan, epoch: Epoch) -> None:
         self._plan = plan
@@ -78,7 +78,7 @@ class EpochEnd:
         self._consumer.assign([TopicPartition(topic, 0, epoch.configs_offset)])
 
     def capture_secret(self, wait_s: float) -> str:
-        """Wait at most ``wait_s`` seconds for the epoch's record, and return its secret of the capture.
+        """Wait at most ``wait_s`` seconds for the epoch's record in the configs topic, and return its capture secret.
 
         :raises KafkaUnavailable: the record did not arrive in that time.
         :raises Fenced: a newer run has taken the connector.
@@ -95,7 +95,7 @@ class EpochEnd:
         return self._secret
 
     def reached(self, wait_s: float = 0.0) -> bool:
-        """Wait at most ``wait_s`` seconds for the end of the epoch, and return whether it is over.
+        """Wait at most ``wait_s`` seconds for the epoch's end, by time or by the driver; return whether it is over.
 
         :raises Fenced: a newer run has taken the connector.
         """
@@ -103,7 +103,7 @@ class EpochEnd:
         return self.ended(min(wait_s, left_s)) or left_s <= wait_s
 
     def ended(self, wait_s: float = 0.0) -> bool:
-        """Wait at most ``wait_s`` seconds for the driver to end the epoch, and return whether it has.
+        """Wait at most ``wait_s`` seconds for the driver's record that ends the epoch; return whether it came.
 
         :raises Fenced: a newer run has taken the connector.
         """
@@ -130,5 +130,5 @@ class EpochEnd:
         self._ended = self._ended or epoch_of(connector, record) > (self._plan.generation, self._epoch.number)
 
     def close(self) -> None:
-        """Close the consumer."""
+        """Close the consumer of the configs topic."""
         self._consumer.close()

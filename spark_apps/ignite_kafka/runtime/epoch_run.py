@@ -1,6 +1,6 @@
-"""Base class of runs that consist of epochs, of a stream and of a sink.
+"""Base class of runs made of epochs: the runs of streams and of sinks.
 
-One Spark job after the other, and changes of the target state.
+A run starts one Spark job after the other, and follows the connector's target state.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from functools import cached_property
 
 from .. import events
 from ..common.deadline import Interval
+from ..common.event_log import parse_counts
 from ..plan.slots import slots_of_tasks
 from ..plan.source_plan import RunPlan
 from ..state import status
 from ..state import target_state as target
 from ..state.configs_writer import ConfigsWriter
-from ..state.event_records import parse_counts
 from ..state.internal_names import configs_topic
 from ..state.status import CacheStatus, TaskProgress
 from ..state.target_state import read_target, write_target
@@ -47,7 +47,7 @@ class EpochRun(ConnectorRun[S]):
     @property
     @abstractmethod
     def _run_plan(self) -> RunPlan:
-        """The present plan."""
+        """Current plan of the run, for the next epoch."""
 
     @property
     @abstractmethod
@@ -59,48 +59,48 @@ class EpochRun(ConnectorRun[S]):
 
     @abstractmethod
     def _work(self, epoch: Epoch, tasks: Sequence[Sequence[int]]) -> Work | None:
-        """Return the work of an epoch; None if there is nothing to copy."""
+        """Make the function that the epoch's Spark job runs; None if there is nothing to copy."""
 
     @abstractmethod
     def _on_epoch_end(self, epoch: Epoch, results: Sequence[SlotResult]) -> None:
-        """Handle the results of an epoch."""
+        """Add the results of an ended epoch to the run's status."""
 
     @abstractmethod
     def _changed(self) -> bool:
-        """Return whether caches or topics differ from the plan."""
+        """Return whether caches or topics have changed, so that the epoch must end for a new plan."""
 
     @abstractmethod
     def _refresh_plan(self, epoch: int) -> None:
-        """Adopt changes of caches or topics, between two epochs."""
+        """Update the plan with new and vanished caches or topics, between two epochs."""
 
     def _tolerates(self, error: BaseException) -> bool:
-        """Return whether the run continues after this error ended an epoch."""
+        """Return whether the run may continue with another epoch after this error."""
         return False
 
     @property
     def _cores_s(self) -> float:
-        """Minimum time that a task waits for a core, in seconds."""
+        """Seconds between checks for changed cores, and so the minimum time that a task waits for a core."""
         return STREAMING_S
 
     def _on_progress(self, tasks: Sequence[TaskProgress], of: int) -> None:
-        """Handle progress reports of some of an epoch's tasks.
+        """Publish the progress that an epoch's tasks have reported so far.
 
         :param of: number of tasks.
         """
 
     @cached_property
     def _idle_report(self) -> Interval:
-        """When a waiting run reports its status: a wait may be shorter than the interval."""
+        """Interval at which a waiting run reports its status, kept across waits."""
         return Interval(self._settings.progress_interval_ms / 1000)
 
     def _requested_target(self) -> str | None:
-        """Read the target state requested last."""
+        """Read the connector's requested target state (running, paused or stopped)."""
         prefix = self._settings.internal_topic_prefix
         name = self._settings.name
         return self._retry(lambda: read_target(self._clients, self._topics, prefix, name))
 
     def _adopt_target(self) -> None:
-        """Adopt the target state requested before the run.
+        """Start paused if a pause was requested before the run; clear an old request to stop.
 
         The consumer exists already, so that no later request is missed.
         """
@@ -112,7 +112,7 @@ class EpochRun(ConnectorRun[S]):
             self._retry(lambda: write_target(self._clients, self._topics, prefix, name, target.RUNNING))
 
     def _epochs(self, *, ends: bool) -> bool:
-        """Run epochs until one has done everything, or a stop is requested.
+        """Run epoch after epoch until everything is copied or a stop is requested.
 
         :param ends: whether the run ends by itself.
         :returns: whether everything is done.
@@ -136,7 +136,7 @@ class EpochRun(ConnectorRun[S]):
         self._retry(lambda: self._control.begin_epoch(number))
 
     def _epoch(self, epoch: Epoch, *, ends: bool) -> bool:
-        """Run one epoch; returns whether everything is done."""
+        """Run one epoch as a Spark job, and return whether everything is copied."""
         cores = parallelism.cores(self._spark)
         tasks = self._tasks(cores)
         work = self._work(epoch, tasks)
@@ -162,7 +162,7 @@ class EpochRun(ConnectorRun[S]):
         return all(result.finished for result in results)
 
     def _follow(self, job: Job, running: Running, *, ends: bool) -> None:
-        """Wait until the epoch ends.
+        """Watch an epoch's Spark job until it ends, and end the epoch early if something changed.
 
         End it on a new target state, changed caches or topics and, after some time, changed cores.
         """
@@ -191,22 +191,22 @@ class EpochRun(ConnectorRun[S]):
                 self._begin_epoch(running.epoch.number + 1)
 
     def _silence_watch(self) -> SilenceWatch:
-        """Return a watch over the tasks of an epoch.
+        """Make the watch that detects tasks of an epoch without a sign of life.
 
         They report while they wait, and end themselves after this time without a sign of life.
         """
         return SilenceWatch(self._settings.progress_interval_ms, longest_silence_s(self._settings))
 
     def _tasks(self, cores: int) -> tuple[tuple[int, ...], ...]:
-        """Return the slots of each task of an epoch."""
+        """Distribute the plan's slots over the Spark tasks of an epoch."""
         return slots_of_tasks(self._run_plan.slots, parallelism.tasks(self._settings, cores))
 
     def _other_cores(self, job: Job, running: Running) -> bool:
-        """Return true if tasks wait for a core, or the number of cores has changed."""
+        """Return whether the epoch should end to use other cores: tasks wait for one, or their number changed."""
         return not (job.all_run() and running.cores == parallelism.cores(self._spark))
 
     def _wait(self) -> None:
-        """Wait while the connector is paused or has nothing to copy, until that may have changed.
+        """Wait for one refresh interval while the connector is paused or has nothing to copy.
 
         A run that has nothing to copy reports its status, because its followers would otherwise consider it dead; a
         paused run need not.
@@ -230,7 +230,7 @@ class EpochRun(ConnectorRun[S]):
             self._job.check()
 
     def _poll(self) -> None:
-        """Read new records of the followed topics.
+        """Read new records about this run: progress of its tasks, target state, newer runs.
 
         :raises Fenced: a newer run began.
         """
@@ -241,7 +241,7 @@ class EpochRun(ConnectorRun[S]):
             raise error
 
     def _follow_target(self) -> bool:
-        """Adopt a newly requested target state; returns whether it differs."""
+        """Adopt a newly requested target state, and return whether it differs from the current one."""
         if self._consumer.target in (None, self._target):
             return False
         self._target = str(self._consumer.target)
@@ -252,11 +252,11 @@ class EpochRun(ConnectorRun[S]):
         return True
 
     def _add(self, counts: Iterable[Counts], planned: Mapping[str, CacheStatus]) -> None:
-        """Set the run's counts: the counts of earlier epochs plus the counts of this epoch's slots or tasks."""
+        """Set the run's counts to the sum over earlier epochs plus `counts` of the current epoch."""
         self._status = replace(self._status, caches=cap_units(add_counts({**planned, **self._sent}, counts)))
 
     def _count_failed(self, job: Job, epoch: Epoch) -> None:
-        """Set the run's counts after an error: commits of failed tasks, and last reports of other tasks."""
+        """Set the run's counts after a failed epoch: exact counts of failed tasks, last reports of other tasks."""
         failed = {slot: result.caches for slot, result in job.failed().items()}
         others = [
             counts_of(task)
@@ -266,7 +266,7 @@ class EpochRun(ConnectorRun[S]):
         self._add([*failed.values(), *others], {})
 
     def _close_run(self, state: str) -> None:
-        """Write the run's last record: status.COMPLETED or status.STOPPED."""
+        """Emit the event of a run that ended well, and write its last status record."""
         assert state in (status.COMPLETED, status.STOPPED)
         events.emit(events.RUN_COMPLETED, connector=self._settings.name, run_id=self._request.run_id)
         self._end(state)

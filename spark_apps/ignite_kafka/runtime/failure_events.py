@@ -1,4 +1,4 @@
-"""Health events that name the failed part when an error delays or ends a run, in addition to the run's own events."""
+"""Events about a failure of Ignite or of the backlog service, or a wrong setting, that delays or ends a run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _OF_BACKLOG = (BacklogMissing, BacklogRefused, BacklogUnavailable, ChangesLost)
 
 
 def report_retry(error: IgniteKafkaError, event: events.Event | None, slots: str | int) -> None:
-    """Report that slots are retried.
+    """Emit the events of a retry of slots, and of a failure of Ignite if that is the cause.
 
     :param event: event to emit if Ignite is the cause; None if there is no such event.
     """
@@ -30,6 +30,8 @@ def report_retry(error: IgniteKafkaError, event: events.Event | None, slots: str
 
 
 def report_end(error: IgniteKafkaError) -> None:
-    """Report that the backlog ends a run, if it is the cause."""
+    """Emit the event of the cause, if a wrong setting or a backlog error ends the run."""
+    if error.exit_code == 2:
+        events.emit(events.MISCONFIGURED, reason=str(error))
     if isinstance(error, _OF_BACKLOG):
         events.emit(events.BACKLOG_FAILED, reason=str(error))

@@ -1,4 +1,4 @@
-"""Ctrl-C during a call to Spark's JVM."""
+"""Handling of Ctrl-C during a call to Spark's JVM."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from py4j.protocol import Py4JError
 
 @contextmanager
 def interrupts_raised() -> Iterator[None]:
-    """Raise KeyboardInterrupt instead of the Py4JError hiding it, and suppress Py4J's traceback in the log.
+    """Turn a Py4JError caused by Ctrl-C back into KeyboardInterrupt, without Py4J's traceback in the log.
 
     Py4J tells the JVM to cancel a call that Ctrl-C ends. If the connection is closed already, that raises a Py4JError,
     and the caller does not see the KeyboardInterrupt (py4j/java_gateway.py, ``GatewayClient.send_command``).
 
-    :raises KeyboardInterrupt: it is what the Py4JError was raised for.
+    :raises KeyboardInterrupt: the cause of a Py4JError.
     """
     by_py4j = logging.getLogger()  # it logs with the root logger
     by_py4j.addFilter(_is_no_interrupt)

@@ -21,7 +21,7 @@ _VERSION = re.compile(r'^JAVA_VERSION="(?:1\.)?(\d+)', re.MULTILINE)
 
 
 def require_java(environment: Mapping[str, str] = os.environ) -> None:
-    """Look for Java as Spark's start script does: in JAVA_HOME, else in PATH.
+    """Check that Spark will find a new enough Java, in JAVA_HOME or else in PATH.
 
     :raises SettingsError: Java is missing or too old; the message names the places searched.
     """
@@ -47,7 +47,7 @@ def require_java(environment: Mapping[str, str] = os.environ) -> None:
 
 
 def _version(java: Path) -> int | None:
-    """Return the major version in the file `release` of the installation; None without the file."""
+    """Read Java's major version from the installation's file `release`; None without the file."""
     release = Path(os.path.realpath(java)).parent.parent / "release"
     try:
         match = _VERSION.search(release.read_text())

@@ -1,4 +1,4 @@
-"""The library as a zip file, for executors that have not installed it."""
+"""Packaging of the library as a zip file, for executors that have not installed it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def zip_library(folder: Path, *beside: Path) -> Path:
 
 
 def packaged_text(name: str) -> str | None:
-    """Text of a file beside the library in the zip file from which this process imported it; None if there is none."""
+    """Read a text file packed into the zip file of the library; None if the library was not imported from one."""
     loader: object = getattr(__spec__, "loader", None)
     if not isinstance(loader, zipimport.zipimporter):
         return None

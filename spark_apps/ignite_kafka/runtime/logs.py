@@ -18,7 +18,7 @@ _SUBMIT_OPTIONS = "SPARK_SUBMIT_OPTS"  # precedes the driver's other Java option
 
 
 def spark_environment(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """Return an environment that limits Spark's log in client mode to warnings and errors.
+    """Return environment variables that limit Spark's log in client mode to warnings and errors.
 
     Empty if the user configured Spark's log.
     """
@@ -29,7 +29,7 @@ def spark_environment(environment: Mapping[str, str] = os.environ) -> dict[str, 
 
 
 def configure(level: int, form: str) -> None:
-    """Log to stderr: the library from ``level``, other loggers from WARNING."""
+    """Set up logging to stderr: the library's messages from ``level``, those of py4j from WARNING."""
     handler = logging.StreamHandler(sys.stderr)
     handler.addFilter(_is_no_finding)
     logging.basicConfig(level=level, format=form, handlers=[handler])
@@ -37,7 +37,7 @@ def configure(level: int, form: str) -> None:
 
 
 def show_error(error: IgniteKafkaError, *, as_json: bool = False) -> None:
-    """Write an error as the last line, ``ignite-kafka: <error> <message>``; several findings precede it, one per line.
+    """Print the error that ends a process to stderr: a line for each finding, then ``ignite-kafka: <error> <message>``.
 
     :param as_json: write one line of JSON instead: ``{"error": {"type", "what", "remedy", "where", "findings"},
         "exit_code"}``.
@@ -56,5 +56,5 @@ def show_error(error: IgniteKafkaError, *, as_json: bool = False) -> None:
 
 
 def _is_no_finding(record: logging.LogRecord) -> bool:
-    """Drop event 15000, because the error with the same text is written too."""
+    """Return false for log records of event 15000, because the error with the same text is printed, too."""
     return record.__dict__.get("event_id") != MISCONFIGURED.id

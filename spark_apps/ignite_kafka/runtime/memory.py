@@ -1,4 +1,4 @@
-"""Memory allocation of a worker: one arena, which keeps its memory between batches.
+"""Tuning of malloc in a Python worker: one arena, which keeps its memory between batches.
 
 Measured with eight slots a task (docs/decisions/0006-fixed-costs.md):
 
@@ -36,16 +36,16 @@ _LARGE = 32 << 20  # size in bytes from which a block is mapped separately; the 
 
 
 def return_free_memory() -> None:
-    """Return memory to the kernel that earlier tasks freed in the middle of the arena, where glibc's malloc keeps it.
+    """Return memory freed by earlier tasks to the kernel, because glibc's malloc keeps it.
 
-    Else do nothing.
+    Without glibc do nothing.
     """
     if sys.platform == "linux" and (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)) is not None:
         trim(ctypes.c_size_t(0))
 
 
 def tune_allocation() -> None:
-    """Tune this process's allocation, at the start of each task; malloc is tuned only if it is glibc's."""
+    """Tune malloc and garbage collection of this process for batches, at the start of each task (glibc only)."""
     gc.freeze()  # PySpark has just collected garbage; the rest is long-lived
     if sys.platform != "linux" or (mallopt := getattr(ctypes.CDLL(None), "mallopt", None)) is None:
         return

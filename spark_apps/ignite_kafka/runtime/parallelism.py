@@ -14,7 +14,7 @@ _ALL_EXECUTORS = 2_147_483_647  # Spark's default of the most executors
 
 
 def cores(spark: SparkSession) -> int:
-    """Return cores of the app, including executors that dynamic allocation may add."""
+    """Return the cores that the Spark app has or may get by dynamic allocation."""
     context = spark.sparkContext
     conf = context.getConf()
     now = context.defaultParallelism
@@ -26,7 +26,7 @@ def cores(spark: SparkSession) -> int:
 
 
 def slots(settings: ConnectorSettings, state: ConnectorState, spark_cores: int) -> int:
-    """Slots of a connector: the setting, else those it has, else two per core of its first run, from 4 to 64.
+    """Return a connector's number of slots: the setting, else the present number, else two per core (4 to 64).
 
     A small machine gets few, because each slot costs a transaction (docs/decisions/0010-slots-by-cores.md). A setting
     that differs from the connector's slots is refused when the driver takes the connector.
@@ -39,5 +39,5 @@ def slots(settings: ConnectorSettings, state: ConnectorState, spark_cores: int) 
 
 
 def tasks(settings: ConnectorSettings, spark_cores: int) -> int:
-    """Return the maximum number of concurrent tasks."""
+    """Return how many Spark tasks a run may have at once: `tasks_max`, else one per core."""
     return settings.tasks_max or spark_cores

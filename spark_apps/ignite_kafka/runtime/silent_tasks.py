@@ -1,4 +1,4 @@
-"""Silent tasks: a frozen Python worker neither reports nor ends itself (common/heartbeat.py).
+"""Detection of silent tasks: a frozen Python worker neither reports nor ends itself (common/heartbeat.py).
 
 Spark counts the tasks that run; how many of them are alive is known from their reports. If there are fewer for longer
 than any wait of a task, the run ends with an error, and Spark kills the workers. A report is no task's last sign: a
@@ -27,7 +27,9 @@ _LATE_S = 60.0  # a report may be so late on a busy machine
 def watched_task(
     settings: ConnectorSettings, report: Callable[[], None] = lambda: None
 ) -> AbstractContextManager[None]:
-    """Watch the task that this Python worker of Spark runs (:func:`.watched`); elsewhere nothing is watched.
+    """Context in which a Python worker ends itself if its Spark task gives no sign of life for too long.
+
+    Outside Spark, as in a test, the context has no effect.
 
     :param report: called with signs of life, at most once a second.
     """
@@ -37,14 +39,14 @@ def watched_task(
 
 
 def longest_silence_s(settings: ConnectorSettings) -> float:
-    """Return seconds without a sign of life after which a task has failed; see :func:`.limit_s`."""
+    """Return how many seconds a task may be without a sign of life before it counts as failed."""
     return limit_s(settings.retry_timeout_ms, settings.transaction_timeout_ms, settings.ignite_request_timeout_ms)
 
 
 class SilenceWatch:
-    """A comparison of running tasks with reporting tasks.
+    """Detector of running Spark tasks that no longer report, for the driver.
 
-    :param interval_ms: of the reports.
+    :param interval_ms: milliseconds between two reports of a task.
     :param longest_s: how long tasks may be silent.
     """
 
@@ -55,7 +57,7 @@ class SilenceWatch:
         self._since: float | None = None
 
     def check(self, running: int, reported_at: Iterable[float]) -> None:
-        """Compare the running tasks with the times of the tasks' last reports.
+        """Raise an error if some running task has not reported for too long, by comparing their numbers.
 
         :raises TaskFailed: for too long, more tasks run than are heard of.
         """

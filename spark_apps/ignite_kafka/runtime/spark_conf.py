@@ -1,4 +1,4 @@
-"""Lookup of Spark and its configuration files, as Spark's start script does it."""
+"""Lookup of PySpark and of Spark's configuration files, in the folders where Spark's start script looks."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from ..errors import SettingsError
 
 
 def require_pyspark() -> None:
-    """Check that PySpark is installed: only a run needs it.
+    """Check that PySpark is installed, before a command starts a run.
 
-    :raises SettingsError: it is not.
+    :raises SettingsError: PySpark is not installed.
     """
     if importlib.util.find_spec("pyspark") is None:
         what = f"a run needs PySpark, which is not installed in {sys.prefix}"
@@ -23,7 +23,7 @@ def require_pyspark() -> None:
 
 
 def configured(environment: Mapping[str, str], name: str) -> bool:
-    """Return whether Spark's configuration has the file ``name``.
+    """Return whether the user configured Spark with the file ``name``, such as spark-env.sh.
 
     In SPARK_CONF_DIR, else in SPARK_HOME, else in pip's PySpark.
     """

@@ -1,4 +1,4 @@
-"""The Spark job of a run: one task per group of slots, one result per slot.
+"""Spark job of a run: one task for each group of slots, one result for each slot.
 
 A task's error reaches the driver with the end of the task, in an accumulator, so that neither tasks waiting for a core
 nor a broker that is down delay the end of the run. The accumulator also carries the counts of what the task committed
@@ -65,7 +65,7 @@ def slot_work(
     secrets_file: SecretsSource | None,
     argument: Any,
 ) -> Work:
-    """Make the work of a job: each task calls ``run_slots(plan, secrets, slots, attempt, argument)`` on an executor.
+    """Make a job's function: each task calls ``run_slots(plan, secrets, slots, attempt, argument)`` on an executor.
 
     Tasks receive the schema ids that this process has got from schema registries, the values that its messages hide,
     and the prefixes that it takes for those of internal topics.
@@ -107,7 +107,7 @@ def _noting(
     work: Work,
     numbers: Iterable[int],
 ) -> Iterator[SlotResult]:
-    """Yield the results of a task; add its errors and events to the driver's.
+    """Run a task on an executor and yield its results; its errors and events reach the driver by accumulators.
 
     :raises CallsStuck: as the error of the whole task, it ends this Python worker, and Spark tries the task again in a
         new one.
@@ -127,7 +127,7 @@ def _noting(
 
 
 class _Concatenated(AccumulatorParam[Failed]):
-    """Concatenates the results of tasks."""
+    """Accumulator parameter that concatenates the failed results of tasks."""
 
     def zero(self, value: Failed) -> Failed:
         return ()
@@ -137,7 +137,7 @@ class _Concatenated(AccumulatorParam[Failed]):
 
 
 class _Added(AccumulatorParam[TaskEvents]):
-    """Adds the events of tasks up, by the first slot."""
+    """Accumulator parameter that sums event counts, by the first slot of each task."""
 
     def zero(self, value: TaskEvents) -> TaskEvents:
         return {}
@@ -150,7 +150,7 @@ class _Added(AccumulatorParam[TaskEvents]):
 
 
 class _United(AccumulatorParam[Notes]):
-    """Unites what tasks have noted."""
+    """Accumulator parameter that unites the events noted by tasks."""
 
     def zero(self, value: Notes) -> Notes:
         return frozenset()
@@ -160,7 +160,7 @@ class _United(AccumulatorParam[Notes]):
 
 
 class TaskErrors:
-    """Errors and events of the ended tasks. One object per run, because PySpark never releases an accumulator."""
+    """Accumulators for errors and events of tasks. One object for a run, as PySpark never releases accumulators."""
 
     def __init__(self, spark: SparkSession) -> None:
         self.accumulator: Accumulator[Failed] = spark.sparkContext.accumulator((), _Concatenated())
@@ -170,13 +170,13 @@ class TaskErrors:
         self._emitted: Notes = frozenset()
 
     def emit_noted(self) -> None:
-        """Emit the events that tasks have noted since the last call, each once in a run."""
+        """Emit the events that tasks have noted, each once in a run."""
         for id, fields in sorted(self.noted.value - self._emitted):
             events.emit(events.EVENTS[id], **dict(fields))
         self._emitted = self.noted.value
 
     def count_events(self, reported: TaskEvents) -> EventCounts:
-        """Return the events of all tasks of the run.
+        """Return the run's event counts over all its tasks, ended and running.
 
         :param reported: events that running tasks have reported, by first slot; those of an ended task are complete,
             and are not counted again.
@@ -184,7 +184,7 @@ class TaskErrors:
         return add_events(self._earlier, *{**reported, **self.events.value}.values())
 
     def forget(self, reported: TaskEvents) -> None:
-        """Remove the errors of the previous job; events of a run are kept.
+        """Clear the accumulators before the next job of the run; its event counts are kept.
 
         :param reported: events that its tasks have reported, by first slot: tasks that died have handed over none.
         """
@@ -194,7 +194,7 @@ class TaskErrors:
 
 
 class Job:
-    """A Spark job in a separate thread, so that the driver can watch and cancel it. A run has one job at a time.
+    """Spark job started in a separate thread, so that the driver can watch and cancel it; one at a time in a run.
 
     :param tasks: number of tasks; ``work`` is called with the number of each.
     """
@@ -224,23 +224,23 @@ class Job:
         return bool(wait([self._results], wait_s).done)
 
     def check(self) -> None:
-        """Raise the error of an ended task, which ends the run while other tasks still work."""
+        """Raise the error of an ended task while others still work, so that the run ends early."""
         _raise_first(self._failed.value)
 
     def failed(self) -> dict[int, SlotResult]:
-        """Return results of the slots that have ended with an error so far, by slot."""
+        """Return the results of failed slots so far, by slot."""
         return {result.slot: result for result in self._failed.value}
 
     def all_run(self) -> bool:
-        """Return whether no task waits for a core."""
+        """Return whether every task of the job has a core or has ended."""
         return any(stage.numActiveTasks + stage.numCompletedTasks >= stage.numTasks for stage in self._stages())
 
     def running(self) -> int:
-        """Return the number of tasks that run."""
+        """Return the number of tasks that run now."""
         return sum(stage.numActiveTasks for stage in self._stages())
 
     def _stages(self, *, active: bool = True) -> list[SparkStageInfo]:
-        """Return the stage of the group's newest job, which has one.
+        """Return Spark's status of the job's stage; empty if there is none.
 
         :param active: only if the job has not ended.
         """
@@ -252,7 +252,7 @@ class Job:
         return [stage_info for stage in job.stageIds if (stage_info := tracker.getStageInfo(stage))] if job else []
 
     def result(self) -> list[SlotResult]:
-        """Return results of all slots.
+        """Wait for the job, and return the results of all slots.
 
         :raises IgniteKafkaError: the error of a slot, a final one first.
         :raises TaskFailed, LocalDiskFull: a task ended without results, and no slot has an error.
@@ -286,7 +286,7 @@ class Job:
 
 
 def _raise_first(results: Iterable[SlotResult]) -> None:
-    """Raise one of the errors, a final one first."""
+    """Raise an error found in the results, preferably a final (not retriable) error."""
     errors = [result.error for result in results if result.error is not None]
     if errors:
         raise max(errors, key=lambda error: error.final)

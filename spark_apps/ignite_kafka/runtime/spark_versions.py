@@ -1,4 +1,4 @@
-"""Spark versions and sessions that the library cannot work with, refused before anything is read."""
+"""Checks that refuse unsupported Spark versions and sessions before anything is read."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _INSTEAD = (
 
 
 def require_spark(master: str | None = None, environment: Mapping[str, str] = os.environ) -> None:
-    """Check what the installed PySpark would start, before it starts it.
+    """Check, before a session exists, that the installed PySpark would start a supported session.
 
-    :param master: Spark master; None: that of Spark's configuration.
+    :param master: Spark master; None: the master in Spark's configuration.
     :raises UnsupportedVersion: PySpark is older than 3.5, or would make a session of Spark Connect.
     """
     if VERSION < _OLDEST:
@@ -42,7 +42,7 @@ def require_spark(master: str | None = None, environment: Mapping[str, str] = os
 
 
 def require_session(spark: SparkSession) -> None:
-    """Check that the session can run connectors and comparisons.
+    """Check that an existing Spark session can run connectors and comparisons.
 
     :raises UnsupportedVersion: PySpark is too old, or the session is one of Spark Connect.
     """
@@ -54,7 +54,7 @@ def require_session(spark: SparkSession) -> None:
 
 
 def require_data_sources() -> None:
-    """Check that PySpark has data sources in Python.
+    """Check that PySpark is new enough for data sources in Python.
 
     :raises UnsupportedVersion: it has none.
     """
@@ -66,5 +66,5 @@ def require_data_sources() -> None:
 
 
 def condition_of(error: PySparkException) -> str | None:
-    """Name of Spark's error condition, such as JAVA_GATEWAY_EXITED."""
+    """Return the name of a PySpark error's condition, such as JAVA_GATEWAY_EXITED, in all PySpark versions."""
     return error.getCondition() if VERSION >= (4, 0) else error.getErrorClass()

@@ -1,4 +1,4 @@
-"""Error of a Spark task without results: its Python worker crashed, was killed, or raised an unreported error."""
+"""Errors for failed Spark jobs, from Spark's text: a Python worker crashed, was killed, or raised an error."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _CONTINUES = "The next run continues after what was committed."
 
 
 def task_failed(text: str, folder: str, again: str = _CONTINUES) -> TaskFailed | LocalDiskFull:
-    """Return the error for the text of a failed Spark job.
+    """Make an error with cause and remedy from the text of a failed Spark job.
 
-    :param text: of PySpark's exception: Spark's message with the dump of a crashed worker (``faulthandler``), or the
-        worker's traceback.
+    :param text: text of PySpark's exception: Spark's message with the dump of a crashed worker (``faulthandler``), or
+        the worker's traceback.
     :param folder: Spark's local folder (:func:`local_folder`).
-    :param again: what a repetition does after a worker that crashed, one sentence.
+    :param again: sentence on what a repetition does after a worker has crashed.
     """
     if full := disk_error_in(text, folder):
         return full
@@ -53,7 +53,7 @@ def task_failed(text: str, folder: str, again: str = _CONTINUES) -> TaskFailed |
 
 
 def local_folder(context: SparkContext) -> str:
-    """Return the first folder for Spark's local files on the host of the driver."""
+    """Return the driver's first folder for Spark's local files, to recognize a full disk."""
     folders = os.environ.get("SPARK_LOCAL_DIRS") or context.getConf().get("spark.local.dir", "/tmp")  # Spark's default
     return str(folders).partition(",")[0]
 
@@ -81,5 +81,5 @@ def _crashed(text: str, again: str) -> TaskFailed:
 
 
 def _place(frames: Sequence[re.Match[str]]) -> str | None:
-    """Return the innermost call of the last thread found."""
+    """Return file, line and function of the innermost call in the last matching thread of a stack dump."""
     return f"{frames[-1]['file']} line {frames[-1]['line']} in {frames[-1]['function']}" if frames else None

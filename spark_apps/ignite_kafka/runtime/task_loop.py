@@ -1,4 +1,4 @@
-"""Base class of a Spark task that runs until its epoch ends, of a stream and of a sink, with its retries."""
+"""Base class of the Spark tasks of streams and sinks, with retries until the epoch ends."""
 
 from __future__ import annotations
 
@@ -12,12 +12,11 @@ from typing import ClassVar
 
 from .. import events
 from ..common.deadline import Clock, Interval
-from ..common.event_log import EventLog
+from ..common.event_log import EventLog, format_counts
 from ..common.retry import GROWING, RetryBudget, retry
 from ..errors import IgniteKafkaError, TransactionTimeout
 from ..kafka.clients import KafkaClients
 from ..plan.source_plan import RunPlan
-from ..state.event_records import format_counts
 from ..state.status import StatusWriter, TaskProgress
 from .counts import Counts, SlotResult, sum_counts
 from .epoch import Epoch, EpochEnd
@@ -28,12 +27,12 @@ _MOST_EVENT_BYTES = 20_000  # of a report, which each task repeats at every inte
 
 
 class _EpochOver(Exception):
-    """The driver ended the epoch while a task waited for a retry."""
+    """Raised to end a task's retries, because the driver ended the epoch while the task waited."""
 
 
 @dataclass(frozen=True)
 class TaskServices:
-    """Services of a task.
+    """What a task uses of its surroundings: status topic, end of the epoch, clock; tests replace it.
 
     :param open_end: creates the detector of the epoch's end.
     """
@@ -44,14 +43,14 @@ class TaskServices:
 
     @staticmethod
     def of(plan: RunPlan, clients: KafkaClients, epoch: Epoch) -> TaskServices:
-        """Return the services of a task of an epoch."""
+        """Make the services that a task of an epoch uses in a real run."""
         return TaskServices(
             StatusWriter(clients, plan.settings.internal_topic_prefix), partial(EpochEnd, clients, plan, epoch)
         )
 
 
 class TaskLoop(ABC):
-    """The slots of one task during an epoch, over as many attempts as the retry budget allows."""
+    """Base class of a Spark task that works on its slots until the epoch ends, and retries within its budget."""
 
     RETRIED: ClassVar[events.Event]
     """Event to emit for a retry that is caused by Ignite."""
@@ -68,22 +67,22 @@ class TaskLoop(ABC):
 
     @abstractmethod
     def _attempt(self, end: EpochEnd) -> None:
-        """Work until the epoch ends or everything is done."""
+        """Open the slots and copy until the epoch ends or everything is done; called again after a retriable error."""
 
     @abstractmethod
     def _results(self) -> list[SlotResult]:
-        """Return results of the slots, without an error."""
+        """Return a result for each slot with its counts; :meth:`run` adds the error."""
 
     def _final_error(self, error: IgniteKafkaError) -> IgniteKafkaError:
-        """Return the error with which the last failure ends the task."""
+        """Translate the last failure of the attempts to the error that the task reports."""
         return error
 
     def progressed(self) -> None:
-        """Record a commit, which resets the time limit of failures."""
+        """Record a commit, which restarts the time limit for retries."""
         self._budget.reset()
 
     def report_progress(self, slots: Iterable[Counts], *, loaded: bool, at_once: bool = False) -> None:
-        """Report the counts of this task to the driver, at intervals or at once.
+        """Report the task's counts to the driver in the status topic, at intervals or at once.
 
         :param slots: counts of each slot in this epoch.
         """
@@ -93,7 +92,7 @@ class TaskLoop(ABC):
         self._send_report()
 
     def _still_alive(self) -> None:
-        """Report what was reported last, while a batch or a retry takes longer than the interval."""
+        """Repeat the last report as a sign of life, while a batch or a retry takes longer than the interval."""
         if self._reports.due():
             self._send_report()
 
@@ -103,7 +102,7 @@ class TaskLoop(ABC):
         self._services.status.progress(self._run_plan.connector, min(self._slots), progress)
 
     def run(self) -> list[SlotResult]:
-        """Run the task, and return one result a slot."""
+        """Run all attempts of the task, and return a result for each slot."""
         with events.collect() as self._events, watched_task(self._run_plan.settings, self._still_alive):
             error = self._attempts()
         results = self._results()

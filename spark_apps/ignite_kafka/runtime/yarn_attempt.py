@@ -13,17 +13,21 @@ import logging
 import os
 import re
 from collections.abc import Callable, Mapping
+from typing import TypeVar
 
+from ..common.event_log import EventCounts
 from ..common.retry import retry
 from ..errors import IgniteKafkaError, KafkaUnavailable
 from ..kafka.clients import KafkaClients
 from ..settings.connector import ConnectorSettings
 from ..settings.secrets import Secrets
 from ..state.comparisons import ComparisonStatus, read_comparison
+from ..state.event_records import read_run_events
 from ..state.status import RunStatus, read_run_written
 from .clients import kafka_clients
 
 log = logging.getLogger(__name__)
+T = TypeVar("T")
 ReadLast = Callable[[KafkaClients, str, str, str], tuple[RunStatus | ComparisonStatus | None, int]]
 """Reads the last record of a prefix, a connector and a run id, and its time in milliseconds since 1970."""
 # container_e17_1410901177871_0001_02_000001: cluster's start and epoch, application, attempt, container
@@ -31,21 +35,30 @@ _CONTAINER = re.compile(r"container_(?:e\d+_)?\d+_\d+_(\d+)_\d+")
 
 
 def attempt_of(environment: Mapping[str, str] = os.environ) -> int:
-    """The number of this attempt of the YARN application, from 1 on; 1 outside YARN, and in YARN's client mode."""
+    """Return the attempt number of this YARN application, from 1; always 1 outside YARN's cluster mode."""
     match = _CONTAINER.fullmatch(environment.get("CONTAINER_ID", ""))
     return int(match[1]) if match else 1
 
 
 def run_has_ended(settings: ConnectorSettings, secrets: Secrets, run_id: str) -> bool:
-    """Return whether this process is a later attempt of a run ended without an error: nothing is left to do.
+    """Return whether an earlier YARN attempt has already ended the run, so that nothing is left to do.
 
     :raises IgniteKafkaError: the run has ended with this error.
     """
     return _has_ended(settings, secrets, run_id, read_run_written, "run: it continues after what was committed")
 
 
+def events_of_earlier_attempts(settings: ConnectorSettings, secrets: Secrets, run_id: str) -> EventCounts:
+    """Read the events recorded by earlier attempts of this run, to add to them; empty in the first attempt."""
+    if attempt_of() == 1:
+        return {}
+    clients = kafka_clients(settings, secrets)
+    prefix = settings.internal_topic_prefix
+    return _retried(settings, lambda: read_run_events(clients, prefix, settings.name, run_id))
+
+
 def comparison_has_ended(settings: ConnectorSettings, secrets: Secrets, run_id: str) -> bool:
-    """Return whether this process is a later attempt of a comparison ended without an error: nothing is left to do.
+    """Return whether an earlier YARN attempt has already ended the comparison.
 
     :raises IgniteKafkaError: the comparison has ended with this error.
     """
@@ -73,16 +86,18 @@ def _has_ended(settings: ConnectorSettings, secrets: Secrets, run_id: str, read:
 def _ended_before(
     settings: ConnectorSettings, clients: KafkaClients, run_id: str, read: ReadLast
 ) -> RunStatus | ComparisonStatus | None:
-    """Return the last record if an earlier attempt has written an end, else None. Wait for unreachable brokers.
+    """Return the run's last status record if an earlier attempt ended the run, else None.
 
     :raises IgniteKafkaError: Kafka refuses the login, or did not answer within ``retry_timeout_ms``.
     """
 
-    def may_pass(error: IgniteKafkaError) -> bool:
-        return isinstance(error, KafkaUnavailable)
-
     def read_last() -> RunStatus | ComparisonStatus | None:
         return read(clients, settings.internal_topic_prefix, settings.name, run_id)[0]
 
-    last = retry(read_last, settings.retry_timeout_ms / 1000, may_pass)
+    last = _retried(settings, read_last)
     return last if last is not None and last.ended_ms is not None else None
+
+
+def _retried(settings: ConnectorSettings, call: Callable[[], T]) -> T:
+    """Repeat a call while brokers are down, at most for `retry_timeout_ms`; raise as :func:`_ended_before`."""
+    return retry(call, settings.retry_timeout_ms / 1000, lambda error: isinstance(error, KafkaUnavailable))

@@ -1,4 +1,4 @@
-"""Properties of the Avro converter, without those of the schema registry.
+"""Properties of the Avro converter, except those of its schema registry client.
 
 Source: AvroDataConfig and the serializers' configs of Confluent.
 """

@@ -43,7 +43,7 @@ class Settings:
     """
 
     all_when_absent: ClassVar[tuple[str, ...]] = ()
-    """Names of list settings: without the setting, everything is selected."""
+    """Names of the list settings whose absence selects everything."""
 
     origin: Mapping[str, str] = dataclasses.field(default_factory=dict, compare=False, repr=False)
 
@@ -73,7 +73,7 @@ class Settings:
 
     @classmethod
     def definitions(cls) -> Mapping[str, Setting]:
-        """Return the definition of every setting by name, in the order of the fields."""
+        """Return the definition of every setting by name, in the order of the class's fields."""
         return _definitions_of(cls)  # type: ignore[arg-type]  # mypy takes the __hash__ of instances for the class's
 
     @classmethod
@@ -82,7 +82,7 @@ class Settings:
         return _defaults_of(cls)  # type: ignore[arg-type]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return every setting as a JSON value, to be read by :meth:`from_dict`."""
+        """Return every setting as a JSON value; :meth:`from_dict` reads the result back."""
         return {
             name: list(value) if isinstance(value := getattr(self, name), tuple) else _copy(value)
             for name in self.definitions()
@@ -117,7 +117,7 @@ class Settings:
 
     @classmethod
     def parsed_values(cls, values: Mapping[str, Any], origins: Mapping[str, str], findings: Findings) -> dict[str, Any]:
-        """Parse each value alone, and return the canonical values by name; add errors to ``findings``."""
+        """Parse each value by its setting's type; return the parsed values by name, and add errors to ``findings``."""
         parsed: dict[str, Any] = {}
         for name, value in values.items():
             with findings.check():
@@ -127,7 +127,7 @@ class Settings:
 
     @classmethod
     def unchecked(cls, values: Mapping[str, Any], origins: Mapping[str, str]) -> Self:
-        """Build settings without checks, to find further errors; an unparsable value is replaced by the default."""
+        """Build settings without checks, to find further errors; an unparsable value is left at its default."""
         return cls._unchecked(cls.parsed_values(values, origins, Findings()), origins)
 
     @classmethod
@@ -198,7 +198,7 @@ class Settings:
             raise cls._error(name, value, str(error), "", origins) from error
 
     def wrong(self, name: str, reason: str, remedy: str = "", **where: Any) -> SettingsError:
-        """Return the error of a setting whose value breaks a rule.
+        """Return the error to raise for a setting whose value breaks a rule.
 
         :param where: further places; `allowed` is what the setting's type allows.
         """
@@ -242,7 +242,7 @@ class Settings:
             raise NotAvailableYet(what, remedy, setting=name, set_in=self.origin.get(name))
 
     def warnings(self) -> list[tuple[Event, dict[str, Any]]]:
-        """Return the events to log at a start, each with its fields."""
+        """Return the events to log at the start of a run, each with its fields."""
         return []
 
     def emit_warnings(self) -> None:
@@ -276,5 +276,5 @@ def _copy(value: Any) -> Any:
 
 
 def _format_value(value: object) -> str:
-    """Format a value for messages."""
+    """Format a setting's value for messages."""
     return repr(list(value)) if isinstance(value, tuple) else repr(value)

@@ -89,7 +89,7 @@ _FIXED = {
 def librdkafka_settings(
     properties: Mapping[str, str], names: frozenset[str], *, override: bool = False
 ) -> dict[str, str]:
-    """Translate the names of Kafka client settings to librdkafka's; librdkafka's own names stay unchanged.
+    """Translate the names of Kafka client settings to librdkafka's; refuse settings that the connector fixes itself.
 
     :param names: names of this type of client: COMMON, PRODUCER or CONSUMER.
     :param override: whether the properties override, for one type of client, those of all clients.
@@ -133,7 +133,7 @@ def _add(result: dict[str, str], name: str, value: str, names: frozenset[str], *
 
 @dataclass(frozen=True)
 class ByClient:
-    """Settings of Kafka clients under librdkafka's names, for each type of client.
+    """Kafka client settings under librdkafka's names, divided into common, producer and consumer settings.
 
     :param common: settings of every client; also unknown names, which a later check refuses.
     :param fixed: names that the connector sets itself, with the reason why a given value is ignored; empty if the
@@ -147,7 +147,7 @@ class ByClient:
 
 
 def by_client(properties: Mapping[str, str]) -> ByClient:
-    """Split a connection's settings into those of each type of client.
+    """Split a connection's settings into common settings, producer settings and consumer settings.
 
     :param properties: settings under librdkafka's names.
     """
@@ -169,7 +169,7 @@ def by_client(properties: Mapping[str, str]) -> ByClient:
 
 
 def one_name(name: str) -> str:
-    """Return the name that this project uses for a setting with several names."""
+    """Return the librdkafka name that this project uses for a setting with several names."""
     name = _RENAMED.get(name, name)
     return _ALIASES.get(name, name)
 
@@ -195,7 +195,7 @@ def canonical(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def is_client_property(name: str, names: frozenset[str]) -> bool:
-    """Return whether a name, of librdkafka or of Java, is a property of Kafka's clients."""
+    """Return whether a name is a property of Kafka clients, of librdkafka or Java."""
     tables = (_RENAMED, _ALIASES, _INSTEAD, _OURS, _FIXED, CLIENT_CHANGED, CLIENT_IGNORED, CLIENT_REFUSED)
     return name in names or any(name in table for table in tables)
 

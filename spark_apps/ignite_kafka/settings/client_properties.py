@@ -1,4 +1,4 @@
-"""Classification of librdkafka's properties: their effects on a host or a secret, and the permission to set each.
+"""Classification of librdkafka's properties: which act on the host, hold secrets, or may be set, and where.
 
 Settings, data source options, Airflow connections and secrets files all use it. A test compares the names with those of
 the installed librdkafka, so that a property added by a new version fails until it is classified here.
@@ -37,7 +37,7 @@ CREDENTIAL_TARGETS: Mapping[str, str] = {
     "sasl.oauthbearer.token.endpoint.url": "names the address that client secrets are sent to",
     "sasl.oauthbearer.metadata.authentication.type": "takes the identity of the host from its cloud",
 }
-"""Properties that decide where a credential is sent: allowed in the connection or secrets file, never in settings."""
+"""Properties that decide where a credential is sent: allowed in a connection or secrets file, never in settings."""
 
 OAUTH_CALLBACK = "oauth_cb"
 AWS_MSK_IAM = "aws_msk_iam"
@@ -75,7 +75,7 @@ SECURITY = frozenset(
     ssl.truststore.location ssl.truststore.type
     """.split()  # noqa: SIM905
 )
-"""Authentication of client and broker. It is equal for all clients of a connector, and overrides must not change it."""
+"""Properties of authentication and TLS: equal for all clients of a connector, so overrides must not change them."""
 
 _OPEN = frozenset(
     """
@@ -121,7 +121,7 @@ UNSETTABLE = frozenset(
     socket_cb ssl_ca ssl_certificate ssl_engine_callback_data ssl_key ssl.certificate.verify_cb stats_cb throttle_cb
     """.split()  # noqa: SIM905
 )
-"""Callbacks and internals of the library, which a text cannot set."""
+"""Callbacks and internal properties of librdkafka, which a settings file, being text, cannot set."""
 
 _CONSUMER_FILES = frozenset({"offset.store.method", "offset.store.path"})
 COMMON = _OPEN | SECURITY | SECRETS | frozenset(CREDENTIAL_TARGETS) | (frozenset(HOST_ACCESS) - _CONSUMER_FILES)
@@ -141,7 +141,7 @@ def is_security(name: str) -> bool:
 
 
 def host_access(name: str, value: str) -> str | None:
-    """Return a property's effect on the host, such as 'loads native code'; None without an effect."""
+    """Return how a property acts on the host, such as 'loads native code'; None if it does not."""
     if name in _SHELL and not _SHELL_PLAIN.fullmatch(value):
         return _SHELL_REASON
     if name == OAUTH_CALLBACK and not _TOKENS_OF_CLOUDS.fullmatch(value):
@@ -150,7 +150,7 @@ def host_access(name: str, value: str) -> str | None:
 
 
 def kept_from_settings(name: str, value: str) -> str | None:
-    """Return why settings and options must not hold a property; None if they may hold the property.
+    """Return the reason why settings and options must not hold a property; None if they may.
 
     Secrets: see :func:`.secrets.is_secret`.
     """
@@ -160,7 +160,7 @@ def kept_from_settings(name: str, value: str) -> str | None:
 
 
 def refuse_control_characters(name: str, value: str) -> None:
-    """Refuse control characters; NUL, for example, ends a text for librdkafka, but not for this package's checks.
+    """Refuse control characters, because librdkafka reads them differently: NUL, for example, ends a text there.
 
     :raises ValueError: the name or the value has a control character; PEM texts may have ends of lines. The value is
         not shown.
@@ -174,7 +174,7 @@ def refuse_control_characters(name: str, value: str) -> None:
 
 
 def check_trusted(config: Mapping[str, str], allowed: Collection[str], **where: Any) -> None:
-    """Check the properties of a connection or of a secrets file.
+    """Check the Kafka properties of an Airflow connection or a secrets file.
 
     :param allowed: properties that an administrator allows, each ``name=value``.
     :param where: the connection or file, for the error.
@@ -204,5 +204,5 @@ def check_trusted(config: Mapping[str, str], allowed: Collection[str], **where: 
 
 
 def security_names(names: Iterable[str]) -> list[str]:
-    """Return the names of security properties (:func:`is_security`), sorted."""
+    """Return the names of security properties (:func:`is_security`) among the given names, sorted."""
     return sorted(filter(is_security, names))

@@ -29,11 +29,11 @@ CERTIFICATE_TEXT = "ssl.certificate.pem"
 KEY_FILE = "ssl.key.location"
 KEY_TEXT = "ssl.key.pem"
 JAVA_NAMES = frozenset({TRUST, TRUST_TYPE, KEYS_TYPE})
-"""Java's properties that librdkafka does not have, without the trust store's secret."""
+"""Java's store properties without a counterpart in librdkafka, except the trust store's password."""
 
 
 def stores_as_text(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Replace key and trust stores in a client's properties by PEM texts, and Java's names by librdkafka's.
+    """Replace key and trust stores in a client's properties by PEM texts, which librdkafka can read.
 
     Properties without stores stay as they are.
 

@@ -1,4 +1,4 @@
-"""Settings of both directions, source and sink.
+"""Settings that source and sink share.
 
 Names and defaults are those of the GridGain connector; names are in snake_case and have units. docs/settings.md is
 generated from the classes.
@@ -41,7 +41,7 @@ TIME = whole_number(1, 2_147_483_647)
 
 @dataclass(frozen=True, kw_only=True)
 class ConnectorSettings(NamedSettings):
-    """Settings that both directions have; for the errors see :class:`~ignite_kafka.settings.base.Settings`."""
+    """Settings that source and sink share; for the errors see :class:`~ignite_kafka.settings.base.Settings`."""
 
     reads_records: ClassVar[bool] = False
     """Whether the connector is a sink, which reads records."""
@@ -247,6 +247,11 @@ class ConnectorSettings(NamedSettings):
         "Replication factor of a dead-letter topic that the connector creates; -1: the broker's default; none: "
         "replication_factor",
     )  # fmt: skip
+    events_topic: str = setting(
+        "", PREFIX,
+        "Topic that gets a JSON record for each event of the connector's runs, for programs that alert or archive; "
+        "created with one partition if missing. Empty: none",
+    )  # fmt: skip
 
     # Resources
     slots: int | None = setting(
@@ -279,7 +284,7 @@ class ConnectorSettings(NamedSettings):
     )
 
     def check_together(self, findings: Findings) -> None:
-        """Check settings that depend on one another; a direction adds its own checks."""
+        """Check settings that depend on one another; source and sink add their own checks."""
         for side in ("key", "value", "header"):
             with findings.check(f"{side}_converter", f"{side}_converter_config"):
                 self.converter_properties(side)
@@ -313,7 +318,17 @@ class ConnectorSettings(NamedSettings):
                 raise self.wrong(
                     "dead_letter_topic", reason, "Set both: policy DEAD_LETTER and the topic, or none of them"
                 )
-            check_data_topic("dead_letter_topic", self.dead_letter_topic, self.internal_topic_prefix)
+        for name, topic in self.own_topics.items():
+            with findings.check(name):
+                check_data_topic(name, topic, self.internal_topic_prefix)
+        with findings.check("dead_letter_topic", "events_topic"):
+            if self.events_topic and self.events_topic == self.dead_letter_topic:
+                raise self.wrong("events_topic", "it is the dead-letter topic", "Choose another topic")
+
+    @property
+    def own_topics(self) -> dict[str, str]:
+        """Topics of dead letters and of events, as far as the settings name them, by setting."""
+        return {name: topic for name in ("dead_letter_topic", "events_topic") if (topic := getattr(self, name))}
 
     def parsed_text(self, name: str, parse: Callable[[str], T]) -> T | None:
         """Parse a setting in Spark SQL; return None if the setting is empty.
@@ -327,7 +342,7 @@ class ConnectorSettings(NamedSettings):
 
     @property
     def conversion_policy(self) -> str:
-        """Error policy for refusals by converters, transforms and Kafka's clients."""
+        """Error policy for entries and records that a converter, a transform or Kafka's client refuses."""
         return self.conversion_error_policy or self.error_handling_policy
 
     @property
@@ -337,12 +352,12 @@ class ConnectorSettings(NamedSettings):
 
     @property
     def streams(self) -> bool:
-        """Whether the run copies changes until it is stopped; SIGTERM then ends it after the current batch."""
+        """Whether the run copies changes until it is stopped."""
         return self.run_mode == "continuous"
 
     @property
     def ignite_endpoint(self) -> IgniteEndpoint:
-        """Addresses, TLS settings and timeouts of the Ignite cluster, without credentials."""
+        """Addresses, TLS settings and timeouts for connections to the Ignite cluster, without credentials."""
         tls = TlsSettings(
             enabled=self.ignite_tls_enabled,
             ca_file=self.ignite_tls_ca_file or None,
@@ -356,7 +371,7 @@ class ConnectorSettings(NamedSettings):
 
     @property
     def kafka_common(self) -> dict[str, str]:
-        """Properties of librdkafka for every Kafka client, without secrets."""
+        """Properties of librdkafka for every Kafka client of the connector, without secrets."""
         return {**self.kafka_config, "bootstrap.servers": self.bootstrap_servers}
 
     @property

@@ -1,4 +1,4 @@
-"""Refusal of control characters, because C libraries read them otherwise than Python, and end a text at NUL."""
+"""Refusal of control characters in settings: C libraries read them differently, and end a text at NUL."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _BESIDES_BLANKS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
 def refuse_in_line(text: str) -> str:
-    """Return the text of a name, an address or a path; refuse control characters.
+    """Return a name, an address or a path unchanged; refuse control characters.
 
     :raises ValueError: the text has one; the message shows the character's code, but not the text.
     """
@@ -18,7 +18,7 @@ def refuse_in_line(text: str) -> str:
 
 
 def refuse_in_lines(text: str) -> str:
-    """Return a text of several lines, such as SQL, JSON or PEM; refuse control characters except tabs and line ends.
+    """Return a multi-line text, such as SQL or PEM, unchanged; refuse control characters except tabs and line ends.
 
     :raises ValueError: see :func:`refuse_in_line`.
     """
@@ -26,7 +26,7 @@ def refuse_in_lines(text: str) -> str:
 
 
 def refuse_nul(text: str) -> str:
-    """Return the text of, for example, a delimiter, which may have control characters; refuse NUL.
+    """Return a text that may have control characters, such as a delimiter, unchanged; refuse NUL.
 
     :raises ValueError: see :func:`refuse_in_line`.
     """

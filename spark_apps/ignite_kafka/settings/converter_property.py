@@ -1,4 +1,4 @@
-"""Definition of a converter's property."""
+"""Definition of a converter's property: type, default, and the values that are refused."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .fields import SettingType
 
 @dataclass(frozen=True)
 class Property:
-    """Definition of one property of a converter.
+    """Definition of one property of a converter, such as ``schemas.enable``.
 
     :param default: canonical value of an absent property.
     :param ignored: reason why the property has no effect; empty if it has an effect.
@@ -28,5 +28,5 @@ class Property:
     of_sinks: tuple[Any, ...] = ()
 
     def refuses(self, value: Any) -> bool:
-        """Return whether a canonical value is refused."""
+        """Return whether this version refuses a value, because it needs a missing feature."""
         return value != self.default if self.refused is None else value in self.refused

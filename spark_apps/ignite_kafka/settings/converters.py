@@ -28,11 +28,11 @@ BYTES = "bytes"
 PRIMITIVES = ("boolean", "short", "integer", "long", "float", "double")
 SIMPLE = "simple"
 HEADER_NAMES = (SIMPLE, JSON, STRING, BYTES)
-"""Names of the converters of headers."""
+"""Names of the converters for headers."""
 SCALARS = (STRING, BYTES, *PRIMITIVES)
-"""Names of the converters whose values are no objects."""
+"""Names of the converters for values without fields, such as texts and numbers."""
 FIELDLESS = (IGNITE_BINARY, *SCALARS)
-"""Names of the converters whose values have no fields for a key."""
+"""Names of the converters whose values have no fields, so that no key can be made from fields."""
 NAMES = (JSON, IGNITE_BINARY, AVRO, JSON_SCHEMA, STRING, BYTES, *PRIMITIVES)
 
 _KAFKA = "org.apache.kafka.connect"
@@ -72,7 +72,7 @@ HEADER_CLASSES: Mapping[str, str] = MappingProxyType(
 
 
 def missing_converters(keys: Mapping[str, Any]) -> list[str]:
-    """Return the key and value converters missing from a connector's file and its worker's file.
+    """Return the settings of the key and value converters that neither connector file nor worker file has.
 
     Kafka Connect has no default for these two converters.
     """
@@ -89,7 +89,7 @@ _DECIMAL_FORMAT = Property(
 
 
 def _schema(value: object) -> str:
-    """Check a schema: JSON text of an object, or an empty text."""
+    """Check that a schema property is the JSON text of an object, or an empty text."""
     text = str(value).strip()
     if text and not isinstance(json.loads(text), dict):
         raise ValueError("it is not a JSON object")
@@ -139,7 +139,7 @@ PROPERTIES: Mapping[str, Mapping[str, Property]] = MappingProxyType(
         **dict.fromkeys(PRIMITIVES, MappingProxyType(_SIDE)),
     }
 )
-"""Properties of each converter, by the converter's name and their own."""
+"""Properties of each converter, by converter name and property name."""
 
 
 def uses_registry(converter: str) -> bool:
@@ -150,7 +150,7 @@ def uses_registry(converter: str) -> bool:
 def parse_properties(
     setting: str, converter: str, properties: Mapping[str, str], set_in: str | None = None, *, sink: bool = True
 ) -> dict[str, Any]:
-    """Return the canonical value of every property of a converter, by name.
+    """Parse a converter's properties; return every property by name, absent ones with their defaults.
 
     :param setting: name of the setting that holds the properties, for messages.
     :param sink: the converter reads records; else it writes them.
@@ -187,7 +187,7 @@ def parse_properties(
 
 
 def parse_property(setting: str, definition: Property, text: str, set_in: str | None = None) -> Any:
-    """Return the canonical value of a property; raise the same errors as :func:`parse_properties`."""
+    """Parse one property of a converter; raise the same errors as :func:`parse_properties`."""
     try:
         value = definition.type.parse(text)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""Text encodings under Java's names, if Python has an equal codec."""
+"""Text encodings under the names that Java gives them, with Python's equal codec."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CODECS: Mapping[str, str] = MappingProxyType(
         "ISO-8859-1": "latin-1", "ISO-8859-15": "iso8859-15", "windows-1252": "cp1252",
     }
 )  # fmt: skip
-"""Python's codec by Java's canonical name. Java's UTF-16 is big-endian with a byte order mark on every machine."""
+"""Python's codecs by Java's canonical names. Java's UTF-16 is big-endian with a byte order mark on every machine."""
 
 _ALIASES = {
     "UTF-8": ("utf8", "unicode-1-1-utf-8"),
@@ -36,4 +36,4 @@ def _encoding(value: object) -> str:
 
 
 ENCODING = SettingType("string", f"{', '.join(CODECS)}, or a name that Java has for one of them", _encoding)
-"""Type of a setting whose value is an encoding."""
+"""Type of a setting whose value is a text encoding."""

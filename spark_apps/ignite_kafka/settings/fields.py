@@ -24,7 +24,7 @@ _BROKER = re.compile(r"(?:\w+://)?(?:\[[0-9A-Fa-f:.%\w]+\]|[^\s,:/\[\]]+)(?::(?P
 
 @dataclass(frozen=True)
 class SettingType:
-    """Type of a setting.
+    """Type of a setting: parser, allowed values and JSON Schema.
 
     :param allowed: description of the allowed values, for messages and the settings page.
     :param parse: returns the canonical form of a value; raises ValueError if the value is not allowed.
@@ -45,7 +45,7 @@ class SettingType:
 
 @dataclass(frozen=True)
 class Setting:
-    """Definition of a setting, without name and default.
+    """Definition of a setting: type, help and restrictions, without name and default.
 
     :param help: effect and unit, for the settings page.
     :param reference: name in the GridGain connector; empty without one.
@@ -98,7 +98,7 @@ def _whole_number(value: object) -> int:
 
 
 def _parse_texts(value: object) -> tuple[str, ...]:
-    """Parse a list of names or expressions; ignore white space and line ends around commas."""
+    """Parse a list of texts, or a text with commas between the items."""
     if isinstance(value, str):
         value = _COMMA.split(value.strip()) if value.strip() else ()
     if isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value):
@@ -115,7 +115,7 @@ def _plain(value: object) -> str:
 
 
 def _parse_brokers(value: object) -> str:
-    """Return broker addresses for librdkafka, without the blanks around commas that Java's clients allow."""
+    """Parse broker addresses; return them without the blanks around commas, which librdkafka refuses."""
     addresses = [refuse_in_line(address) for address in _COMMA.split(_parse_text(value).strip())]
     for address in addresses:
         match = _BROKER.fullmatch(address)
@@ -145,7 +145,7 @@ def _property(name: str, value: str) -> str:
 
 
 def json_object(value: object) -> object:
-    """Parse the JSON object of a text, keeping the order of its members; return any other value unchanged."""
+    """Parse a text as a JSON object, whose order of members is kept; return any other value unchanged."""
     if not isinstance(value, str) or not value.strip():
         return {} if value == "" else value
 
@@ -199,7 +199,7 @@ RULES = SettingType(
 
 
 def text_like(pattern: str, allowed: str) -> SettingType:
-    """Return a type of texts that match a pattern in full."""
+    """Return a setting type for texts that match a regular expression as a whole."""
     compiled = re.compile(pattern)
 
     def parse(value: object) -> str:
@@ -213,7 +213,7 @@ def text_like(pattern: str, allowed: str) -> SettingType:
 def whole_number(
     low: int, high: int | None = None, *, besides: int | None = None, optional: bool = False
 ) -> SettingType:
-    """Return a type of whole numbers from ``low`` to ``high``; also allow ``besides``, and None if ``optional``."""
+    """Return a setting type for whole numbers from ``low`` to ``high``; ``besides`` is one more allowed value."""
     span = f"from {low}" + ("" if high is None else f" to {high}")
     allowed = (
         f"a whole number {span}" + ("" if besides is None else f", or {besides}") + (", or none" if optional else "")
@@ -243,7 +243,7 @@ def choice(
     any_case: bool = False,
     absent: Mapping[str, str] | None = None,
 ) -> SettingType:
-    """Return a type whose values are a fixed set of texts, with aliases.
+    """Return a setting type with a fixed set of texts as values.
 
     :param any_case: all values are in upper case, and texts are accepted in any case.
     :param absent: texts that users may expect, each with the reason why it is refused.

@@ -1,4 +1,4 @@
-"""Collector of errors about settings and transforms, so that one check reports all of them.
+"""Collection of the errors of all checks of settings and transforms, so that they are reported together.
 
 No error shows a value of a config provider.
 """
@@ -16,7 +16,7 @@ PROVIDED = ", by a config provider"
 
 
 def concealed(error: IgniteKafkaError) -> IgniteKafkaError:
-    """Return an error without the values from config providers.
+    """Return an error in which no value from a config provider is shown.
 
     An error about such a value becomes one with only the place of the value, because its reason may show parts of the
     value. In other errors known values are hidden.
@@ -37,7 +37,7 @@ def concealed(error: IgniteKafkaError) -> IgniteKafkaError:
 
 
 class Findings:
-    """Collector of errors.
+    """Collector of the errors of several checks.
 
     :param errors: errors of earlier checks, such as unknown names in a file.
     """
@@ -48,7 +48,7 @@ class Findings:
 
     @contextmanager
     def check(self, *names: str) -> Iterator[None]:
-        """Run one check, and collect its error.
+        """Run one check as a context, and collect its error instead of raising it.
 
         :param names: settings compared by the check. If one of them is already wrong, the error is a consequence and is
             dropped.

@@ -11,7 +11,7 @@ from .fields import TEXTS, SettingType
 
 
 def why_wrong(addresses: Sequence[str], node_file: str, *, are_set: bool) -> tuple[str, ...]:
-    """Return why addresses cannot be used, followed by a special remedy if there is one; empty for usable addresses.
+    """Return why node addresses cannot be used, and then a remedy if there is a special one; empty if they can be used.
 
     :param node_file: ``ignite_cfg``, the file of a node; its cluster is not that of the default address.
     :param are_set: whether the settings have addresses; otherwise these are the default.

@@ -1,4 +1,4 @@
-"""Tables of keys in Kafka Connect's files that are ignored, changed or refused, each with the reason.
+"""Tables of keys in Kafka Connect's files that have no effect here, are changed or are refused, with the reasons.
 
 A key in no table takes effect: it is a setting (:mod:`.connect.names`) or a property of librdkafka
 (:mod:`.client_properties`). Keys are refused only where both obeying and ignoring them would lose or damage data, or
@@ -25,7 +25,7 @@ _TLS = "librdkafka and OpenSSL negotiate it"
 
 @dataclass(frozen=True)
 class Refusal:
-    """A refusal of a key: reason and remedy."""
+    """Reason why a key is refused, and what to do instead."""
 
     reason: str
     remedy: str
@@ -33,7 +33,7 @@ class Refusal:
 
 @dataclass(frozen=True)
 class Change:
-    """A key whose value is changed unless the value is allowed.
+    """A key whose value the connector fixes: allowed values, and the reason to change others.
 
     :param allowed: values that need no change, in lower case.
     :param reason: new value for all other values, and why.
@@ -65,7 +65,7 @@ WORKER_IGNORED: Mapping[str, str] = {
     ),
     "metric.reporters": _JAVA,
 }  # fmt: skip
-"""Ignored keys of a worker's file."""
+"""Keys of a worker's file that have no effect here, with the reasons."""
 
 WORKER_IGNORED_BEGINNINGS: Mapping[str, str] = {
     **dict.fromkeys(
@@ -79,16 +79,16 @@ WORKER_IGNORED_BEGINNINGS: Mapping[str, str] = {
     "metrics.": _METRICS,
     "confluent.": "it configures an extension of Confluent Platform",
 }  # fmt: skip
-"""Beginnings of ignored keys of a worker's file."""
+"""Prefixes of keys of a worker's file that have no effect here, with the reasons."""
 
 IGNORED_ENDINGS: Mapping[str, str] = {".plugin.version": "only the installed version is available"}
-"""Endings of ignored keys of a worker's or connector's file."""
+"""Suffixes of keys of worker and connector files that have no effect here, with the reasons."""
 
 CONNECTOR_IGNORED_BEGINNINGS: Mapping[str, str] = {
     "confluent.": "it configures an extension of Confluent Platform",
     "reporter.": "it configures Confluent's reporter; see dead_letter_topic",
 }
-"""Beginnings of ignored keys of a connector's file, besides those of :mod:`.connect.names`."""
+"""Prefixes of keys of a connector's file that have no effect here, besides those of :mod:`.connect.names`."""
 
 GROUP_MEMBERS = frozenset(
     """
@@ -96,7 +96,7 @@ GROUP_MEMBERS = frozenset(
     partition.assignment.strategy session.timeout.ms
     """.split()  # noqa: SIM905
 )
-"""Consumer properties for members of a consumer group; no client of a connector is a member."""
+"""Consumer properties of group members, without effect here: no client of a connector joins a group."""
 
 CLIENT_IGNORED: Mapping[str, str] = {
     **dict.fromkeys(
@@ -154,13 +154,13 @@ CLIENT_IGNORED: Mapping[str, str] = {
         _BROKER,
     ),
 }  # fmt: skip
-"""Ignored properties of Kafka's clients by their names in Java, without prefixes such as ``producer.``."""
+"""Java client properties that have no effect here, by names without prefixes such as ``producer.``."""
 
 CONSUMER_IGNORED: Mapping[str, str] = {
     "request.timeout.ms": "librdkafka bounds a consumer's requests by socket.timeout.ms",
     **dict.fromkeys(GROUP_MEMBERS, "the connector assigns partitions to its tasks: no client joins a consumer group"),
 }
-"""Properties that are ignored for consumers only."""
+"""Client properties that have no effect for consumers only, with the reasons."""
 
 CLIENT_IGNORED_BEGINNINGS: Mapping[str, str] = {"confluent.": "it configures an extension of Confluent Platform"}
 
@@ -201,7 +201,7 @@ ISOLATION = Refusal(
 """Refusal of isolation.level with the value read_uncommitted."""
 
 DEFAULT_PARTITIONERS = ("", "org.apache.kafka.clients.producer.internals.DefaultPartitioner")
-"""Values of partitioner.class that mean Java's default partitioner."""
+"""Values of partitioner.class that mean Java's default partitioner, so that they can be ignored."""
 
 CLIENT_CONVERTED = frozenset(
     """

@@ -1,4 +1,4 @@
-"""Kafka Connect's names of our settings and of items of mappings, such as ``value.converter.schemas.enable``."""
+"""This project's settings by Kafka Connect's names, such as ``value.converter.schemas.enable``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MAPPINGS: Mapping[str, str] = {
     "consumer_override.": "consumer_override",
     "topic_config.": "topic_config",
 }
-"""Our setting for each beginning of a name; the rest of the name is the item in the mapping."""
+"""This project's mapping setting for each prefix of a Connect name; the rest of the name is the mapping's key."""
 
 CONNECT_NAMES: Mapping[str, str] = {
     "name": "name",
@@ -56,7 +56,7 @@ _OURS = {**CONNECT_NAMES, **CONNECT_NAMES_OF_SOURCE, **CONNECT_NAMES_OF_SINK, TO
 
 
 def spelling(name: str, settings: Container[str]) -> str:
-    """Return our spelling of Kafka Connect's name, for places that accept only ours, as a Dag; empty for other names.
+    """Return a hint with this project's name for a Kafka Connect name, where Connect's is refused, as in a Dag.
 
     :param settings: the settings of the direction.
     """

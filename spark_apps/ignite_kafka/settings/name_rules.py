@@ -21,14 +21,14 @@ _DIGITS = "0123456789"
 
 @dataclass(frozen=True)
 class NamedBy:
-    """A name, and the rule that produced it, as shown in messages."""
+    """A new topic or cache name, and the rule that produced it, for messages."""
 
     name: str
     rule: str
 
 
 def new_name(name: str, setting: str, rules: Mapping[str, str]) -> NamedBy | None:
-    """Return the new name by the first rule whose expression matches the whole name; None if no expression matches.
+    """Return a topic's or cache's new name by the first rule that matches the whole old name; None without a match.
 
     :param setting: the setting that holds the rules.
     :raises ValueError: an expression cannot be used with a name of that length.
@@ -46,7 +46,7 @@ def new_name(name: str, setting: str, rules: Mapping[str, str]) -> NamedBy | Non
 
 @lru_cache(maxsize=1024)
 def replacement_parts(pattern: str, replacement: str) -> tuple[str | int, ...]:
-    """Split a replacement into texts and numbers of groups.
+    """Split a replacement into its texts and the numbers of the groups that it refers to.
 
     :raises ValueError: the expression cannot be used, or has no group that the replacement refers to.
     """
@@ -76,7 +76,7 @@ def replacement_parts(pattern: str, replacement: str) -> tuple[str | int, ...]:
 
 
 def _parse_group(replacement: str, at: int, numbers: Mapping[str, int], count: int) -> tuple[int, int]:
-    """Return the number of the referenced group, and the position behind the reference.
+    """Return the number of the group that a replacement refers to, and the position behind the reference.
 
     :param at: position behind the ``$``.
     :raises ValueError: the text is no reference, or the group does not exist.

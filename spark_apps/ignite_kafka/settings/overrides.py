@@ -1,4 +1,4 @@
-"""Overrides: settings of single caches of a source, or topics of a sink, by regular expressions of their whole names.
+"""Overrides: settings for single caches of a source or topics of a sink, chosen by regular expressions of their names.
 
 The first matching expression counts. :meth:`NamedSettings.of` returns the settings of one cache or topic.
 """
@@ -47,15 +47,15 @@ OVERRIDES = SettingType(
 
 
 class NamedSettings(Settings):
-    """Settings with rules for names of topics or caches, and with overrides for single topics or caches."""
+    """Base class of source and sink settings: rules for names, and overrides for single caches or topics."""
 
     overrides: Mapping[str, Mapping[str, Any]]
 
     own_name: ClassVar[str] = ""
-    """Setting in an override with the name of the other side: the topic of a cache, or the cache of a topic."""
+    """Key in an override that names a cache's topic (source) or a topic's cache (sink)."""
 
     def override_of(self, name: str) -> str | None:
-        """Return the expression of `overrides` that applies to a cache (source) or topic (sink); None without a match.
+        """Return the expression in `overrides` that applies to a cache (source) or topic (sink); None without a match.
 
         :raises SettingsError: an expression cannot be used with this name.
         """
@@ -65,7 +65,7 @@ class NamedSettings(Settings):
             raise self.wrong("overrides", f"{error}") from error
 
     def of(self, name: str) -> Self:
-        """Return the settings of a cache (source) or topic (sink), with its overrides.
+        """Return the settings that apply to one cache (source) or topic (sink), its override included.
 
         Equal overrides give the same object.
 
@@ -76,7 +76,7 @@ class NamedSettings(Settings):
 
     @property
     def variants(self) -> tuple[Self, ...]:
-        """These settings, followed by a variant for each override."""
+        """Settings of the connector, followed by the settings under each override."""
         return (self, *self._overridden.values())
 
     @cached_property
@@ -85,10 +85,7 @@ class NamedSettings(Settings):
 
     @classmethod
     def _unchecked(cls, parsed: Mapping[str, Any], origins: Mapping[str, str]) -> Self:
-        """Build settings and their variants without checks.
-
-        Checked variants would report each error of these settings once more for each override.
-        """
+        """Build settings and their overridden variants without checks, which would repeat errors for each override."""
         settings = super()._unchecked(parsed, origins)
         variants: dict[str, Self] = {}
         for pattern in settings.overrides:
@@ -99,17 +96,17 @@ class NamedSettings(Settings):
         return settings
 
     def also_overridden(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return further settings that change together with overridden settings."""
+        """Return further settings that must change when some settings are overridden."""
         return {}
 
     def check_own_name(self, name: object, set_in: str) -> None:
-        """Check the name of the other side in an override.
+        """Check the topic name (source) or cache name (sink) in an override.
 
         :raises SettingsError: the value cannot be a name.
         """
 
     def _own_name(self, of: str) -> NamedBy | None:
-        """Return the name of the other side in an override; None if the override has no name."""
+        """Return the topic name (source) or cache name (sink) that an override gives; None if it gives none."""
         pattern = self.override_of(of)
         name = self.overrides[pattern].get(self.own_name) if pattern is not None else None
         return None if name is None else NamedBy(name, f"overrides {pattern!r}")
@@ -120,7 +117,7 @@ class NamedSettings(Settings):
         check_overrides(self, findings)
 
     def check_pattern(self, name: str, pattern: str) -> None:
-        """Check one regular expression of a setting.
+        """Check that an item of a setting is a valid regular expression.
 
         :raises SettingsError: the text is no regular expression.
         """
@@ -132,7 +129,7 @@ class NamedSettings(Settings):
             ) from error
 
     def check_names(self, findings: Findings, name: str, form: str, allowed: str) -> None:
-        """Check the rules of a setting for names of topics or caches.
+        """Check a setting's rules for topic or cache names: their expressions and replacements.
 
         :param form: regular expression for a replacement's text, without its references to groups.
         :param allowed: description of `form` in words.
@@ -156,7 +153,7 @@ class NamedSettings(Settings):
                     )
 
     def named_by(self, name: str, of: str) -> NamedBy | None:
-        """Return the name of a cache or topic by the rules of a setting; None if no expression matches.
+        """Return the topic or cache name that a setting's rules give; None if no rule matches.
 
         :raises SettingsError: an expression cannot be used with this name.
         """
@@ -167,7 +164,7 @@ class NamedSettings(Settings):
 
 
 def first_match(overrides: Mapping[str, Any], name: str) -> str | None:
-    """Return the first expression that matches a whole name; None without a match.
+    """Return the first expression in the overrides that matches the whole name; None without a match.
 
     :raises ValueError: an expression cannot be used with a name of that length.
     """
@@ -175,7 +172,7 @@ def first_match(overrides: Mapping[str, Any], name: str) -> str | None:
 
 
 def values_of(settings: NamedSettings, pattern: str) -> dict[str, Any]:
-    """Return the canonical values of an expression's overrides, without the name of the topic or cache.
+    """Parse the settings in the override of an expression, without the topic's or cache's name in it.
 
     :raises SettingsError: a name is unknown, or cannot be overridden, or a value is not allowed.
     """
@@ -206,7 +203,7 @@ def values_of(settings: NamedSettings, pattern: str) -> dict[str, Any]:
 
 
 def overridden(settings: S, pattern: str) -> S:
-    """Return the settings of the caches or topics whose first matching expression is ``pattern``.
+    """Return the settings of the caches or topics to which the override of ``pattern`` applies.
 
     :raises SettingsError: see :func:`values_of`; or an overridden value contradicts another setting.
     :raises NotAvailableYet: a value of a feature that this version does not have.
@@ -221,7 +218,7 @@ def overridden(settings: S, pattern: str) -> S:
 
 
 def _with_override(settings: NamedSettings, pattern: str) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return the settings changed by an expression's override, and the origin of all settings.
+    """Return the settings that an override changes, and the origin of all settings.
 
     :raises SettingsError: see :func:`values_of`.
     """
@@ -231,9 +228,9 @@ def _with_override(settings: NamedSettings, pattern: str) -> tuple[dict[str, Any
 
 
 def check_overrides(settings: NamedSettings, findings: Findings) -> None:
-    """Check names and values of each expression's overrides.
+    """Check the names and values in each override, and whether it suits the other settings.
 
-    Then check each override together with the other settings, unless these have errors.
+    The second check is left out if the other settings have errors.
     """
     before = len(findings.errors)
     for pattern in settings.overrides:
@@ -248,9 +245,9 @@ def check_overrides(settings: NamedSettings, findings: Findings) -> None:
 
 
 def without_effect(settings: NamedSettings, names: Iterable[str]) -> dict[str, str]:
-    """Return the expressions that apply to no chosen cache or topic, each with a hint.
+    """Return the overrides that apply to none of the selected caches or topics, each with a hint.
 
-    :param names: names of the chosen caches or topics.
+    :param names: names of the selected caches or topics.
     """
     chosen = list(names)
     used = {settings.override_of(name) for name in chosen}

@@ -1,4 +1,4 @@
-"""Permissions granted by an Airflow administrator or by the user of a command.
+"""Permissions that only an Airflow administrator, or the user of a command, can grant.
 
 They allow actions that connections, secrets files and settings alone may not do.
 """
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Permissions:
-    """Permissions of a process; settings cannot grant them.
+    """Permissions of a process, for actions that settings, connections and secrets files must not allow themselves.
 
     :param kafka_options: allowed Kafka properties that act on the host, each ``name=value``; see
         :mod:`.client_properties`.

@@ -1,4 +1,4 @@
-"""Protection of a schema registry's login: its address comes from the same source as the login, never from settings.
+"""Protection of a schema registry's login: settings must not choose the address that it is sent to.
 
 Whoever writes settings chooses what is copied, not where credentials go. The client of a registry sends its login to
 the URL, through the proxy and to the token issuer that its properties name, and trusts the authorities that they name.
@@ -25,7 +25,7 @@ _LOGINS = frozenset(names.SECRETS) - {names.TRUST_PASSWORD}
 
 
 def has_login(properties: Mapping[str, Any]) -> bool:
-    """Return whether a registry client with these properties sends a login or certificate, or inherits Kafka's login.
+    """Return whether a registry client with these properties would send a login, a certificate or a token.
 
     :param properties: properties by canonical names, as texts; other values than texts have no login.
     """
@@ -40,7 +40,7 @@ def has_login(properties: Mapping[str, Any]) -> bool:
 
 
 def check_registry(settings: ConnectorSettings, secrets: Secrets) -> None:
-    """Check the converters of a connector and of its overrides with :func:`refuse_addresses`."""
+    """Check that a connector's settings do not choose where a registry login goes, see :func:`refuse_addresses`."""
     for variant in settings.variants:
         for side in ("key", "value"):
             if uses_registry(getattr(variant, f"{side}_converter")):

@@ -28,7 +28,7 @@ STORE_PASSWORD = "schema.registry.ssl.keystore.password"
 TRUST_PASSWORD = "schema.registry.ssl.truststore.password"
 KEY_TEXT = "schema.registry.ssl.keystore.key"
 SECRETS = (USER_INFO, TOKEN, CLIENT_SECRET, KEY_PASSWORD, STORE_PASSWORD, TRUST_PASSWORD)
-"""Properties that must be in the part ``registry`` of the secrets file, never in a setting."""
+"""Registry properties that must be in the secrets file's part ``registry``, never in a setting."""
 ADDRESSES = frozenset(
     {
         URL, USER_INFO_SOURCE, TOKEN_SOURCE, ISSUER_URL, "proxy.host", "proxy.port",
@@ -38,7 +38,7 @@ ADDRESSES = frozenset(
         )),
     }
 )  # fmt: skip
-"""Properties that choose the login, its destination, and the verification of the destination.
+"""Registry properties that choose the login, its destination, or the verification of the destination.
 
 Settings must not hold them beside a login, see :mod:`.registry_login`.
 """
@@ -53,7 +53,7 @@ _RETRIES = "the setting retry_timeout_ms bounds the retries, with growing waits"
 
 
 def _parse_urls(value: object) -> tuple[str, ...]:
-    """Return addresses without blanks and trailing slashes."""
+    """Parse registry URLs; return them without blanks and trailing slashes."""
     texts = refuse_in_line(value).split(",") if isinstance(value, str) else value
     if not isinstance(texts, (list, tuple)):
         raise ValueError("it is not text")
@@ -71,7 +71,7 @@ def _parse_urls(value: object) -> tuple[str, ...]:
 
 
 def _parse_metadata(value: object) -> Mapping[str, str]:
-    """Parse metadata: pairs ``name=value`` separated by commas, or a JSON object."""
+    """Parse schema metadata: pairs ``name=value`` separated by commas, or a JSON object."""
     if isinstance(value, Mapping):
         return dict(value)
     text = str(value).strip()
@@ -254,23 +254,23 @@ _TLS: Mapping[str, Property] = {
 PROPERTIES: Mapping[str, Property] = MappingProxyType(
     {**_SCHEMAS, **_CLIENT, **{f"{PREFIX}{name}": property for name, property in _TLS.items()}}
 )
-"""Properties of the registry, which each converter with schemas in a registry has beside its own."""
+"""Registry properties, which each converter with a schema registry has beside its own."""
 
 
 def canonical(name: str) -> str:
-    """Return a property's name without the optional prefix of registry client properties."""
+    """Return a registry property's name without the optional prefix ``schema.registry.``."""
     bare = name.removeprefix(PREFIX)
     return bare if bare in PROPERTIES or bare in SECRETS else name
 
 
 def is_property(part: str) -> bool:
-    """Return whether the part ``registry`` of the secrets file may have a name, with or without a side's prefix."""
+    """Return whether a name is allowed in the secrets file's part ``registry``."""
     name = canonical(part.removeprefix("key.converter.").removeprefix("value.converter."))
     return name in PROPERTIES or name in SECRETS
 
 
 def unsupported(name: str) -> str:
-    """Return why a registry client's property without a fixed name is refused; empty for other names."""
+    """Return why a registry property with a free name, such as a request header, is refused; empty for others."""
     if name.removeprefix(PREFIX).startswith("request.header."):
         return "headers of requests cannot be set; give user and password or a token instead"
     if name.startswith(("rule.executors", "rule.actions")):

@@ -1,4 +1,4 @@
-"""Secrets, separate from settings and plans, read from a file that only its owner may access.
+"""Secrets of a connector, kept apart from settings and plans in a file that only its owner may read.
 
 The file is JSON: ``{"ignite": {"username", "password", "key_password", …}, "kafka": {"sasl.password": …}, "registry":
 {"basic.auth.user.info": …}}``; each part is optional. ``backlog_secret`` protects the capture of a data source;
@@ -47,7 +47,7 @@ _FORM = (
 
 @dataclass(frozen=True, repr=False)
 class Secrets:
-    """Credentials, which no plan, log or command line may hold.
+    """Credentials for Ignite, Kafka and the schema registry, which no plan, log or command line may hold.
 
     :param kafka: properties by librdkafka's names, such as ``sasl.password``.
     :param registry: properties of the schema registry by Confluent's names, not only secrets; for one side with the
@@ -67,7 +67,7 @@ class Secrets:
         return f"Secrets(ignite={self.ignite!r}, kafka={kafka!r}, registry={registry!r})"
 
     def registry_of(self, side: str) -> dict[str, str]:
-        """Return the registry's properties for keys or values, by canonical names.
+        """Return the registry properties for keys or values, by canonical names.
 
         A property with a side's prefix takes precedence.
         """
@@ -83,12 +83,12 @@ class Secrets:
 
 
 def is_secret(name: str) -> bool:
-    """Return whether a name is that of a secret."""
+    """Return whether a property's name shows that its value is a secret."""
     return name not in _NOT_SECRET and _SECRET.search(name) is not None
 
 
 def split_kafka(config: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
-    """Split a Kafka connection's properties into settings and properties of the secrets file."""
+    """Split a Kafka connection's properties into properties for settings and properties for the secrets file."""
     hidden = {name: value for name, value in config.items() if is_secret(name) or kept_from_settings(name, value)}
     return {name: value for name, value in config.items() if name not in hidden}, hidden
 
@@ -112,7 +112,7 @@ def load(path: str | Path, permissions: Permissions = NONE) -> Secrets:
 
 
 def from_json(content: bytes | str, origin: str | Path = "secrets", permissions: Permissions = NONE) -> Secrets:
-    """Read secrets from JSON text; raise the same errors as :func:`load`."""
+    """Parse the JSON text of secrets; raise the same errors as :func:`load`."""
     try:
         data = json.loads(content)
     except ValueError:
@@ -138,7 +138,7 @@ def from_json(content: bytes | str, origin: str | Path = "secrets", permissions:
 
 
 def to_dict(secrets: Secrets) -> dict[str, Any]:
-    """Return the content of the secrets file as a dict of JSON values."""
+    """Return secrets as a dict of JSON values, as the secrets file has them."""
     return {"ignite": asdict(secrets.ignite), "kafka": dict(secrets.kafka), "registry": dict(secrets.registry)}
 
 
@@ -153,12 +153,12 @@ def dump(secrets: Secrets, path: str | Path) -> None:
 
 
 def restrict(path: str | Path) -> None:
-    """Make a file readable by its owner only, such as a copy made by Spark with the mode of its umask."""
+    """Make a file readable by its owner only; Spark's copies, for example, have the mode of its umask."""
     os.chmod(path, 0o600)
 
 
 def _check_access(path: Path, status: os.stat_result) -> None:
-    """Check owner and mode of a file.
+    """Refuse a secrets file if other users can read it, or if another user owns it.
 
     A mounted file may have another owner and be readable by its group. No file may be readable by all users.
     """
@@ -182,18 +182,18 @@ def _check_access(path: Path, status: os.stat_result) -> None:
 
 
 def _trusted_owners() -> set[int]:
-    """Return the user ids trusted as owners of files: the user of this process, and root."""
+    """Return the user ids that may own a secrets file: this process's user and root."""
     return {0, os.geteuid()}
 
 
 def _is_mounted(path: Path) -> bool:
-    """Return whether an orchestrator mounted the file: on a read-only file system, or as a separate mount."""
+    """Return whether an orchestrator such as Kubernetes mounted the file, so that its owner need not be this user."""
     real = os.path.realpath(path)
     return bool(os.statvfs(real).f_flag & os.ST_RDONLY) or real in _mount_points()
 
 
 def _mount_points(table: Path = Path("/proc/self/mountinfo")) -> frozenset[str]:
-    """Return the mount points of this process; an empty set on systems without the table.
+    """Return the mount points of this process; empty on systems without /proc/self/mountinfo.
 
     The table is that of proc_pid_mountinfo(5), with octal escapes for blanks.
     """

@@ -1,4 +1,4 @@
-"""Sources of the secrets for a process of a run: a file at the same path on each host, or the Spark task itself."""
+"""Ways in which secrets reach the processes of a run: a file on each host, or the Spark task itself."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .secrets import Secrets
 
 @dataclass(frozen=True)
 class SecretsFile:
-    """A secrets file on the driver and on every executor; this object holds only its path.
+    """Path of a secrets file that the driver and every executor have.
 
     :param permissions: permissions that the secrets get.
     """
@@ -20,7 +20,7 @@ class SecretsFile:
     permissions: Permissions = NONE
 
     def load(self) -> Secrets:
-        """Read the file.
+        """Read the secrets from the file.
 
         :raises SettingsError: the file is missing, has another form, or others can read it.
         """
@@ -29,12 +29,12 @@ class SecretsFile:
 
 @dataclass(frozen=True)
 class ShippedSecrets:
-    """Secrets that Spark sends to executors inside tasks; they appear in no file, URL, UI or event log."""
+    """Secrets that Spark ships to executors inside the tasks; no file, URL, UI or event log has them."""
 
     secrets: Secrets
 
     def load(self) -> Secrets:
-        """Return the secrets, without reading anything."""
+        """Return the shipped secrets; nothing is read."""
         return self.secrets
 
 

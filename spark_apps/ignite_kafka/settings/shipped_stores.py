@@ -26,7 +26,7 @@ _KEYS = f"{names.PREFIX}ssl.keystore."
 
 
 def stores_as_text(settings: S, secrets: Secrets, of_connection: Collection[str] = ()) -> tuple[S, Secrets]:
-    """Replace paths of stores in a run's settings and secrets by the stores' content; PEM files stay files.
+    """Replace the paths of key and trust stores in settings and secrets by their content; PEM files stay files.
 
     A trust store of Ignite stays a file if there are no secrets: Spark would have to protect its text like a secret.
 
@@ -56,7 +56,7 @@ def _convert_ignite_stores(settings: S, secrets: Secrets) -> tuple[S, Secrets]:
 
 
 def _convert_registry_stores(registry: Mapping[str, str]) -> dict[str, str]:
-    """Replace the paths of the registry's stores by texts.
+    """Replace the paths of the registry's key and trust stores by their content.
 
     All properties stay as they are if one belongs to a single side, because it could override a common property.
     """

@@ -1,4 +1,4 @@
-"""Settings of a sink connector (Kafka to Ignite); see also :mod:`~ignite_kafka.settings.connector`."""
+"""Settings of a sink connector (Kafka to Ignite), besides the settings in :mod:`.connector`."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def group_of(connector: str, settings: Mapping[str, Any] = MappingProxyType({}))
 
 @dataclass(frozen=True, kw_only=True)
 class SinkSettings(ConnectorSettings):
-    """All settings of a sink connector."""
+    """All settings of a sink connector (Kafka to Ignite)."""
 
     own_name: ClassVar[str] = "cache"
     reads_records: ClassVar[bool] = True
@@ -167,23 +167,23 @@ class SinkSettings(ConnectorSettings):
 
     @property
     def source_types_topic(self) -> str:
-        """Topic with the types of records in Ignite's binary format."""
+        """Topic from which a sink reads the types of records in Ignite's binary format."""
         return self.types_topic or topic_names.types_topic(self.internal_topic_prefix)
 
     @property
     def group_id(self) -> str:
-        """Consumer group of the offsets; by default that of a Kafka Connect sink of the same name."""
+        """Consumer group to commit offsets to; by default the group of a Connect sink with the same name."""
         return group_of(self.name, {"consumer_group": self.consumer_group})
 
     def check_own_name(self, name: object, set_in: str) -> None:
-        """Check the cache name in an override; raises SettingsError."""
+        """Check the cache name in an override; raise SettingsError for a wrong one."""
         if not isinstance(name, str) or not name:
             raise SettingsError(
                 "cache is no cache name", "Allowed: one character or more", setting="cache", set_in=set_in
             )
 
     def cache_of(self, topic: str) -> NamedBy:
-        """Return the name of a topic's cache; the name is not checked.
+        """Return the name of the cache that a topic's records are stored in; the name is not checked.
 
         :raises SettingsError: an expression cannot be used with this name.
         """
@@ -211,15 +211,16 @@ class SinkSettings(ConnectorSettings):
         self.check_names(findings, "cache_names", ".+", "one character or more")
         with findings.check("key_policy", "key_fields", "value_converter"):
             self._check_key()
-        with findings.check("dead_letter_topic", "topics"):
-            if self.dead_letter_topic in self.topics:
-                raise self.wrong("dead_letter_topic", "it is one of the topics that are read", "Choose another topic")
+        for name, topic in self.own_topics.items():
+            with findings.check(name, "topics"):
+                if topic in (*self.topics, self.types_topic):
+                    raise self.wrong(name, "it is one of the topics that are read", "Choose another topic")
         with findings.check("cache_fields", "cache_value_type"):
             if self.cache_fields and not self.cache_value_type:
                 raise self.wrong("cache_fields", "the columns belong to a type without a name", "Set cache_value_type")
 
     def _check_select(self) -> None:
-        """Check the settings that can use selected fields only."""
+        """Refuse a setting that needs a field omitted by `select`."""
         fields = self.parsed_text("select", parse_columns)
         condition = self.parsed_text("where", parse_condition)
         if fields is None:
@@ -261,7 +262,7 @@ class SinkSettings(ConnectorSettings):
             )
 
     def warnings(self) -> list[tuple[Event, dict[str, Any]]]:
-        """Return the events of both directions, and the sink's own events about unstored updates and records."""
+        """Return the events to log at a start; the sink's own report updates not stored and records skipped."""
         events = super().warnings()
         if not self.process_updates:
             events.append((UPDATES_NOT_APPLIED, {"reason": "process_updates is false", "setting": "process_updates"}))

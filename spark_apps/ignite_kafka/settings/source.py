@@ -1,4 +1,4 @@
-"""Settings of a source connector (Ignite to Kafka); see also :mod:`~ignite_kafka.settings.connector`."""
+"""Settings of a source connector (Ignite to Kafka), besides the settings in :mod:`.connector`."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from .transforms import chain_of, touches
 LAZY = "LAZY"
 EAGER = "EAGER"
 PROVENANCE = ("connector", "run", "cluster", "cache", "partition", "update_counter", "time")
-"""Headers allowed in setting provenance_headers, in their order."""
+"""Headers that setting provenance_headers may name, in the order in which they are written."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SourceSettings(ConnectorSettings):
-    """All settings of a source connector."""
+    """All settings of a source connector (Ignite to Kafka)."""
 
     all_when_absent: ClassVar[tuple[str, ...]] = ("cache_whitelist",)
     own_name: ClassVar[str] = "topic"
@@ -234,7 +234,7 @@ class SourceSettings(ConnectorSettings):
         return super().streams or self.failover_policy == "BACKLOG"
 
     def fixed_in_snapshot(self) -> dict[str, Any]:
-        """Return the settings that decide the selection and content of records, as JSON values."""
+        """Return the settings that must stay the same under one snapshot id, as JSON values."""
         definitions = self.definitions()
         fixed = {
             name: [list(item) for item in value.items()] if definitions[name].type.ordered else value
@@ -253,7 +253,7 @@ class SourceSettings(ConnectorSettings):
         return named | {name: values[name] for name in values_of(self, pattern) if definitions[name].fixed_in_snapshot}
 
     def also_overridden(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return groups of new topics with the overridden partitions, replicas and configuration."""
+        """Return topic_creation_groups changed by the overridden partitions, replicas and topic configuration."""
         return (
             {"topic_creation_groups": with_values(self.topic_creation_groups, values)}
             if self.topic_creation_groups
@@ -261,14 +261,14 @@ class SourceSettings(ConnectorSettings):
         )
 
     def check_own_name(self, name: object, set_in: str) -> None:
-        """Check the topic name in an override; raises SettingsError."""
+        """Check the topic name in an override; raise SettingsError for a wrong one."""
         if not isinstance(name, str) or not topic_names.is_topic_name(name):
             raise SettingsError(
                 "topic is no topic name", f"Allowed: {topic_names.ALLOWED}", setting="topic", set_in=set_in
             )
 
     def new_topic(self, topic: str) -> NewTopicSettings:
-        """Return the settings for creating a missing data topic.
+        """Return the settings with which a missing data topic is created.
 
         :raises SettingsError: an expression cannot be used with this name.
         """
@@ -279,7 +279,7 @@ class SourceSettings(ConnectorSettings):
             raise self.wrong("topic_creation_groups", f"{error}") from error
 
     def topic_of(self, cache: str) -> NamedBy:
-        """Return the name of a cache's topic; the name is not checked.
+        """Return the name of the topic that a cache's records are sent to; the name is not checked.
 
         :raises SettingsError: an expression cannot be used with this name.
         """
@@ -358,7 +358,7 @@ class SourceSettings(ConnectorSettings):
             raise self.wrong("transaction_max_ms", "every transaction would time out", remedy)
 
     def warnings(self) -> list[tuple[Event, dict[str, Any]]]:
-        """Return the events of both directions, and the source's own about uncaptured changes and unused groups."""
+        """Return the events to log at a start; the source's own say which changes or removals are not sent."""
         events = super().warnings()
         for name, group in self.topic_creation_groups.items():
             if not group.get(INCLUDE):

@@ -13,15 +13,15 @@ from .transforms import WithTransforms, without_effect
 
 STREAM = "it is used only when run_mode is continuous or failover_policy is BACKLOG"
 CONTINUOUS = "it is used only when run_mode is continuous"
-"""Reasons why a setting for streams has no effect on a run that ends by itself."""
+"""Reasons why a setting for streams has no effect when a run ends by itself."""
 
 
 class StartedSettings(WithTransforms, Protocol):
-    """Interface to a connector's settings, for warnings at the start."""
+    """Interface of a connector's settings, with the attributes that warnings at a start need."""
 
     @property
     def origin(self) -> Mapping[str, str]:
-        """Place where each setting was set."""
+        """Place where each setting was set, such as file and line, by the setting's name."""
 
     @property
     def streams(self) -> bool:
@@ -33,7 +33,7 @@ class StartedSettings(WithTransforms, Protocol):
 
     @property
     def ignite_tls_verify(self) -> bool:
-        """Whether certificates are verified."""
+        """Whether the certificates of Ignite nodes are verified."""
 
     def definitions(self) -> Mapping[str, Setting]:
         """Return the definition of every setting by name."""

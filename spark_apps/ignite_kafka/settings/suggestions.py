@@ -1,4 +1,4 @@
-"""Suggestions for mistyped names."""
+"""Suggestions for mistyped setting names, for error messages."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 
 def nearest(name: str, names: Iterable[str]) -> str | None:
-    """Return the closest name, or None without a close name; ignore case and the characters `_`, `.` and `-`."""
+    """Return the closest of the names; None if none is close. Case and the characters `_`, `.`, `-` are ignored."""
     spelled: dict[str, str] = {}
     for candidate in names:
         spelled.setdefault(_plain(candidate), candidate)
@@ -16,7 +16,7 @@ def nearest(name: str, names: Iterable[str]) -> str | None:
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
-    """Return the text 'Did you mean …?' with the closest name; an empty text without a close name."""
+    """Return the hint 'Did you mean …?' with the closest name; empty if none is close."""
     close = nearest(name, names)
     return f"Did you mean {close}?" if close else ""
 

@@ -1,4 +1,4 @@
-"""Groups of new topics, as Kafka Connect's ``topic.creation.groups``: the first matching group configures a topic.
+"""Groups of new topics, as Kafka Connect's ``topic.creation.groups``: the first group that matches configures a topic.
 
 A group includes and excludes topics by lists of regular expressions of whole names; ``exclude`` takes precedence, and a
 group without ``include`` matches no topic. A group without partitions or replication
@@ -32,7 +32,7 @@ _KNOWN = {INCLUDE: TEXTS, EXCLUDE: TEXTS, PARTITIONS: PARTITION_COUNT, REPLICATI
 
 @dataclass(frozen=True)
 class NewTopicSettings:
-    """Partitions, replication factor and configuration of a missing topic.
+    """Partitions, replication factor and configuration with which a missing topic is created.
 
     :param partitions: number of partitions; -1: the broker's default.
     :param replication_factor: number of replicas; -1: the broker's default.
@@ -45,7 +45,7 @@ class NewTopicSettings:
 
 
 def new_topic(topic: str, groups: Mapping[str, Mapping[str, Any]], default: NewTopicSettings) -> NewTopicSettings:
-    """Return the settings for creating a topic: those of the first matching group, or else the default.
+    """Return the settings with which a missing topic is created: the first matching group's, else the default.
 
     :raises ValueError: an expression cannot be used with a name of that length.
     """
@@ -59,7 +59,7 @@ def new_topic(topic: str, groups: Mapping[str, Mapping[str, Any]], default: NewT
 
 
 def with_values(groups: Mapping[str, Mapping[str, Any]], values: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return the groups with the overridden partitions, replication factor and configuration."""
+    """Return topic creation groups with the given partitions, replication factor and configuration."""
     own = {ours: values[theirs] for ours, theirs in _OURS.items() if theirs in values}
     config = values.get("topic_config")
     return {
@@ -102,7 +102,7 @@ def _parse_group(group: str, values: Mapping[str, object]) -> dict[str, Any]:
 def from_connect(
     values: Mapping[str, Any], origin: Mapping[str, str]
 ) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
-    """Return the groups of a connector file in their order, and the group of each property.
+    """Return the topic creation groups of a Connect file in their order, and the group of each property.
 
     The order is that of topic.creation.groups; properties of no group are left out.
 

@@ -1,4 +1,4 @@
-"""Rules for names of Kafka topics, and the names of internal topics."""
+"""Rules for names of Kafka topics, and the names of the connectors' internal topics."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ _TOPIC = re.compile(TOPIC_CHARACTERS)
 
 
 def is_topic_name(text: str) -> bool:
-    """Return whether Kafka accepts a text as a topic's name."""
+    """Return whether Kafka accepts a text as a topic name."""
     return bool(_TOPIC.fullmatch(text)) and text not in (".", "..")
 
 
 def types_topic(internal_topic_prefix: str) -> str:
-    """Return the name of the topic with the types of records in Ignite's binary format."""
+    """Return the name of the internal topic with the types of records in Ignite's binary format."""
     return f"{internal_topic_prefix}-types"
 
 
 def reserve(prefixes: Iterable[str]) -> None:
-    """Let this process treat topics with these prefixes as internal topics, in addition to a connector's own prefix.
+    """Set further prefixes of internal topics for this process, so that data topics with them are refused.
 
     An administrator lists the prefixes; no setting does. The list replaces an earlier list.
     """
@@ -39,7 +39,7 @@ def reserve(prefixes: Iterable[str]) -> None:
 
 
 def reserved() -> tuple[str, ...]:
-    """Return the prefixes of internal topics from :func:`reserve` and environment variable :data:`PREFIXES`, sorted.
+    """Return the reserved prefixes of internal topics, from :func:`reserve` and variable :data:`PREFIXES`, sorted.
 
     :raises SettingsError: the variable holds a text that is no prefix.
     """
@@ -55,7 +55,7 @@ def reserved() -> tuple[str, ...]:
 
 
 def is_internal_topic(topic: str, internal_topic_prefix: str) -> bool:
-    """Return whether a topic is an internal topic of brokers or connectors.
+    """Return whether a topic is internal to brokers or connectors, so that no data may be copied from or to it.
 
     Connectors' internal topics have this prefix, the default one, or a reserved one.
     """
@@ -65,7 +65,7 @@ def is_internal_topic(topic: str, internal_topic_prefix: str) -> bool:
 
 
 def check_data_topic(setting: str, topic: str, internal_topic_prefix: str = DEFAULT_PREFIX) -> None:
-    """Refuse internal topics, because their records control connectors, and some hold secrets of backlogs.
+    """Refuse an internal topic as a data topic, because its records control connectors or hold secrets.
 
     :param setting: the setting or option that names the topic.
     :raises SettingsError: the topic is internal.

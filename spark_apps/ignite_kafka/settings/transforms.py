@@ -1,4 +1,4 @@
-"""Transforms and predicates of a connector: ordered aliases, and properties by Kafka Connect's names.
+"""Settings of a connector's transforms and predicates: ordered aliases, and properties by Kafka Connect's names.
 
 ``transforms=mask`` and ``transforms.mask.type=…`` of a connector file are settings ``transforms`` and
 ``transform_config``. Source: ConnectorConfig and TransformationStage of Kafka Connect (4.3.1), KIP-585.
@@ -19,7 +19,7 @@ from .suggestions import did_you_mean
 TRANSFORMS = "transforms"
 PREDICATES = "predicates"
 CONFIGS = {TRANSFORMS: "transform_config", PREDICATES: "predicate_config"}
-"""Setting of properties for each setting of aliases; the latter's name is also Kafka Connect's prefix."""
+"""Setting with the properties, by the setting with the aliases, which is also Kafka Connect's prefix."""
 REGEX_ROUTER = "RegexRouter"
 TIMESTAMP_ROUTER = "TimestampRouter"
 _PACKAGE = "org.apache.kafka.connect.transforms."
@@ -32,15 +32,15 @@ _OF_ALL = (_TYPE, _PREDICATE, _NEGATE, _VERSION)
 
 
 class WithTransforms(Protocol):
-    """Interface to the settings of a connector, cache or topic, for transforms."""
+    """Interface of a connector's settings, with the attributes that the functions for transforms need."""
 
     @property
     def transforms(self) -> tuple[str, ...]:
-        """Aliases of transforms."""
+        """Aliases of the transforms, in the order of application."""
 
     @property
     def transform_config(self) -> Mapping[str, Mapping[str, str]]:
-        """Properties of each transform."""
+        """Properties of each transform, by alias."""
 
     @property
     def predicates(self) -> tuple[str, ...]:
@@ -48,23 +48,23 @@ class WithTransforms(Protocol):
 
     @property
     def predicate_config(self) -> Mapping[str, Mapping[str, str]]:
-        """Properties of each predicate."""
+        """Properties of each predicate, by alias."""
 
     @property
     def origin(self) -> Mapping[str, str]:
-        """Place where each setting was set."""
+        """Place where each setting was set, such as file and line, by the setting's name."""
 
     @property
     def variants(self) -> tuple[WithTransforms, ...]:
-        """These settings, followed by a variant for each override."""
+        """Settings of the connector, followed by the settings under each override."""
 
     def wrong(self, name: str, reason: str, remedy: str = "") -> SettingsError:
-        """Return the error of one setting."""
+        """Return the error to raise for a setting whose value breaks a rule."""
 
 
 @dataclass(frozen=True)
 class PredicateSettings:
-    """Settings of a predicate: alias, Java class, and the properties of that class."""
+    """Settings of a predicate: alias, Java class, and the class's properties."""
 
     alias: str
     type: str
@@ -73,7 +73,7 @@ class PredicateSettings:
 
 @dataclass(frozen=True)
 class TransformSettings:
-    """Settings of one transform in a chain.
+    """Settings of one transform in a connector's chain of transforms.
 
     :param type: Java class, or ``package.module:function`` of an own transform.
     :param properties: properties of the class or function.
@@ -89,12 +89,12 @@ class TransformSettings:
 
     @property
     def is_own(self) -> bool:
-        """Whether the transform is a user's function, with a colon in its name, and not a Java class."""
+        """Whether the transform is a Python function of the user instead of a Java class."""
         return ":" in self.type
 
     @property
     def short_name(self) -> str:
-        """Class name without Kafka's package."""
+        """Name of the Java class without Kafka's package."""
         return self.type.removeprefix(_PACKAGE)
 
 
@@ -128,12 +128,12 @@ PROPERTIES_BY_ALIAS = SettingType(
 
 
 def predicates_of(settings: WithTransforms) -> tuple[PredicateSettings, ...]:
-    """Return the settings of the predicates of a connector, cache or topic."""
+    """Return the settings of all predicates of a connector, cache or topic."""
     return tuple(_predicate(settings, alias) for alias in settings.predicates)
 
 
 def chain_of(settings: WithTransforms) -> tuple[TransformSettings, ...]:
-    """Return the settings of the transforms of a connector, cache or topic, in order of application."""
+    """Return the settings of all transforms of a connector, cache or topic, in order of application."""
     chain = []
     for alias in settings.transforms:
         values = settings.transform_config.get(alias, {})
@@ -146,7 +146,7 @@ def chain_of(settings: WithTransforms) -> tuple[TransformSettings, ...]:
 
 
 def touches(chain: Iterable[TransformSettings], side: str) -> bool:
-    """Return whether transforms may read or change the keys or the values of records.
+    """Return whether transforms may read or change the keys (or the values) of records.
 
     :param side: key or value.
     """
@@ -161,7 +161,7 @@ def _predicate(settings: WithTransforms, alias: str) -> PredicateSettings:
 
 
 def check_transforms(settings: WithTransforms, findings: Findings) -> None:
-    """Check aliases, types and predicates; a transform's constructor later checks the properties of its class."""
+    """Check the aliases, types and predicates of transforms, but not their classes' own properties."""
     for kind, config in CONFIGS.items():
         aliases: tuple[str, ...] = getattr(settings, kind)
         with findings.check(kind):
@@ -186,7 +186,7 @@ def check_transforms(settings: WithTransforms, findings: Findings) -> None:
 
 
 def set_in(settings: WithTransforms, kind: str, alias: str, name: str = _TYPE) -> str | None:
-    """Return the place where a property of a transform or predicate was set."""
+    """Return the place, such as file and line, where a property of a transform or predicate was set."""
     origin = settings.origin
     return origin.get(f"{kind}.{alias}.{name}") or origin.get(kind) or origin.get(CONFIGS[kind])
 
@@ -230,7 +230,7 @@ def _check_predicate(settings: WithTransforms, alias: str) -> None:
 
 
 def without_effect(settings: WithTransforms) -> Iterator[tuple[str, str, str | None]]:
-    """Yield each unused alias's setting, the reason why the alias has no effect, and the place where it was set."""
+    """Yield the transforms and predicates that are not used: setting, reason, and the place where it was set."""
     variants = settings.variants
     listed = {alias for variant in variants for alias in variant.transforms}
     used = {
@@ -259,7 +259,7 @@ def without_effect(settings: WithTransforms) -> Iterator[tuple[str, str, str | N
 
 
 def split_aliased_keys(values: Mapping[str, Any], kind: str, aliases: Iterable[str]) -> dict[str, tuple[str, str]]:
-    """Return alias and property of each key that begins with ``transforms.`` or ``predicates.``.
+    """Split keys such as ``transforms.mask.type`` into alias and property.
 
     :param aliases: the listed aliases. An alias may begin with another alias and a dot: the longest match counts.
     """

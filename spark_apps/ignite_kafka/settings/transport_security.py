@@ -33,7 +33,7 @@ _SAFE_MECHANISMS = {"GSSAPI"}  # Kerberos sends no reusable credential
 
 @dataclass(frozen=True)
 class Weakness:
-    """A weakness of a connection.
+    """A reason why a connection is not secure.
 
     :param setting: setting that causes the weakness.
     :param credentials: whether a credential is sent over the connection.
@@ -45,7 +45,7 @@ class Weakness:
 
 
 def kafka_weaknesses(config: Mapping[str, Any]) -> Iterator[Weakness]:
-    """Yield the weaknesses of Kafka clients with the given properties, which include secrets.
+    """Yield the reasons why Kafka clients with these properties would connect insecurely.
 
     The properties are in the order in which librdkafka would set them.
     """
@@ -72,7 +72,7 @@ def kafka_weaknesses(config: Mapping[str, Any]) -> Iterator[Weakness]:
 
 
 def ignite_weaknesses(endpoint: IgniteEndpoint, credentials: IgniteCredentials) -> Iterator[Weakness]:
-    """Yield the weaknesses of connections to Ignite nodes."""
+    """Yield the reasons why connections to the Ignite nodes would be insecure."""
     remote = _remote([*endpoint.addresses, *AddressMap.of(endpoint.address_map).targets])
     tls = endpoint.tls
     if not remote:
@@ -88,7 +88,7 @@ def ignite_weaknesses(endpoint: IgniteEndpoint, credentials: IgniteCredentials) 
 
 
 def registry_weaknesses(properties: Mapping[str, Any], credentials: bool) -> Iterator[Weakness]:
-    """Yield the weaknesses of a schema registry's client.
+    """Yield the reasons why a schema registry's client would connect insecurely.
 
     :param properties: canonical values, see :mod:`.registry_properties`.
     :param credentials: whether the client sends user and password or a token.
@@ -105,7 +105,7 @@ def registry_weaknesses(properties: Mapping[str, Any], credentials: bool) -> Ite
 
 
 def check_kafka(settings: ConnectorSettings, secrets: Secrets) -> None:
-    """Check the protection of a connector's Kafka clients, see :func:`check`."""
+    """Refuse a connector's Kafka connections if they are insecure and this is not accepted, see :func:`check`."""
     check(
         kafka_weaknesses({**settings.kafka_common, **secrets.kafka}),
         settings.allow_insecure_connections,
@@ -114,7 +114,7 @@ def check_kafka(settings: ConnectorSettings, secrets: Secrets) -> None:
 
 
 def check_ignite(settings: ConnectorSettings, secrets: Secrets) -> None:
-    """Check the protection of a connector's connections to Ignite, see :func:`check`."""
+    """Refuse a connector's Ignite connections if they are insecure and this is not accepted, see :func:`check`."""
     check(
         ignite_weaknesses(settings.ignite_endpoint, secrets.ignite),
         settings.allow_insecure_connections,
@@ -123,7 +123,7 @@ def check_ignite(settings: ConnectorSettings, secrets: Secrets) -> None:
 
 
 def check(weaknesses: Iterable[Weakness], by_settings: bool, permitted: bool) -> None:
-    """Refuse weaknesses that are not accepted; report each accepted one once per process with event 15185.
+    """Refuse weaknesses of connections that nobody accepted; report each accepted one once, by event 15185.
 
     :param by_settings: whether settings accept weaknesses. This never applies to a connection that sends a credential,
         because credentials are not part of the settings.
@@ -145,7 +145,7 @@ def _report(weakness: Weakness) -> None:
 
 
 def _remote(addresses: Iterable[str]) -> str:
-    """Return the first address of another host; an empty text if all are of this host."""
+    """Return the first address that is not on this host; empty if all are."""
     return next((address.strip() for address in addresses if address.strip() and not _is_loopback(address.strip())), "")
 
 

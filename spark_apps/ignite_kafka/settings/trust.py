@@ -1,4 +1,4 @@
-"""Trust class of every setting and property: the most that its author can do with it.
+"""Trust class of every setting and property: the most harm that its author could do with it.
 
 docs/security.md has who may set each class.
 
@@ -111,6 +111,7 @@ SETTINGS: Mapping[str, str] = {
             "overrides",
             "internal_topic_prefix",
             "dead_letter_topic",
+            "events_topic",
             "cache_whitelist",
             "cache_blacklist",
             "topic_prefix",
@@ -149,7 +150,7 @@ SETTINGS: Mapping[str, str] = {
     ),
     **dict.fromkeys(("filter", "cache_filter", "transform_config"), CODE),
 }
-"""Trust class of each setting of both directions.
+"""Trust class of each setting of source and sink.
 
 A setting of properties has the class of its other content; the properties themselves are in a table below.
 """
@@ -241,7 +242,7 @@ _KAFKA_NAMES = frozenset(
 
 
 def of_registry_property(name: str) -> str:
-    """Return the trust class of a schema registry's property, by the property's canonical name.
+    """Return the trust class of a schema registry property, given by its canonical name.
 
     :raises KeyError: no property has this name.
     """
@@ -259,7 +260,7 @@ def of_registry_property(name: str) -> str:
 
 
 def of_kafka_property(name: str) -> str:
-    """Return the trust class of a librdkafka property; :func:`.secrets.is_secret` decides which properties are secrets.
+    """Return the trust class of a librdkafka property.
 
     :raises KeyError: no client has this property, or no text can set it.
     """

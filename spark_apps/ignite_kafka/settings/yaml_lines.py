@@ -1,4 +1,4 @@
-"""YAML documents with the line number of each key.
+"""YAML documents with the line number of each key, for error messages.
 
 All values but `true`, `false` and nulls are texts as written. So ``2024`` or ``no`` is a text even without quotes;
 the types of settings parse numbers.
@@ -25,7 +25,7 @@ _BEGIN = re.compile(r"---(\s|$)")
 
 @dataclass(frozen=True)
 class Document:
-    """A document of a YAML file, with the line numbers of its keys.
+    """A document of a YAML file, with the line number of each key.
 
     :param line: number of the document's first line, from 1.
     :param lines: the line of each key and item by its path, such as ``("config", "topic_prefix")``.
@@ -38,7 +38,7 @@ class Document:
 
 @dataclass(frozen=True)
 class BadDocument:
-    """A document that cannot be read; later documents of its file can still be read.
+    """A YAML document that cannot be read; later documents of the file can.
 
     :param error: error with the line number.
     """
@@ -48,7 +48,7 @@ class BadDocument:
 
 
 def documents(content: bytes, file: str) -> Iterator[Document | BadDocument]:
-    """Yield the documents of a YAML file, without empty documents.
+    """Yield the documents of a YAML file; an unreadable one is a BadDocument, an empty one is omitted.
 
     A document is bad if it is no YAML, or has a key twice, a tag, too many nodes, or an alias within its own node.
 
@@ -72,7 +72,7 @@ def documents(content: bytes, file: str) -> Iterator[Document | BadDocument]:
 
 
 def _compose_each(text: str, after: int, file: str) -> Iterator[Document | BadDocument]:
-    """Compose each document of a faulty file by itself, because PyYAML reads nothing after an error.
+    """Parse each document of a faulty file separately, because PyYAML reads nothing after an error.
 
     :param after: first line, counted from 0, of the last document that was already read; -1: none was.
     """
@@ -93,7 +93,7 @@ def _compose_each(text: str, after: int, file: str) -> Iterator[Document | BadDo
 
 
 def _read_document(node: Any, begin: int, file: str) -> Iterator[Document | BadDocument]:
-    """Yield a document with its value, unless the document is empty.
+    """Yield one document with its value; nothing for an empty document.
 
     :param begin: number of lines before the node's text.
     """
@@ -109,7 +109,7 @@ def _read_document(node: Any, begin: int, file: str) -> Iterator[Document | BadD
 
 
 class _ValueReader:
-    """Reader of YAML nodes' values, with the line number of each.
+    """Reader that turns YAML nodes into values and records the line of each.
 
     :param begin: see :func:`_read_document`.
     """

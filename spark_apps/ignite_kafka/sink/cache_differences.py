@@ -11,7 +11,7 @@ _PROPERTIES = ("mode", "atomicity", "expiry_policy")
 
 
 def differences(source: CacheConfiguration, held: CacheConfiguration) -> list[str]:
-    """Return the differences of a cache's configuration from that of the source's cache, as texts.
+    """Describe, as texts, how a cache's configuration differs from that of the source's cache.
 
     Backups, memory, rebalancing and names of SQL schemas may differ: each cluster has its own.
     """

@@ -1,4 +1,4 @@
-"""Creation of a sink's missing caches; existing caches are never altered."""
+"""Creation of the missing caches of a sink; existing caches are never altered."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SourceConfiguration = Callable[[str], CacheConfiguration | None]
 
 
 def ensure_caches(plan: SinkPlan, cluster: Cluster, source_configuration: SourceConfiguration) -> list[str]:
-    """Create the missing caches of a plan.
+    """Create the missing caches of a plan, and warn about existing caches that may not fit.
 
     Report existing caches with differences from the source's caches that affect entries or SQL.
 
@@ -52,7 +52,7 @@ def ensure_caches(plan: SinkPlan, cluster: Cluster, source_configuration: Source
 
 
 def routed_cache(cluster: Cluster, name: str, settings: SinkSettings) -> CacheInfo:
-    """Return the cache of a topic set by transforms; create a missing cache.
+    """Return the cache for a topic name that transforms gave a record; create the cache if it is missing.
 
     :param settings: settings of the topic that is read.
     :raises CacheNotFound: cache_template is no cache of the cluster.
@@ -68,7 +68,7 @@ def routed_cache(cluster: Cluster, name: str, settings: SinkSettings) -> CacheIn
 def missing_caches(
     topics: Mapping[str, str], existing: Container[str], settings: SinkSettings, cluster: Cluster
 ) -> dict[str, CacheInfo | None]:
-    """Return the missing caches with the template of each; None: no template.
+    """Return the template for each missing cache, by cache name; None without the setting `cache_template`.
 
     :param topics: the topic of each cache of the plan.
     :raises CacheNotFound: cache_template is no cache of the cluster.
@@ -108,9 +108,9 @@ def _template(cache: str, settings: SinkSettings, cluster: Cluster) -> CacheInfo
 def new_cache(
     name: str, settings: SinkSettings, template: CacheInfo | None, source: CacheConfiguration | None = None
 ) -> CacheConfiguration:
-    """Return the configuration of a new cache.
+    """Compose the configuration of a cache to create, from settings, template and source cache.
 
-    Each value is from the settings, else the template, else the source's cache, else the cluster's defaults.
+    Settings come first, then the template, the source's cache, and the cluster's defaults.
     """
     if template is not None:
         like = CacheConfiguration(
@@ -130,7 +130,7 @@ def new_cache(
 
 
 def query_entities(settings: SinkSettings) -> tuple[QueryEntity, ...]:
-    """Return the query entity described by the settings; empty without a described entity.
+    """Return the query entity (SQL table) described by the settings; empty if they describe none.
 
     With key_policy key or value, several key_fields are columns of a key that is an object; a single field is the
     whole key.

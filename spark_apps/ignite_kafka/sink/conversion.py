@@ -1,4 +1,4 @@
-"""Conversion of one topic's records by its settings: rules, transforms and common value heads."""
+"""Translation of a topic's settings to conversion rules, transforms, and the search for schema prefixes of values."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def inbound_rules(settings: SinkSettings) -> ConversionRules:
-    """Return the conversion rules in the settings."""
+    """Build the rules for converting records to entries from a topic's settings."""
     key, value = (
         SideRules(getattr(settings, f"{side}_converter"), settings.converter_properties(side))
         for side in ("key", "value")
@@ -26,7 +26,7 @@ def inbound_rules(settings: SinkSettings) -> ConversionRules:
 
 
 def transforming(settings: SinkSettings) -> TransformingReader | None:
-    """Return the reader that applies a topic's transforms and `select`; None if the topic has neither."""
+    """Make the reader that applies a topic's transforms and `select` to records; None if it has neither."""
     if not (settings.transforms or settings.select):
         return None
     from ..convert.to_ignite.transforming_reader import TransformingReader  # not loaded by a run without transforms
@@ -37,7 +37,7 @@ def transforming(settings: SinkSettings) -> TransformingReader | None:
 
 
 def reads_headers(settings: SinkSettings) -> bool:
-    """Return whether a topic's transforms need the records' headers."""
+    """Return whether a topic's transforms need record headers; otherwise these are not read."""
     if not settings.transforms:
         return False
     from ..convert.transforms import steps
@@ -46,7 +46,7 @@ def reads_headers(settings: SinkSettings) -> bool:
 
 
 def value_head_of(settings: SinkSettings) -> Callable[[bytes], bytes] | None:
-    """Return the function that finds the heads of a topic's values.
+    """Return the function that finds a value's head: its schema prefix, common to many values.
 
     Return None for values without heads, or if transforms, `select` or keys need whole values.
     """

@@ -1,4 +1,4 @@
-"""Dead letters of records that could not be stored.
+"""Dead letters: copies of the records that a sink could not store, for the dead-letter topic.
 
 The records are read once more, for their key, value, headers and timestamp.
 """
@@ -28,7 +28,7 @@ _SHOWN = 80  # bytes of a key
 
 
 def error_of(consumed: Consumed, bad: BadRecord) -> RecordRefused:
-    """Return the error of a bad record, with the record's topic, partition and offset.
+    """Make the error of a bad record, with the record's topic, partition and offset.
 
     If the cache refuses the entry, the error also has the record's key.
     """
@@ -54,7 +54,7 @@ def report_bad_record(consumed: Consumed, bad: BadRecord) -> RecordRefused:
 
 
 def record_headers(connector: str, task: int, error: RecordRefused) -> list[Header]:
-    """Return the added headers of a dead letter: the error, and the record's topic, partition and offset."""
+    """Build the headers that a dead letter adds: the error, and the record's topic, partition and offset."""
     place = {name: error.where[name] for name in ("topic", "partition", "offset")}
     component = (
         EntryFilter
@@ -67,7 +67,7 @@ def record_headers(connector: str, task: int, error: RecordRefused) -> list[Head
 def dead_letters(
     clients: KafkaClients, topic: str, connector: str, task: int, consumed: Consumed, bad: Sequence[BadRecord]
 ) -> list[DeadLetter]:
-    """Return the dead letters of a batch's bad records, read from the topic again because batches have no headers.
+    """Build dead letters of bad records; these are read from the topic again, because a batch lacks their headers.
 
     :param topic: the dead-letter topic.
     :param task: number of the task, for the headers.
@@ -88,7 +88,7 @@ def dead_letters(
 
 
 def _messages(clients: KafkaClients, topic: str, partition: int, offsets: Sequence[int]) -> list[tuple[int, Message]]:
-    """Read the records at the given offsets in one pass from the first to the last offset."""
+    """Read the records at some offsets of a partition again, in one pass."""
     missing = set(offsets)
     messages = {}
     position = offsets[0]

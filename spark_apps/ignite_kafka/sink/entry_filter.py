@@ -1,4 +1,4 @@
-"""Filter of the entries made of a batch of records; removals always pass."""
+"""Filter of a sink: which converted entries are stored; removals always pass."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ..kafka.records import Consumed
 def kept_entries(
     entries: Entries, consumed: Consumed, entry_filter: EntryFilter, cache: CacheInfo, types: TypeSource
 ) -> Entries:
-    """Return the entries chosen by the filter, and all removals; a record is bad if the filter fails for it.
+    """Return the entries that pass the topic's filter, and all removals; a record is bad if the filter fails for it.
 
     :param consumed: the records that the entries were made of.
     :param types: source of the values' binary types.
@@ -49,7 +49,7 @@ def kept_entries(
 
 
 def _columns(consumed: Consumed, rows: np.ndarray) -> OfRecords:
-    """Return columns of record metadata for some rows: topic, partition, offset and, if read, timestamp."""
+    """Build the metadata columns that a filter may use: topic, partition, offset and, if read, timestamp."""
     columns: dict[str, pa.Array] = {
         "_topic": pa.repeat(pa.scalar(consumed.topic), rows.size),
         "_partition": pa.repeat(pa.scalar(consumed.partition, pa.int32()), rows.size),

@@ -1,4 +1,4 @@
-"""Router of records: converts them to entries, applies the filters, and assigns the entries to caches."""
+"""Routing of records to caches: transforms, conversion to entries, filter, and choice of the cache."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ CachePart = tuple[str, Entries]
 
 @dataclass(frozen=True)
 class RoutedEntries:
-    """Entries made of one partition's records.
+    """Entries by cache, converted from the records of one topic partition.
 
     :param parts: entries of each cache, in the order of their records, without bad records.
     :param bad: bad records, by row.
@@ -51,7 +51,7 @@ class RoutedEntries:
 
 
 class EntryRouter:
-    """Converter and router of one task's records. For one thread."""
+    """Converts one task's records to entries, and assigns the entries to caches; not thread-safe."""
 
     def __init__(self, plan: SinkPlan, cluster: Cluster, clients: KafkaClients) -> None:
         self._settings = plan.settings
@@ -64,11 +64,11 @@ class EntryRouter:
         self._caches: dict[str, CacheInfo] = {}
 
     def begin_batch(self) -> None:
-        """Allow one more read of the types topic and of the cluster's types."""
+        """Begin a batch: the types topic and the cluster's types may be read once more."""
         self._record_types.new_batch()
 
     def route(self, consumed: Consumed, leave_out: Collection[str] = ()) -> RoutedEntries:
-        """Convert the records of one partition to entries of caches, without storing anything.
+        """Convert the records of one topic partition to entries by cache, without storing them.
 
         1. Read the records, with the topics that transforms give them.
         2. Convert those of each topic to entries of its cache.
@@ -95,9 +95,9 @@ class EntryRouter:
         return RoutedEntries(parts, bad, None if entry_filter is None else filtered)
 
     def count_caches(self, consumed: Consumed) -> Counter[str]:
-        """Count the records for each cache, without records that transforms refuse or drop.
+        """Count records by cache, leaving out records that transforms refuse or drop.
 
-        :param consumed: records of one partition.
+        :param consumed: records of one topic partition.
         """
         reader = self._reader(consumed.topic)
         if reader is None:
@@ -106,12 +106,12 @@ class EntryRouter:
         return Counter({self._name_cache(part.topic): len(part.rows) for part in routed})
 
     def cache(self, name: str) -> CacheInfo:
-        """Return a cache that :meth:`route` returned entries for."""
+        """Return the description of a cache that :meth:`route` has returned entries for."""
         return self._caches[name]
 
     @property
     def needs_times(self) -> bool:
-        """Whether a filter or transforms need the records' timestamps."""
+        """Whether a filter or transforms need record timestamps; otherwise these are not read."""
         filters = [self._filters.of(topic) for topic in self._plans]
         return any(item is not None and item.needs_times for item in filters) or any(
             item.transforms for item in self._of_topics
@@ -119,12 +119,12 @@ class EntryRouter:
 
     @property
     def needs_headers(self) -> bool:
-        """Whether keys or transforms need the records' headers."""
+        """Whether keys or transforms need record headers; otherwise these are not read."""
         return any(settings.key_policy == HEADER or reads_headers(settings) for settings in self._of_topics)
 
     @property
     def head_of(self) -> HeadOf | None:
-        """Function to find the head of a value that can be converted without it.
+        """Function that finds a value's head, the common beginning with the schema, to cut it off while reading.
 
         It is None if no topic has such values.
         """
@@ -139,7 +139,7 @@ class EntryRouter:
     def _convert(
         self, consumed: Consumed, leave_out: Collection[str], bad: list[BadRecord]
     ) -> Iterator[tuple[SourceKey, Entries]]:
-        """Yield the entries of each topic with rows of `consumed`; add bad records to `bad` instead."""
+        """Convert records, and yield entries by topic after transforms; bad records are added to `bad`."""
         reader = self._reader(consumed.topic)
         if reader is None:
             entries = self._make_entries(consumed.topic, consumed, {})
@@ -157,13 +157,13 @@ class EntryRouter:
             yield key, replace(entries, rows=part.rows[entries.rows], bad=())
 
     def _reader(self, topic: str) -> TransformingReader | None:
-        """Return the reader that applies a topic's transforms and `select`; None if the topic has neither."""
+        """Return the cached reader that applies a topic's transforms and `select`; None if the topic has neither."""
         if topic not in self._transforms:
             self._transforms[topic] = transforming(self._settings.of(topic))
         return self._transforms[topic]
 
     def _make_entries(self, key: SourceKey, consumed: Consumed, read: Mapping[str, ReadSide]) -> Entries:
-        """Convert records to entries; repeat the conversion if the source has described new types of the records."""
+        """Convert records to entries; convert again if new types arrive in the types topic meanwhile."""
         while True:
             converter = self._converter(key)
             try:
@@ -183,14 +183,14 @@ class EntryRouter:
         return self._converters[key]
 
     def _get_cache(self, key: SourceKey) -> CacheInfo:
-        """Return the cache of a topic's records; for a topic set by transforms, create a missing cache."""
+        """Return the cache that records go to; create a missing one if transforms set the topic."""
         plan = self._plans[_read_topic(key)]
         if isinstance(key, str):
             return self._cluster.cache(plan.cache)
         return routed_cache(self._cluster, self._name_cache(key[1]), self._settings.of(plan.name))
 
     def _name_cache(self, topic: str) -> str:
-        """Return the name of the cache for a topic set by transforms."""
+        """Derive the cache name from a topic name that transforms gave a record."""
         named = self._settings.cache_of(topic)
         if not named.name:
             remedy = "Choose another topic_prefix, or a cache_prefix"
@@ -215,5 +215,5 @@ class EntryRouter:
 
 
 def _read_topic(key: SourceKey) -> str:
-    """Return the topic that records were read from."""
+    """Return the topic that records were read from, before transforms renamed it."""
     return key if isinstance(key, str) else key[0]

@@ -1,4 +1,4 @@
-"""Detection of partitions whose records wait although the run continues."""
+"""Detection of topic partitions whose records wait although the sink runs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class _Position:
 
 
 class LagWatch:
-    """Detector of partitions whose position does not move.
+    """Detector of topic partitions with lag whose committed offset does not move.
 
     :param stalled_s: time without progress before a partition with waiting records is returned, in seconds.
     """
@@ -36,7 +36,7 @@ class LagWatch:
         self._positions: dict[TopicPartition, _Position] = {}
 
     def stalled(self, partitions: Iterable[PartitionLag]) -> list[PartitionLag]:
-        """Return partitions without progress for `stalled_s`, each once until its position moves.
+        """Return partitions with lag and no progress for `stalled_s`, each only once in a standstill.
 
         Records behind an open transaction do not wait for the sink.
         """

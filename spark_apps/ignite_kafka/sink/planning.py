@@ -1,4 +1,4 @@
-"""Plans of a sink's run, made of settings and topics without writing anything."""
+"""Plan of a sink's run: topics to read and their caches, from settings and brokers; nothing is written."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SHOWN_TOPICS = 20
 
 
 def make_plan(settings: SinkSettings, topics: Topics, slots: int) -> SinkPlan:
-    """Plan a run, before a generation is claimed.
+    """Plan a sink's run: check topics, caches and filters before the run claims a generation.
 
     :raises TopicError: a topic does not exist or no topic matches, and the run is not continuous; or there is no
         ``types_topic``.
@@ -56,15 +56,16 @@ def make_plan(settings: SinkSettings, topics: Topics, slots: int) -> SinkPlan:
 
 
 def known_topics(settings: SinkSettings, topics: Topics) -> Iterable[str]:
-    """Return the names of all listed topics, and of existing topics in the settings that are not listed yet."""
+    """Return the existing topics, looking up those of the settings singly if the brokers do not list them yet."""
     names = topics.existing().keys()
     return names | topics.counts(set(settings.topics) - names).keys()
 
 
 def chosen_topics(settings: SinkSettings, existing: Iterable[str]) -> list[str]:
-    """Return the sorted names of the topics to read; an expression never chooses internal or dead-letter topics.
+    """Return the names of the topics to read, by `topics` or `topics_regex`, sorted.
 
-    A continuous run reads listed topics as soon as they exist, as Kafka Connect does.
+    `topics_regex` never chooses internal or dead-letter topics. A continuous run reads topics of the setting
+    `topics` as soon as they exist, as Kafka Connect does.
 
     :raises TopicError: see :func:`make_plan`.
     """
@@ -86,7 +87,7 @@ def chosen_topics(settings: SinkSettings, existing: Iterable[str]) -> list[str]:
         for topic in sorted(names)
         if matches_whole(topic, settings.topics_regex)
         and not is_internal_topic(topic, settings.internal_topic_prefix)
-        and topic not in (settings.dead_letter_topic, settings.types_topic)
+        and topic not in (*settings.own_topics.values(), settings.types_topic)
     ]
     if not chosen and not settings.streams:
         shown = ", ".join(sorted(names)[:_SHOWN_TOPICS]) or "none"
@@ -95,7 +96,7 @@ def chosen_topics(settings: SinkSettings, existing: Iterable[str]) -> list[str]:
 
 
 def cache_names(topics: Iterable[str], settings: SinkSettings) -> dict[str, str]:
-    """Return the cache of each topic.
+    """Return the cache name of each topic, and refuse two topics with one cache.
 
     :raises SettingsError: two topics go to one cache, or the name of a cache is empty.
     """
@@ -123,7 +124,7 @@ def cache_names(topics: Iterable[str], settings: SinkSettings) -> dict[str, str]
 
 
 def cache_of(topic: str, settings: SinkSettings) -> NamedBy:
-    """Return the cache for a topic's name after the topic's RegexRouters."""
+    """Return the cache name for a topic, after its RegexRouter transforms renamed the topic."""
     own = settings.of(topic)
     if not own.transforms:
         return settings.cache_of(topic)
@@ -142,12 +143,12 @@ def _is_routed(settings: SinkSettings, topic: str) -> bool:
 
 
 def partitions_of(plans: Iterable[TopicPlan]) -> list[TopicPartition]:
-    """Return the partitions of planned topics."""
+    """Return all topic partitions of planned topics."""
     return [(topic.name, partition) for topic in plans for partition in range(topic.partitions)]
 
 
 def with_first_offsets(plan: SinkPlan, topics: Topics, clients: KafkaClients) -> SinkPlan:
-    """Set the topics' ends as begins, for a connector's first start with ``auto_offset_reset`` latest.
+    """Begin at the topics' current ends, for a connector's first start with ``auto_offset_reset`` latest.
 
     If the connector has any offset, partitions without an offset are new, and are read from their first record.
     """
@@ -161,7 +162,7 @@ def with_first_offsets(plan: SinkPlan, topics: Topics, clients: KafkaClients) ->
 
 
 def _has_offsets(plan: SinkPlan, topics: Topics, clients: KafkaClients) -> bool:
-    """Return whether the group, or the offsets topic, has an offset of the connector."""
+    """Return whether the connector has ever committed an offset, in the group or the offsets topic."""
     if topics.group_offsets(plan.settings.group_id, partitions_of(plan.topics)):
         return True
     name = offsets_topic(plan.settings.internal_topic_prefix, plan.connector)
@@ -170,7 +171,7 @@ def _has_offsets(plan: SinkPlan, topics: Topics, clients: KafkaClients) -> bool:
 
 
 def with_batch_bytes(plan: SinkPlan, states: Mapping[str, TopicState]) -> SinkPlan:
-    """Return the plan with the maximum batch size of the dead-letter topic, if this size is known."""
+    """Limit the plan's producer batches to the size that the dead-letter topic accepts, if it is known."""
     limits = [state.max_message_bytes for state in states.values() if state.max_message_bytes is not None]
     return replace(plan, max_batch_bytes=min(limits, default=plan.max_batch_bytes))
 
@@ -183,5 +184,5 @@ def _with_ends(plans: tuple[TopicPlan, ...], topics: Topics) -> tuple[TopicPlan,
 
 
 def _ends(plans: Iterable[TopicPlan], topics: Topics) -> Mapping[TopicPartition, int]:
-    """Return the end of each partition's committed records."""
+    """Return the end offset of the committed records of each partition."""
     return topics.offsets(partitions_of(plans), OffsetSpec.latest(), committed=True)

@@ -1,4 +1,4 @@
-"""Faults of this program during the conversion of records, as opposed to bad records."""
+"""Errors from bugs of this program while it converts records, as opposed to bad records."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def convert_or_fault(consumed: Consumed, convert: Callable[[], T]) -> T:
 
 
 def _fault(consumed: Consumed, error: Exception) -> ProgramFault:
-    """Return the error that reports the fault to the driver and the user.
+    """Make the error for an unexpected exception, with its cause in the text, and log the traceback.
 
-    Errors travel as JSON without their cause, so the text includes the cause.
+    Errors travel to the driver as JSON without their cause, so the text includes the cause.
     """
     at = traceback.extract_tb(error.__traceback__)[-1]
     first, last = (int(consumed.offsets[0]), int(consumed.offsets[-1])) if len(consumed) else (None, None)

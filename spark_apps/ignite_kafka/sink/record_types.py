@@ -1,4 +1,4 @@
-"""Binary types of records, from the cluster and from the source's types topic."""
+"""Binary types that records need, found in the cluster or registered from the source's types topic."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class TypesGrown(Exception):
 
 
 class RecordTypes:
-    """Binary types of the cluster, completed from the source's types topic.
+    """Binary types of the cluster; missing ones are registered from the source's types topic.
 
     A type or form of a type that the cluster lacks is registered from the topic first.
 
@@ -30,17 +30,17 @@ class RecordTypes:
         self.new_batch()
 
     def new_batch(self) -> None:
-        """Allow one more read of the types topic and of the cluster's types."""
+        """Begin a batch: the types topic and the cluster's types may be read once more."""
         self._read = self._stale = False
 
     def forget_types(self) -> None:
-        """Drop the cached cluster types, because a record has an unknown form of its type."""
+        """Drop the remembered binary types, because a record uses a type's schema that is not among them."""
         if not self._stale:
             self._stale = True
             self._types.forget_types()
 
     def binary_type(self, type_id: int) -> BinaryType:
-        """Return the metadata of a binary type.
+        """Return the metadata of a binary type, registered from the types topic if the cluster lacks it.
 
         :raises UnknownBinaryType: neither the cluster nor the topic has the type.
         :raises TypeClash: the cluster has the type in a form that contradicts the topic's.
@@ -73,7 +73,7 @@ class RecordTypes:
         return self._types.register(kind, unless_known=unless_known)
 
     def register_used(self, topic: str) -> frozenset[TypeUse]:
-        """Register every type seen by the source in the records of a data topic; return the classes and types.
+        """Register all types that the source saw in a data topic's records, and return their uses.
 
         :raises TypeClash: the cluster has a type in a form that contradicts the topic's.
         """
@@ -84,7 +84,7 @@ class RecordTypes:
         return uses
 
     def _register(self, type_id: int) -> bool:
-        """Register the topic's forms of a type that are not registered yet; return whether the topic has the type."""
+        """Register the new forms of a type in the types topic; return whether the topic has the type."""
         self._read_once()
         forms = self._topic.forms(type_id)
         for form in forms[self._registered.get(type_id, 0) :]:
@@ -110,7 +110,7 @@ class RecordTypes:
 
 
 def described(kind: BinaryType) -> str:
-    """Return a type as text: its name, its fields or constants, and its affinity key field."""
+    """Describe a binary type for an error message: name, fields or enum constants, affinity key field."""
     if kind.is_enum:
         constants = ", ".join(f"{name} = {ordinal}" for ordinal, name in sorted(kind.enum_values.items()))
         return f"{kind.name} as an enum ({constants})"

@@ -43,7 +43,7 @@ log = logging.getLogger(__name__)
 
 
 def run_sink(spark: SparkSession, request: RunRequest[SinkSettings]) -> RunStatus:
-    """Store topics in caches.
+    """Run a sink: store the records of topics in caches, until the topics' ends or a stop.
 
     :returns: the run's record: COMPLETED when the ends are reached, STOPPED when stopped.
     :raises IgniteKafkaError: the error that ended the run; the next run continues at the committed offsets.
@@ -53,7 +53,7 @@ def run_sink(spark: SparkSession, request: RunRequest[SinkSettings]) -> RunStatu
 
 
 class SinkRun(EpochRun[SinkSettings]):
-    """The run of a sink."""
+    """Driver of a sink's run: plans, creates caches, claims the connector, and runs epochs."""
 
     def _run(self) -> None:
         settings = self._settings
@@ -97,7 +97,7 @@ class SinkRun(EpochRun[SinkSettings]):
         self._close_run(status.COMPLETED if completed else status.STOPPED)
 
     def _report_open(self) -> None:
-        """Report records that this run could not read, because a transaction before them is open."""
+        """Report records that this run could not read, because an open transaction precedes them."""
         lags = self._lags(self._topics)
         counts: dict[str, int] = defaultdict(int)
         for lag in lags:
@@ -111,7 +111,7 @@ class SinkRun(EpochRun[SinkSettings]):
         return partition_lags(topics, self._settings.group_id, names, stable=False)
 
     def _watch_lag(self) -> None:
-        """Report partitions whose records wait although the run continues."""
+        """Emit an event for topic partitions with lag and without progress."""
         if not self._lag_checks.due():
             return
         try:
@@ -179,7 +179,7 @@ class SinkRun(EpochRun[SinkSettings]):
     # new topics and partitions
 
     def _plan_now(self) -> SinkPlan:
-        """Return the plan for the topics that exist now, or the previous plan while the brokers do not answer."""
+        """Plan anew with the topics that exist now; keep the previous plan while the brokers do not answer."""
         try:
             now = make_plan(self._settings, self._topics, self._plan.slots)
         except IgniteKafkaError as error:
@@ -196,7 +196,7 @@ class SinkRun(EpochRun[SinkSettings]):
         return self._plan_now() != self._plan
 
     def _report_awaited(self) -> None:
-        """Report listed topics that do not exist; called when the plan has changed."""
+        """Report topics of the settings that do not exist yet; called when the plan has changed."""
         missing = sorted(set(self._settings.topics) - {topic.name for topic in self._plan.topics})
         if missing:
             events.emit(events.TOPICS_AWAITED, connector=self._settings.name, topics=", ".join(missing))
@@ -226,7 +226,7 @@ def planned_counts(plan: SinkPlan) -> dict[str, CacheStatus]:
 
 
 def _report_lacking(plan: SinkPlan, created: Collection[str], read: Collection[str]) -> None:
-    """Report new caches without earlier records: reading continues at the group's offsets.
+    """Warn about newly created caches that lack records read before, because reading continues at the offsets.
 
     :param created: names of the created caches.
     :param read: topics with records that the group has read.
@@ -237,7 +237,7 @@ def _report_lacking(plan: SinkPlan, created: Collection[str], read: Collection[s
 
 
 def _check_direction(settings: SinkSettings, state: ConnectorState) -> None:
-    """Refuse the name of a source connector, because the offset records of a source have another form."""
+    """Refuse the name of an existing source connector, because a source's offset records have another form."""
     if state.connector is not None and state.connector.is_source:
         raise SettingsError(
             "a source connector has this name", "Give the sink another one.", setting="name", value=settings.name

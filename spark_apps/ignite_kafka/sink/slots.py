@@ -1,6 +1,6 @@
-"""Open slots of a sink's task.
+"""Open slots of a sink's task, which commit its offsets and dead letters in transactions.
 
-They have the start offsets of their partitions, and the transactions that commit offsets and dead letters.
+They also determine the start offsets of their topic partitions.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .start_offsets import Starts, resolve_starts
 
 
 class SinkSlots:
-    """Open slots of one task, which are closed and never used again after an error.
+    """Open slots of one task, each with a transactional producer; after an error they can only be closed.
 
     :ivar slot_of: topic partition to the number of its slot.
     """
@@ -58,7 +58,7 @@ class SinkSlots:
         self._writers = OpenSlots(opener, sorted(set(self.slot_of.values())))
 
     def starts(self) -> Starts:
-        """Return the start offset of each partition.
+        """Return the start offset of each topic partition, and report offsets reset by ``auto_offset_reset``.
 
         :raises TopicError, RecordsLost: see :func:`~ignite_kafka.sink.start_offsets.resolve_starts`.
         """
@@ -72,7 +72,7 @@ class SinkSlots:
         return starts
 
     def check_topics(self) -> None:
-        """Check that no planned topic was deleted, or deleted and created again.
+        """Check that no planned topic was deleted or recreated, because its offsets would be wrong.
 
         :raises TopicError: a topic was deleted, or deleted and made again.
         """
@@ -91,7 +91,7 @@ class SinkSlots:
         dead_letters: Mapping[TopicPartition, Sequence[DeadLetter]],
         group_metadata: Any,
     ) -> None:
-        """Commit next offsets and dead letters in one transaction for each slot, and wait for all commits."""
+        """Commit consumer offsets and dead letters, in one transaction for each slot; wait for all commits."""
         by_slot: dict[int, dict[TopicPartition, PartitionOffset]] = defaultdict(dict)
         for place, offset in offsets.items():
             topic_id = self._plans[place].topic_id
@@ -107,5 +107,5 @@ class SinkSlots:
         self._writers.each(commit_slot, by_slot)
 
     def close(self) -> None:
-        """Close all slots and abort open transactions."""
+        """Close the producers of all slots; open transactions are aborted."""
         self._writers.close()

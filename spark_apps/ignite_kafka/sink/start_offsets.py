@@ -1,4 +1,4 @@
-"""Start offsets of a sink's partitions, from the group's offsets, their copies and the partitions' bounds."""
+"""Start offsets of a sink's partitions, from the group's offsets, their copies, and first and end offsets."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..state.internal_names import offsets_topic
 
 @dataclass(frozen=True)
 class Starts:
-    """Start offset of each partition.
+    """Offsets at which a task starts to read its partitions.
 
     :param unrecorded: partitions for which the group has another offset, or none.
     :param reset: partitions whose next record is gone, with their start by ``auto_offset_reset``.
@@ -30,8 +30,9 @@ class Starts:
 def own_group_offsets(
     places: Iterable[TopicPartition], settings: SinkSettings, topics: Topics, *, stable: bool = True
 ) -> dict[TopicPartition, tuple[int, str | None]]:
-    """Return committed offset and metadata of the connector's group, by partition, without partitions that have none.
+    """Read the group's committed offsets and metadata, and check that no other connector committed them.
 
+    :returns: by partition, without partitions that have no committed offset.
     :param stable: see :meth:`.Topics.group_offsets`.
     :raises SettingsError: another connector commits the group's offsets.
     """
@@ -46,7 +47,7 @@ def resolve_starts(
     topics: Topics,
     copies: Mapping[TopicPartition, PartitionOffset],
 ) -> Starts:
-    """Return the start offset of each partition.
+    """Decide at which offset each partition is read first.
 
     :param copies: the offsets topic's copies of the group's offsets.
     :raises SettingsError: another connector commits the group's offsets.

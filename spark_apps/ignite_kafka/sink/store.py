@@ -1,4 +1,4 @@
-"""Store for batches of entries: sends one operation a key, and waits for a batch before the next is sent."""
+"""Storing of batches in caches: one put or removal a key; a batch is stored before the next is sent."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .entry_router import CachePart, EntryRouter
 
 @dataclass
 class Stored:
-    """Result of a batch.
+    """Counts and bad records of a batch that was stored.
 
     :param entries: number of entries to put or remove, by partition.
     :param filtered: number of entries that the filter left out, by partition; no number without a filter.
@@ -41,7 +41,7 @@ class Stored:
 
 
 class Store:
-    """Store for the records of one task in its caches. For one thread; after an error it is only closed.
+    """Converts the records of one task and stores them in caches; not thread-safe, unusable after an error.
 
     :param in_order: whether records of a partition are put in parts, one after the other. This finds the records that a
         cache refuses, which become bad records; else they end :meth:`store` or :meth:`flush`.
@@ -58,7 +58,7 @@ class Store:
         self._writers: dict[str, CacheWriter] = {}
 
     def store(self, batch: Sequence[Consumed]) -> Stored:
-        """Convert a batch while the nodes store the previous batch; when that is stored, send the new batch.
+        """Convert a batch, wait until the previous batch is stored, then send the new one to the nodes.
 
         :meth:`flush` waits for this batch.
 
@@ -94,7 +94,7 @@ class Store:
         return stored
 
     def flush(self) -> None:
-        """Wait until all batches are in the caches."""
+        """Wait until the nodes have acknowledged all entries sent."""
         for writer in self._writers.values():
             writer.flush()
 
@@ -106,7 +106,7 @@ class Store:
     def _put_in_order(
         self, parts: Sequence[CachePart], bad: Sequence[BadRecord]
     ) -> tuple[list[CachePart], list[BadRecord]]:
-        """Put the entries of each cache in order, to find refused entries.
+        """Put entries in the order of their records, to find the records that a cache refuses.
 
         Return the accepted entries, and all bad records, which now include the refused entries' records.
         """
@@ -119,7 +119,7 @@ class Store:
         return done, records
 
     def _put_part(self, writer: CacheWriter, entries: Entries, before: Sequence[BadRecord]) -> list[BadRecord]:
-        """Put entries in parts; halve a part refused by the cache, down to single records.
+        """Put entries, and find the refused ones by halving refused groups down to single records.
 
         :param before: bad records, by row.
         :returns: the refused records; at most one if the error policy for them is to stop. No entry behind a bad record
@@ -146,7 +146,7 @@ class Store:
     def _apply_error_policy(
         self, consumed: Consumed, parts: list[CachePart], bad: Sequence[BadRecord], stored: Stored
     ) -> list[CachePart]:
-        """Return the entries to store, and note the bad records in `stored` as the error policy says."""
+        """Apply the error policy to bad records: note them in `stored`, and return the entries to store."""
         stopping = self._stopping(bad)
         skipped = bad if stopping is None else [record for record in bad if record.row < stopping.row]
         if skipped:
@@ -160,11 +160,11 @@ class Store:
         return [(cache, entries.part(0, int(np.searchsorted(entries.rows, stopping.row)))) for cache, entries in parts]
 
     def _stopping(self, bad: Sequence[BadRecord]) -> BadRecord | None:
-        """Return the first bad record for which the error policy is to stop; None without such a record."""
+        """Return the first bad record that stops the run by the error policy; None without one."""
         return next((record for record in bad if policy_of(self._settings, record.stage, record.where) == STOP), None)
 
     def close(self) -> None:
-        """Wait until no request is in flight, because an older entry must not arrive after a newer one.
+        """Wait until no request is in flight, so that no older entry overwrites a newer entry of the next task.
 
         :raises OutcomeUnknown: a request got no reply.
         """
@@ -173,7 +173,7 @@ class Store:
 
 
 def _write(writer: CacheWriter, entries: Entries) -> None:
-    """Send puts and removals of different keys."""
+    """Send the entries of a batch with one entry a key: a put for a value, a removal for a null."""
     if not entries.values.null_count:
         writer.put(entries.keys, entries.values)
         return
@@ -183,7 +183,7 @@ def _write(writer: CacheWriter, entries: Entries) -> None:
 
 
 def _refusal(writer: CacheWriter, entries: Entries) -> EntriesRefused | None:
-    """Return the error with which a cache refuses some of the entries; None if all are stored.
+    """Store entries and wait; return the cache's error if it refuses some, None if all are stored.
 
     No request is in flight afterwards.
     """

@@ -49,7 +49,7 @@ _GATHER_S = 0.2  # maximum wait for more records of a batch, in a run that ends 
 def sink_slots(
     plan: SinkPlan, secrets: Secrets, slots: Sequence[int], attempt: int, epoch: Epoch
 ) -> Iterator[SlotResult]:
-    """Store the records of slots until their partitions' ends, or until the epoch ends.
+    """Run the Spark task: store the records of its slots until the partitions' ends or the epoch's end.
 
     :param slots: numbers of the slots of this task.
     :param attempt: number of the task's attempt; a later attempt takes the slots over.
@@ -60,7 +60,7 @@ def sink_slots(
 
 
 class SinkTask(TaskLoop):
-    """Task that stores the records of its slots during an epoch, in as many attempts as the retry budget allows."""
+    """Spark task that stores the records of its slots until the epoch ends, and retries within its budget."""
 
     RETRIED = events.WRITE_FAILED
 
@@ -97,7 +97,7 @@ class SinkTask(TaskLoop):
             raise self._overtaken(lost) from lost
 
     def _overtaken(self, lost: RecordsLost) -> IgniteKafkaError:
-        """Return the error for lost records, final only if ``auto_offset_reset`` is none."""
+        """Turn an error about lost records into a retriable error, unless ``auto_offset_reset`` is none."""
         if self._settings.auto_offset_reset == NONE:
             return RecordsLost(lost.what, SKIP_REMEDY, **lost.where)
         return RecordsOvertaken(lost.what, lost.remedy, **lost.where)
@@ -169,7 +169,7 @@ class SinkTask(TaskLoop):
             self._counts[slot][self._caches[place[0]]].units += 1
 
     def _dead_letters(self, stored: Stored, slots: SinkSlots) -> dict[TopicPartition, list[DeadLetter]]:
-        """Return dead letters of skipped records and, as Kafka Connect does, of the record that stops the run."""
+        """Build dead letters of skipped records and, as Kafka Connect does, of the record that stops the run."""
         if not self._settings.dead_letter_topic:
             return {}
         letters_of: dict[TopicPartition, list[DeadLetter]] = defaultdict(list)
@@ -187,7 +187,7 @@ class SinkTask(TaskLoop):
         return letters_of
 
     def _count(self, done: Sequence[tuple[TopicPartition, CacheCount]], slots: SinkSlots) -> None:
-        """Add the counts of committed batches to the counts of their slots."""
+        """Add the counts of batches, once committed, to the counts of their slots."""
         for place, count_of_place in done:
             count = self._counts[slots.slot_of[place]][self._caches[place[0]]]
             count_of_place.ended = time.time()
@@ -195,7 +195,7 @@ class SinkTask(TaskLoop):
 
 
 def _counted(batch: Sequence[Consumed], stored: Stored, started: float) -> Iterator[tuple[TopicPartition, CacheCount]]:
-    """Yield the counts of a batch, by partition."""
+    """Yield entry, record and byte counts of a stored batch, by topic partition."""
     skipped = {(consumed.topic, consumed.partition): len(records) for consumed, records in stored.skipped}
     for consumed in batch:
         place = consumed.topic, consumed.partition

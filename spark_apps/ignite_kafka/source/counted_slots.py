@@ -1,4 +1,4 @@
-"""Open slots of a stream's task: entries are queued in the slots' transactions, and counted after the commit."""
+"""Base class of a stream task's senders: entries are queued in the slots' transactions, and counted once committed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Counts = Mapping[int, Mapping[str, CacheCount]]
 
 
 class CountedSlots:
-    """Base class of the senders of streams; after any error it must be closed and not used again.
+    """Base class of a stream's senders, with the open slots of one task; unusable after an error, except to close.
 
     :param counts: counts of sent records by slot and cache, increased by each commit.
     :param open_slot: opens a slot; called in several threads.
@@ -45,11 +45,11 @@ class CountedSlots:
 
     @property
     def in_doubt(self) -> bool:
-        """Whether a commit was requested and got no reply."""
+        """Whether a requested commit of any slot got no reply, so that its outcome is unknown."""
         return self._writers.in_doubt
 
     def commit(self) -> int:
-        """Commit the queued records, and return their number."""
+        """Commit the transactions of all slots, and return the number of committed records."""
         records = sum(count.records for counts in self._batch.values() for count in counts.values())
         self._writers.each(self._commit_slot, self._writers)
         return records
@@ -60,7 +60,7 @@ class CountedSlots:
             self._counts[slot][name].add(count)
 
     def _queue(self, slot: int, cache: CachePlan, info: CacheInfo, batch: EntryBatch) -> Sent:
-        """Queue the entries of a batch in a slot, and count them; raise the errors of :meth:`.EntrySender.send`."""
+        """Queue a batch of entries in a slot's transaction, and count them; errors are those of `EntrySender.send`."""
         self._entries.note_key_types(cache.name, remembered(self._key_kinds[cache.name]))
         sent = self._entries.send(self._writers[slot], slot, cache, info, batch)
         self._key_kinds[cache.name] |= sent.records.key_kinds
@@ -74,5 +74,5 @@ class CountedSlots:
         return sent
 
     def close(self) -> None:
-        """Close every slot; open transactions are aborted."""
+        """Close the producers of all slots; open transactions are aborted."""
         self._writers.close()

@@ -1,4 +1,4 @@
-"""Selection of the entries to send, by a cache's filter.
+"""Selection of the entries to send, by the filter that the settings give a cache.
 
 Other entries are left out; a change to an entry that no longer passes the filter may become a tombstone.
 """
@@ -28,7 +28,7 @@ from ..settings.source import SourceSettings
 
 @dataclass(frozen=True)
 class Selection:
-    """The entries to send, selected from pages.
+    """The entries of scanned or changed pages that passed the cache's filter.
 
     :param pages: pages with the selected entries only.
     :param rows: positions of the selected entries among all entries; None: all are selected.
@@ -50,12 +50,12 @@ class Selection:
         return sum(page.rows for page in self.pages)
 
     def positions(self, rows: RowIndex) -> RowIndex:
-        """Return the positions, among all entries, of some of the selected entries."""
+        """Translate positions among the selected entries to positions among all entries of the batch."""
         return rows if self.rows is None else self.rows[rows]
 
 
 class EntrySelector:
-    """Selector of the entries of one cache.
+    """Applies the filter of one cache to pages of its entries.
 
     :param tombstones: whether a change to an entry that does not pass the filter is sent as a tombstone.
     """
@@ -78,7 +78,7 @@ class EntrySelector:
         self._tombstones = tombstones
 
     def select(self, pages: Sequence[Page], removed: Mask | None) -> Selection:
-        """Select the entries to send from pages.
+        """Return the entries of pages that pass the filter.
 
         :param removed: a flag for each entry: it is a removal, which no filter leaves out; None: the entries were read
             from the cache, and are no changes.
@@ -108,7 +108,7 @@ class EntrySelector:
         return Selection(kept_rows(pages, sent, self._info, self._types), np.flatnonzero(sent), gone, bad, filtered)
 
     def _kept(self, pages: Sequence[Page]) -> Decided:
-        """Return for each entry whether it passes the filter, and the errors of entries for which the filter fails."""
+        """Evaluate the filter; return a flag for each entry, and by row the errors of a failed evaluation."""
         count = sum(page.rows for page in pages)
         if not count:
             return np.zeros(0, bool), {}
@@ -130,7 +130,7 @@ class EntrySelector:
 
 
 class EntrySelectors:
-    """Selector of the entries of a connector's caches, by the filter of each cache.
+    """Applies the filters of all caches of a connector to pages of their entries.
 
     :param settings: settings of the connector.
     :param converters: converters of the caches, for the keys of bad entries.
@@ -143,7 +143,7 @@ class EntrySelectors:
         self._filters = Filters(settings)
 
     def select(self, info: CacheInfo, topic: str, pages: Sequence[Page], removed: Mask | None = None) -> Selection:
-        """Select the entries to send from pages of a cache; all entries if the cache has no filter.
+        """Return the entries of pages that pass the cache's filter; all entries if the cache has none.
 
         :param topic: topic of the cache's records.
         :param removed: as in :meth:`EntrySelector.select`.

@@ -1,4 +1,4 @@
-"""Conversion of entries to records, queued in the open transaction of a slot.
+"""Conversion of entries to Kafka records, which are queued in the open transaction of a slot.
 
 The error policy decides about bad entries.
 """
@@ -41,7 +41,7 @@ _NONE: Int64Array = np.zeros(0, np.int64)
 
 @dataclass(frozen=True)
 class EntryBatch:
-    """N entries of one cache, in the order in which they are sent.
+    """N entries of one cache to be converted and sent together, in this order.
 
     :param pages: pages with N entries in all.
     :param partitions: N Ignite partitions.
@@ -58,7 +58,7 @@ class EntryBatch:
 
 @dataclass(frozen=True)
 class Sent:
-    """Outcome of sending the N entries of a batch.
+    """Records sent for the N entries of a batch, and the entries without a record.
 
     :param bad: rows of the entries that cannot be sent, which are skipped or become dead letters.
     :param filtered: rows of the entries left out by the filter.
@@ -72,7 +72,7 @@ class Sent:
 
 
 class EntrySender:
-    """Sender of the entries of one task's slots; for one thread.
+    """Converts entries to records and queues them in the slots of one Spark task; not thread-safe.
 
     :param converters: converters of the caches; None: by the settings.
     """
@@ -90,7 +90,7 @@ class EntrySender:
         self._topics = RecordTopics(settings)
 
     def send(self, writer: SlotWriter, slot: int, cache: CachePlan, info: CacheInfo, batch: EntryBatch) -> Sent:
-        """Queue the entries of a batch, and a dead letter for each entry that cannot be converted.
+        """Filter, convert and queue the entries of a batch; bad entries become dead letters or events.
 
         :raises AmbiguousKeys: keys of two types can give the same Kafka key, and setting `coinciding_keys` refuses
             that.
@@ -125,7 +125,7 @@ class EntrySender:
         return Sent(records, every_bad, chosen.filtered, chosen.positions(dropped))
 
     def note_key_types(self, cache: str, types: Iterable[KeyType]) -> None:
-        """Note types of a cache's keys, and report or refuse types that can give the same Kafka key.
+        """Report or refuse a cache's key types that can give the same Kafka key, such as the text 1 and the number 1.
 
         Types are compared with the types noted before in the same run.
 
@@ -146,7 +146,7 @@ class EntrySender:
     def _convert_batch(
         self, writer: SlotWriter, cache: CachePlan, info: CacheInfo, pages: Sequence[Page], *, in_order: bool
     ) -> Conversion:
-        """Convert a batch as a whole; entry by entry only if the batch has a bad entry.
+        """Convert a batch as a whole, or entry by entry if that fails, to isolate the bad entries.
 
         The error of the first bad entry that stops the run is raised.
         """
@@ -174,7 +174,7 @@ class EntrySender:
         return conversion
 
     def _all_or_none(self, cache: CachePlan, info: CacheInfo, pages: Sequence[Page], *, in_order: bool) -> Records:
-        """Convert a whole batch, or raise the error of its first bad entry, which names the entry's key."""
+        """Convert a whole batch, or raise the error of its first bad entry, with the entry's key."""
         try:
             records = self._converters.of(cache.name).convert(
                 pages, info, self._cluster, topic=cache.topic, in_order=in_order
@@ -192,7 +192,7 @@ class EntrySender:
         raise (conversion.bad[0].error if conversion.bad else cause) from cause
 
     def _skip(self, writer: SlotWriter, slot: int, cache: CachePlan, partition: int, bad: BadEntry) -> None:
-        """Send a bad entry to the dead-letter topic, or report it by an event only."""
+        """Send a bad entry to the dead-letter topic, or only emit an event, as the error policy says."""
         error = type(bad.error)(bad.error.what, "", **bad.error.where | {"partition": partition})
         if policy_of(self._settings, bad.stage, bad.error.where) != DEAD_LETTER:
             if not failed_in_filter(bad.stage, bad.error.where):  # a failed filter has its own event
@@ -204,7 +204,7 @@ class EntrySender:
         writer.send_dead_letters([DeadLetter(self._settings.dead_letter_topic, bad.key, bad.value, headers)])
 
     def _component(self, cache: CachePlan, bad: BadEntry) -> type | str:
-        """Return the component that failed for a bad entry, for the headers of the dead letter."""
+        """Return the class of the failed filter, transform, converter or producer, for a dead letter's headers."""
         if bad.stage == Stage.TRANSFORMATION:
             return (
                 EntryFilter if failed_in_filter(bad.stage, bad.error.where) else str(bad.error.where["transform_class"])
@@ -216,7 +216,7 @@ class EntrySender:
 
 
 def rows_by_partition(partitions: Int64Array) -> dict[int, int]:
-    """Count the entries of each partition.
+    """Count entries by Ignite partition.
 
     :param partitions: the partitions of N entries.
     """

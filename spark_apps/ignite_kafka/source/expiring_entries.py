@@ -1,4 +1,4 @@
-"""Reports of caches with expiring entries, one for each cache: records have no deadline (event 15162).
+"""Reports of caches with expiring entries (event 15162): their records in Kafka do not expire.
 
 A stream that sends tombstones removes an expired entry's record. All other runs leave the record, and the thin client
 protocol does not tell the deadline of a single entry: a cache's expiry policy is known from its configuration, other

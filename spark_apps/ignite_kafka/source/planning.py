@@ -28,7 +28,7 @@ _SHOWN_NAMES = 20
 
 
 def make_plan(settings: SourceSettings, cluster: Cluster, topics: Topics, snapshot_id: str, slots: int) -> TransferPlan:
-    """Plan a new snapshot or a stream, before a generation is claimed.
+    """Plan a new snapshot or stream: check caches, topics and types before the run claims a generation.
 
     :raises CacheNotFound: the lists match no cache of the cluster.
     :raises UnsupportedType: the converter does not support a type in a cache's metadata, the filter names a column that
@@ -44,7 +44,7 @@ def make_plan(settings: SourceSettings, cluster: Cluster, topics: Topics, snapsh
     copied = chosen if settings.load_initial_data or settings.streams else ()
     topic_names = routes(copied, topic_of(settings), settings.internal_topic_prefix)
     by_record = routed_by_record(settings, copied)
-    _check_dead_letter_topic(settings, topic_names.values())
+    _check_own_topics(settings, topic_names.values())
     for name, topic in topic_names.items():
         info = cluster.cache(name)
         if not info.partitions:
@@ -67,7 +67,7 @@ def make_plan(settings: SourceSettings, cluster: Cluster, topics: Topics, snapsh
 
 
 def topic_of(settings: SourceSettings) -> Callable[[str], NamedBy]:
-    """Return the function that names the topic of a cache, by settings and transforms.
+    """Return a function from cache name to topic name, by the settings and the topic-changing transforms.
 
     :raises SettingsError: a transform is unknown, its properties are wrong, or it would give a cache's records several
         topics.
@@ -95,9 +95,9 @@ def routed_by_record(settings: SourceSettings, caches: Iterable[str]) -> set[str
 
 
 def chosen_caches(settings: SourceSettings, names: Sequence[str]) -> list[str]:
-    """Choose caches by whitelist and blacklist.
+    """Return the caches to copy, by `cache_whitelist` and `cache_blacklist`.
 
-    :param names: of all caches of the cluster.
+    :param names: names of all caches of the cluster.
     :raises CacheNotFound: no cache is chosen, and the run is not continuous: it would copy nothing.
     """
     chosen = select(names, settings.cache_whitelist, settings.cache_blacklist, settings.backlog_cache_name)
@@ -113,9 +113,9 @@ def chosen_caches(settings: SourceSettings, names: Sequence[str]) -> list[str]:
 
 
 def unmatched(settings: SourceSettings, names: Iterable[str]) -> list[str]:
-    """Return the expressions of the whitelist that match no cache.
+    """Return the regular expressions of `cache_whitelist` that match no cache, for a hint in the error.
 
-    :param names: of all caches of the cluster.
+    :param names: names of all caches of the cluster.
     """
     caches = list(names)
     return [pattern for pattern in settings.cache_whitelist if not any(matches_whole(name, pattern) for name in caches)]
@@ -138,7 +138,7 @@ def continue_plan(stored: TransferPlan, settings: SourceSettings, topics: Topics
             "Set them back to finish this snapshot, or begin a new one under another snapshot id.",
             snapshot_id=stored.snapshot_id,
         )
-    _check_dead_letter_topic(settings, [cache.topic for cache in stored.caches])
+    _check_own_topics(settings, [cache.topic for cache in stored.caches])
     existing = topics.existing()
     for cache in stored.caches:
         if not cache.one_topic:
@@ -155,15 +155,19 @@ def continue_plan(stored: TransferPlan, settings: SourceSettings, topics: Topics
     return replace(stored, settings=settings)
 
 
-def _check_dead_letter_topic(settings: SourceSettings, topics: Iterable[str]) -> None:
-    if settings.dead_letter_topic in topics:
-        raise settings.wrong("dead_letter_topic", "it is the topic of a cache", "Choose another topic")
+def _check_own_topics(settings: SourceSettings, topics: Iterable[str]) -> None:
+    of_caches = set(topics)
+    for name, topic in settings.own_topics.items():
+        if topic in of_caches:
+            raise settings.wrong(name, "it is the topic of a cache", "Choose another topic")
 
 
 def register_schemas(settings: SourceSettings, caches: Iterable[CachePlan], cluster: Cluster) -> None:
-    """Register the schemas declared by the caches' metadata, so that tasks find them; skip destroyed caches.
+    """Register the schemas of the caches' declared types in the schema registry, so that tasks find them there.
 
-    :raises UnsupportedType: a converter has no form for a declared type.
+    Caches that were destroyed meanwhile are skipped.
+
+    :raises UnsupportedType: a converter does not support a declared type.
     :raises RegistryError: a schema registry refuses a schema.
     :raises RegistryUnavailable: a schema registry did not answer.
     """
@@ -174,7 +178,7 @@ def register_schemas(settings: SourceSettings, caches: Iterable[CachePlan], clus
 
 
 def cache_configurations(caches: Iterable[CachePlan], cluster: Cluster) -> dict[str, CacheConfiguration]:
-    """Return the current configuration of each cache by its topic, for a sink that creates the same caches.
+    """Read the caches' configurations from the cluster, by topic, so that a sink can create the same caches.
 
     Caches that were destroyed meanwhile, or whose records have several topics, are left out.
     """

@@ -1,4 +1,4 @@
-"""Headers with the origin of records, serialized by the header converter of the settings."""
+"""Provenance headers: they tell a record's origin, and are serialized by the configured header converter."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _TEXT, _INT32, _INT64 = (ConnectSchema(kind) for kind in (ConnectType.STRING, Co
 
 @dataclass(frozen=True)
 class Origin:
-    """Origin of N records: the cache, and for each record the partition, update counter and time.
+    """Origin of N records: the cache, and for each record the Ignite partition, update counter and time.
 
     :param partitions: N Ignite partitions.
     :param counters: N update counters; None: the entries were scanned, and have none.
@@ -38,7 +38,7 @@ class Origin:
     times_ms: Int64Array | None = None
 
     def of_rows(self, rows: Int64Array) -> Origin:
-        """Return the origin of the records in `rows`."""
+        """Return the origin of the records at the positions `rows`."""
         if rows.size == len(self.partitions):
             return self
         counters, times = (None if column is None else column[rows] for column in (self.counters, self.times_ms))
@@ -46,7 +46,7 @@ class Origin:
 
 
 class Provenance:
-    """Builder of the headers with the origin of a run's records."""
+    """Builder of the provenance headers of a run's records."""
 
     def __init__(self, plan: TransferPlan) -> None:
         settings = plan.settings
@@ -61,7 +61,7 @@ class Provenance:
         return bool(self._names)
 
     def headers(self, origin: Origin, topic: str) -> pa.ListArray:
-        """Return the headers of N records, in the order of :data:`~ignite_kafka.settings.source.PROVENANCE`."""
+        """Build the provenance headers of N records, in the order of ``settings.source.PROVENANCE``."""
         columns = self._columns(origin)
         assert self._serializer is not None
         values = [self._serializer.serialize(column, topic) for column in columns.values()]

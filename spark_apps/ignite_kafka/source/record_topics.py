@@ -1,4 +1,4 @@
-"""Topics of records routed one by one by transforms; each topic is created before its first record."""
+"""Topics that transforms choose for each record; a topic is created before its first record is sent."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from .topic_creation import topic_spec
 
 
 class RecordTopics:
-    """Divider of records by topic; for one thread."""
+    """Groups records by the topic that transforms chose, and creates missing topics; not thread-safe."""
 
     def __init__(self, settings: SourceSettings) -> None:
         self._settings = settings
         self._plans: dict[tuple[str, str], CachePlan] = {}
 
     def divided(self, writer: SlotWriter, cache: CachePlan, records: Records) -> list[tuple[CachePlan, Records]]:
-        """Divide records by topic, in their order; return for each topic the cache's plan and the records.
+        """Group records by topic and keep their order; each topic comes with a cache plan that names the topic.
 
         :raises SettingsError: a topic's name is not valid, or internal, or that of the dead-letter topic.
         :raises TopicError: a topic cannot be created.
@@ -50,8 +50,9 @@ class RecordTopics:
     def _created(self, writer: SlotWriter, cache: CachePlan, topic: str) -> CachePlan:
         settings = self._settings
         check_topic(cache.name, NamedBy(topic, "transforms"), settings.internal_topic_prefix)
-        if topic == settings.dead_letter_topic:
-            what = "transforms give a record the dead-letter topic"
-            raise SettingsError(what, "Choose another one.", setting="dead_letter_topic", cache=cache.name, topic=topic)
+        for name, own in settings.own_topics.items():
+            if topic == own:
+                what = f"transforms give a record the topic of {name}"
+                raise SettingsError(what, "Choose another one.", setting=name, cache=cache.name, topic=topic)
         topic_id, partitions = writer.ensure_topic(topic_spec(settings, cache.name, topic))
         return replace(cache, topic=topic, topic_partitions=partitions, topic_id=topic_id)

@@ -29,7 +29,7 @@ def topic_spec(settings: SourceSettings, cache: str, topic: str, partitions: int
 
 
 def ensure_types_topic(settings: SourceSettings, topics: Topics) -> None:
-    """Create the types topic if it is missing.
+    """Create the topic of learned types and cache configurations (the types topic) if it is missing.
 
     The types topic must describe a cache before the cache's own topic exists, because a running sink sees that topic.
     """
@@ -67,12 +67,12 @@ def ensure_topics(plan: TransferPlan, topics: Topics) -> TransferPlan:
 
 
 def with_size_limits(plan: TransferPlan, topics: Topics) -> TransferPlan:
-    """Return the plan with the size limits of its existing topics, as :func:`ensure_topics` does for a run."""
+    """Add the message size limits of the existing topics to a plan, without creating topics."""
     return _with_size_limits(plan, topics.describe(_fixed_topics(plan)))
 
 
 def _fixed_topics(plan: TransferPlan) -> list[str]:
-    """Return the topics of a plan, the dead-letter topic last."""
+    """Return the names of the topics known before the run, the dead-letter topic last."""
     dead_letters = plan.settings.dead_letter_topic
     return [cache.topic for cache in plan.caches if cache.one_topic] + ([dead_letters] if dead_letters else [])
 

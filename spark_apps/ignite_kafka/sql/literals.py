@@ -1,4 +1,4 @@
-"""Literals of Spark SQL: numbers, dates, timestamps and patterns of LIKE."""
+"""Parser of Spark SQL's literals: numbers, dates, timestamps, patterns of LIKE."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MOST_LONG = 2**63 - 1
 
 
 def number(text: str, position: int, *, negative: bool = False) -> Literal:
-    """Parse a number: DOUBLE with an exponent or D, DECIMAL with a point or BD, else an integer.
+    """Parse a number literal as Spark does: DOUBLE, DECIMAL or an integer.
 
     :raises Refused: the number has another suffix, or more digits than Spark's types.
     """
@@ -71,7 +71,7 @@ def _scale(value: Decimal) -> int:
 
 
 def day(text: str, position: int) -> Literal:
-    """Parse a DATE literal; raises Refused if the text is no date."""
+    """Parse the text of a DATE literal; raise Refused if it is no date."""
     match = _DATE.fullmatch(text)
     try:
         return Literal(Kind.DATE, date(*map(int, match.groups()))) if match else _refuse_date(text, position)
@@ -84,7 +84,7 @@ def _refuse_date(text: str, position: int) -> Literal:
 
 
 def moment(text: str, position: int) -> Literal:
-    """Parse a TIMESTAMP literal, which must have a zone.
+    """Parse the text of a TIMESTAMP literal, which must name a time zone.
 
     Spark reads a literal without a zone in the session's zone, which a connector does not have.
 
@@ -111,7 +111,7 @@ def moment(text: str, position: int) -> Literal:
 
 
 def like_parts(pattern: str, escape: str, position: int) -> tuple[tuple[str, str], ...]:
-    """Split a pattern of LIKE into parts (:class:`.syntax.Like`); raises Refused for a pattern that Spark refuses."""
+    """Split a LIKE pattern into plain text, ``%`` and ``_``; raise Refused for a pattern that Spark refuses."""
     parts: list[tuple[str, str]] = []
     letters = iter(pattern)
     for letter in letters:

@@ -1,4 +1,4 @@
-"""Precedence parser of conditions and column lists, for the part of Spark SQL with results proved equal to Spark's.
+"""Parser of Spark SQL conditions and column lists, limited to the syntax whose results equal Spark's.
 
 Proved means: tests/integration/convert/filter/test_against_spark.py compares the results with Spark's on the same rows.
 Everything else is refused.
@@ -44,7 +44,7 @@ _TYPED = ("DATE", "TIMESTAMP")
 
 
 def parse_condition(text: str) -> Condition:
-    """Parse a condition to its syntax tree.
+    """Parse a condition in Spark SQL to its syntax tree.
 
     :raises Refused: the text is no condition, or has a part whose result is not proved equal to Spark's.
     """
@@ -57,7 +57,7 @@ def parse_condition(text: str) -> Condition:
 
 
 def parse_columns(text: str) -> tuple[SelectedField, ...]:
-    """Parse a comma-separated list of columns; ``AS`` renames a column.
+    """Parse a comma-separated list of columns, each possibly renamed by ``AS``.
 
     :raises Refused: it contains something other than names, or two columns whose names are equal without case.
     """
@@ -79,7 +79,7 @@ def parse_columns(text: str) -> tuple[SelectedField, ...]:
 
 
 def _balanced_tree(make: type[And] | type[Or], items: list[Condition]) -> Condition:
-    """Build a tree of minimum depth from conditions in their order, so that a long chain is not deep."""
+    """Join conditions by AND or OR in a balanced tree, so that a long chain is not nested deeply."""
     if len(items) == 1:
         return items[0]
     middle = (len(items) + 1) // 2
@@ -87,7 +87,7 @@ def _balanced_tree(make: type[And] | type[Or], items: list[Condition]) -> Condit
 
 
 def _repeat_prefix(make: type[Not] | type[Negative], count: int, operand: Condition) -> Condition:
-    """Apply a repeated prefix operator.
+    """Apply NOT or minus as often as it was written, but never more than twice.
 
     A pair changes no value but restricts the operand's types, so one pair stands for all pairs.
     """
@@ -97,7 +97,7 @@ def _repeat_prefix(make: type[Not] | type[Negative], count: int, operand: Condit
 
 
 class _Parser:
-    """Parser of one text; each method parses one level of precedence."""
+    """Parser of one text, with a method for each level of operator precedence."""
 
     def __init__(self, text: str) -> None:
         self._tokens = tokens(text)
@@ -121,14 +121,14 @@ class _Parser:
         return token
 
     def take(self, operator: str) -> bool:
-        """Read an operator if it is next."""
+        """Consume the operator if it is the next token; return whether it was."""
         if self._next.kind == "operator" and self._next.text == operator:
             self._at += 1
             return True
         return False
 
     def _take_keywords(self, *words: str) -> bool:
-        """Read keywords if these are the next tokens."""
+        """Consume the keywords if they are the next tokens; return whether they were."""
         ahead = self._tokens[self._at : self._at + len(words)]
         if [token.word for token in ahead] == list(words):
             self._at += len(words)
@@ -136,7 +136,7 @@ class _Parser:
         return False
 
     def end(self) -> None:
-        """Check that no token is left; raises Refused."""
+        """Raise Refused if a token is left."""
         token = self._next
         if token.kind != "end":
             if token.kind == "operator" and token.text == ")":
@@ -145,7 +145,7 @@ class _Parser:
             raise Refused(f"{what} is not supported here", token.position)
 
     def parse_or(self) -> Condition:
-        """Parse conditions with OR between them."""
+        """Parse conditions joined by OR."""
         self._depth += 1
         if self._depth > _MOST_DEPTH:
             raise Refused(f"the condition is nested deeper than {_MOST_DEPTH} levels", self._next.position)
@@ -233,7 +233,7 @@ class _Parser:
         return Like(operand, literals.like_parts(pattern.text, escape, pattern.position))
 
     def _parse_additive(self) -> Condition:
-        """Parse operands with ``+``, ``-`` or ``||`` between them."""
+        """Parse operands joined by ``+``, ``-`` or ``||``."""
         left = self._parse_multiplicative()
         while operator := self._take_one_of("+", "-", "||"):
             right = self._parse_multiplicative()
@@ -264,7 +264,7 @@ class _Parser:
         return _repeat_prefix(Negative, signs, self._parse_operand())
 
     def _take_one_of(self, *operators: str) -> str:
-        """Read one of the operators if it is next, and return it; else return an empty text."""
+        """Consume the next token if it is one of the operators; return it, or an empty text."""
         return next((operator for operator in operators if self.take(operator)), "")
 
     def _parse_operand(self) -> Condition:
@@ -348,7 +348,7 @@ class _Parser:
         return Column(tuple(token.text for token in path))
 
     def parse_field(self) -> SelectedField:
-        """Parse a column, possibly renamed; raises Refused."""
+        """Parse a column with or without AS; raise Refused for anything else."""
         name = self._parse_name()
         alias = self._parse_name() if self._take_keywords("AS") else name
         if self._next.kind in ("name", "quoted"):

@@ -1,4 +1,4 @@
-"""Syntax trees of conditions."""
+"""Syntax trees of conditions in Spark SQL."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from enum import Enum
 
 
 class Kind(Enum):
-    """Types of literals, by Spark's names.
+    """Types of literals, under Spark's names.
 
     Two literals of one kind compare alike; INT stands for every integral type.
     """
@@ -27,7 +27,7 @@ class Kind(Enum):
 
 @dataclass(frozen=True)
 class Column:
-    """A column, or a field within a column: the names of the path, as written."""
+    """A column, or a field within a column, as a path of names."""
 
     path: tuple[str, ...]
 
@@ -37,7 +37,7 @@ class Column:
 
 @dataclass(frozen=True)
 class SelectedField:
-    """A field of the values, chosen by a list of columns.
+    """A field in setting `select`, with its name in the result.
 
     :param alias: the field's name in the result; equal to `name` without ``AS``.
     """
@@ -46,13 +46,13 @@ class SelectedField:
     alias: str
 
     def renamed(self, own: str) -> str:
-        """Return the field's name in the result: the alias if there is one, else `own`, which has the original case."""
+        """Return the field's name in the result: its alias or, without one, its name in the cache, given as `own`."""
         return own if self.alias == self.name else self.alias
 
 
 @dataclass(frozen=True)
 class Literal:
-    """A constant.
+    """A literal in a condition.
 
     :param value: a timestamp in microseconds since 1970 UTC; else the Python value.
     :param long: whether an integer is a BIGINT whatever its size; comparisons do not depend on it.
@@ -90,21 +90,21 @@ class Or:
 
 @dataclass(frozen=True)
 class Not:
-    """The opposite of a condition; null stays null."""
+    """Negation of a condition; null stays null."""
 
     operand: Condition
 
 
 @dataclass(frozen=True)
 class IsNull:
-    """Whether a value is null."""
+    """Test whether a value is null."""
 
     operand: Condition
 
 
 @dataclass(frozen=True)
 class In:
-    """Whether a value is one of some literals."""
+    """Test whether a value equals any of several literals."""
 
     operand: Condition
     items: tuple[Literal, ...]
@@ -112,7 +112,7 @@ class In:
 
 @dataclass(frozen=True)
 class Like:
-    """Whether a text matches a pattern.
+    """Test whether a text matches a LIKE pattern.
 
     :param pattern: parts in order, as pairs of kind and text: ``text`` for plain text, ``%`` for any text, ``_`` for
         one character.
@@ -133,14 +133,14 @@ class Arithmetic:
 
 @dataclass(frozen=True)
 class Negative:
-    """A number with the opposite sign."""
+    """A number with its sign reversed."""
 
     operand: Condition
 
 
 @dataclass(frozen=True)
 class Cast:
-    """A value converted to another type.
+    """Conversion of a value to another type.
 
     :param target: a name of :data:`CAST_TARGETS`.
     :param tries: null instead of an error (``TRY_CAST``).
@@ -153,7 +153,7 @@ class Cast:
 
 @dataclass(frozen=True)
 class Call:
-    """Call of a function, identified by its first name in :data:`FUNCTIONS`, with arguments."""
+    """Call of a function, given by its first name in :data:`FUNCTIONS`."""
 
     name: str
     arguments: tuple[Condition, ...]
@@ -167,7 +167,7 @@ CAST_TARGETS = {
     "BIGINT": "BIGINT", "LONG": "BIGINT", "FLOAT": "FLOAT", "REAL": "FLOAT", "DOUBLE": "DOUBLE", "BOOLEAN": "BOOLEAN",
     "STRING": "STRING",
 }  # fmt: skip
-"""Types of ``CAST``, by every accepted name."""
+"""Spark's target types of ``CAST``, by every name that they may be written as."""
 
 _MANY = 1_000
 FUNCTIONS = {
@@ -176,7 +176,7 @@ FUNCTIONS = {
     ("coalesce",): (1, _MANY), ("nvl", "ifnull"): (2, 2), ("abs",): (1, 1), ("year",): (1, 1), ("month",): (1, 1),
     ("day", "dayofmonth"): (1, 1), ("date_add",): (2, 2), ("date_sub",): (2, 2), ("datediff",): (2, 2),
 }  # fmt: skip
-"""Minimum and maximum number of arguments, by the names of a function."""
+"""Minimum and maximum number of arguments of each function, by all its names."""
 
 
 def parts_of(condition: Condition) -> tuple[Condition, ...]:
@@ -195,7 +195,7 @@ def parts_of(condition: Condition) -> tuple[Condition, ...]:
 
 
 def columns_of(condition: Condition) -> Iterator[Column]:
-    """Yield every column of a condition, in the order written."""
+    """Yield every column that a condition names, in the order written."""
     if isinstance(condition, Column):
         yield condition
     for part in parts_of(condition):

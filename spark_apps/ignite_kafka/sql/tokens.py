@@ -1,4 +1,4 @@
-"""Lexer of conditions: the same tokens as Spark's lexer, or a refusal."""
+"""Lexer of conditions in Spark SQL; what it accepts, it splits as Spark's lexer does."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ INSTEAD = "Write it without, or name a function by setting filter"
 
 
 class Refused(ValueError):
-    """The condition is wrong, or its result is not proved equal to Spark's; the message has reason and place."""
+    """Error of a condition that is wrong, or might have another result than in Spark."""
 
     def __init__(self, what: str, position: int | None = None, remedy: str = INSTEAD) -> None:
         super().__init__(what if position is None else f"{what}, at character {position + 1}")
@@ -33,7 +33,7 @@ class Token:
 
     @property
     def word(self) -> str:
-        """The token as a possible keyword, in capitals; empty if the token cannot be a keyword."""
+        """The token in capitals, to be compared with keywords; empty if it cannot be one."""
         return self.text.upper() if self.kind == "name" else ""
 
 
@@ -65,7 +65,7 @@ _ESCAPED = re.compile(r"\\(.)|''", re.DOTALL)
 
 
 def tokens(text: str) -> list[Token]:
-    """Split a text into tokens, followed by a token of kind end.
+    """Split a condition into tokens; the last one has the kind end.
 
     :raises Refused: the text is longer than `MAX_CONDITION_LENGTH`, a character begins no token, or a string has an
         escape that is not proved.

@@ -1,4 +1,4 @@
-"""Records of the types topic that describe the cache of a data topic.
+"""Records of the types topic about a data topic: its cache's configuration and its entries' types.
 
 Its configuration, and the types of its keys and values.
 
@@ -23,35 +23,35 @@ from ..ignite.types.model import TypeUse
 
 
 def cache_key(topic: str) -> bytes:
-    """Return the key of the record of a topic's cache."""
+    """Make the key of the record that holds the configuration of a data topic's cache."""
     return dumps(["cache", topic])
 
 
 def use_key(topic: str, use: TypeUse) -> bytes:
-    """Return the key of the record of a class or type that a topic's records have."""
+    """Make the key of the record that notes a class or binary type used in a data topic."""
     return dumps(["use", topic, use.side, use.path, use.name])
 
 
 def use_to_json(use: TypeUse) -> bytes:
-    """Return the value of the record of a class or type."""
+    """Make the value of the record that notes a class or binary type."""
     return dumps({"type_id": use.type_id})
 
 
 def use_from_record(side: str, path: str, name: str, data: bytes) -> TypeUse:
-    """Return the class or type of a record.
+    """Parse a record that notes a class or binary type used in a data topic.
 
-    :raises ValueError: the record describes none.
+    :raises ValueError: the record describes no class or type.
     """
     return TypeUse(side, path, name, integer(json_object(loads(data)).get("type_id")))
 
 
 def cache_to_json(configuration: CacheConfiguration) -> bytes:
-    """Return the value of the record of a cache."""
+    """Serialize a cache configuration as the value of its record."""
     return dumps(asdict(configuration))
 
 
 def cache_from_json(data: bytes) -> CacheConfiguration:
-    """Return the configuration in a record; properties of newer versions are ignored.
+    """Parse a cache configuration from the value of its record; fields of newer versions are ignored.
 
     :raises ValueError: the record describes no cache.
     """

@@ -32,8 +32,8 @@ class ComparisonStatus:
     :param state: RUNNING, COMPLETED or FAILED.
     :param step: what is done now.
     :param done: finished tasks of that step, of `tasks`.
-    :param result: of a completed comparison, as :meth:`.connector.VerifyResult.to_dict` gives it.
-    :param error: of a failed one, as :meth:`~ignite_kafka.errors.IgniteKafkaError.to_dict` gives it.
+    :param result: result of a completed comparison, from :meth:`.connector.VerifyResult.to_dict`.
+    :param error: error of a failed comparison, from :meth:`~ignite_kafka.errors.IgniteKafkaError.to_dict`.
     """
 
     state: str
@@ -48,12 +48,12 @@ class ComparisonStatus:
     error: Mapping[str, Any] | None = None
 
     def to_json(self) -> bytes:
-        """Return the value of the record."""
+        """Serialize the status as the value of its record."""
         return dumps(asdict(self))
 
     @staticmethod
     def from_dict(value: Mapping[str, Any]) -> ComparisonStatus:
-        """Read what :meth:`to_json` wrote; fields of newer versions are ignored.
+        """Parse a status written by :meth:`to_json`; fields of newer versions are ignored.
 
         :raises ValueError: the value has another form.
         """
@@ -64,9 +64,9 @@ class ComparisonStatus:
 
 
 def bounded(result: Mapping[str, Any], most_bytes: int = MOST_RESULT_BYTES) -> Mapping[str, Any]:
-    """Return a result of at most so many bytes: the last texts of differences are left out, from the last cache on.
+    """Shorten a result to `most_bytes` by leaving out texts of differences, so that it fits into a Kafka record.
 
-    Counts are never left out. A cache without some of its texts has the number of these as its last text.
+    The last texts of the last cache go first; counts stay. A shortened cache's last text says how many are left out.
     """
     caches = [dict(cache) for cache in result["caches"]]
     excess = _size(result) - most_bytes
@@ -80,7 +80,7 @@ def bounded(result: Mapping[str, Any], most_bytes: int = MOST_RESULT_BYTES) -> M
 
 
 def _shortened(differences: Sequence[Mapping[str, str]], excess: int) -> list[Mapping[str, str]]:
-    """Return the first differences, so many bytes shorter than all where possible, and a note about the others."""
+    """Drop the last differences until `excess` bytes are saved, and add a note with their number."""
     kept = list(differences)
     excess += _MOST_NOTE_BYTES
     while kept and excess > 0:
@@ -90,12 +90,12 @@ def _shortened(differences: Sequence[Mapping[str, str]], excess: int) -> list[Ma
 
 
 def _size(value: object) -> int:
-    """Return the size of a value as JSON in bytes, without the limit of :func:`dumps`."""
+    """Measure a value's size as JSON in bytes, even beyond the limit of :func:`dumps`."""
     return len(json.dumps(value, separators=(",", ":")))
 
 
 def write_comparison(writer: StatusWriter, status: ComparisonStatus, wait_s: float = REQUEST_TIMEOUT_S) -> None:
-    """Write a status and wait for the broker's confirmation.
+    """Write the status record of a comparison, and wait for the broker's confirmation.
 
     :raises KafkaUnavailable: the broker did not confirm the record, which may still be written.
     """
@@ -107,15 +107,15 @@ def write_comparison(writer: StatusWriter, status: ComparisonStatus, wait_s: flo
 def read_comparison(
     clients: KafkaClients, prefix: str, connector: str, run_id: str
 ) -> tuple[ComparisonStatus | None, int]:
-    """Return a comparison's last readable record and its timestamp in milliseconds since 1970.
+    """Read a comparison's last status, and its record's timestamp in milliseconds since 1970.
 
-    (None, 0) without one.
+    Return (None, 0) if there is no readable record.
     """
     return newest_record(clients, prefix, (KIND, connector, run_id), comparison_of)
 
 
 def forget_comparisons(clients: KafkaClients, prefix: str, connector: str, kept: int = KEPT) -> None:
-    """Remove the records of a connector's comparisons but the newest.
+    """Remove all but the newest `kept` comparison records of a connector from the status topic.
 
     :raises KafkaUnavailable: the broker did not confirm the removal.
     """
@@ -127,5 +127,5 @@ def forget_comparisons(clients: KafkaClients, prefix: str, connector: str, kept:
 
 
 def comparison_of(record: InternalRecord) -> ComparisonStatus | None:
-    """Return the status in a record; None for a tombstone and, with an event, for an unreadable record."""
+    """Parse the comparison status in a record; None for a tombstone and, with an event, for an unreadable record."""
     return parsed_record(record, ComparisonStatus.from_dict, "it is no status of a comparison")

@@ -1,4 +1,4 @@
-"""The configs topic: the run that owns a connector, and its snapshot.
+"""Reading of the configs topic, which holds each connector's owning run, snapshot, epoch and target state.
 
 Only the driver writes it, under `<connector>-control`.
 
@@ -38,7 +38,7 @@ R = TypeVar("R")
 
 @dataclass(frozen=True)
 class ConnectorRecord:
-    """The record of a connector."""
+    """Record of a connector: which run owns it, its slots, offsets topic and settings."""
 
     generation: int = 0
     slots: int = 0
@@ -49,13 +49,13 @@ class ConnectorRecord:
 
     @property
     def is_source(self) -> bool:
-        """Whether the connector copies caches to topics; a sink has offsets of topics."""
+        """Whether the connector copies caches to topics, and is no sink."""
         return "topics" not in self.settings
 
 
 @dataclass(frozen=True)
 class SnapshotRecord:
-    """The newest snapshot; its plan is fixed, so that a retry continues with the same caches and settings."""
+    """Newest snapshot of a connector, with its fixed plan, so that a retry copies the same caches."""
 
     id: str
     plan: Mapping[str, Any]
@@ -69,10 +69,10 @@ MOST_PRODUCERS = 10_000
 
 @dataclass(frozen=True)
 class RepairRecord:
-    """A repair that may be sending: the next run fences its producers.
+    """Unfinished repair of differences, recorded so that the next run fences the repair's producers.
 
-    :param generation: of the newest run when it began; 0: there was none.
-    :param id: of the repair.
+    :param generation: generation of the newest run when the repair began; 0 without a run.
+    :param id: id of the repair.
     :param producers: number of the transactional ids that it may use.
     """
 
@@ -83,7 +83,7 @@ class RepairRecord:
 
 @dataclass(frozen=True)
 class _SnapshotEnd:
-    """The end of an earlier snapshot, as :data:`ENDED`."""
+    """End of an earlier snapshot: whether it was complete, and its counts by cache."""
 
     complete: bool = False
     superseded_by: str | None = None
@@ -92,12 +92,12 @@ class _SnapshotEnd:
 
 @dataclass(frozen=True)
 class ConnectorState:
-    """A connector's state, folded from its records.
+    """State of a connector, computed from all its records in the configs topic.
 
     :param ended: ended snapshots by id, oldest first.
     :param end: end offset of the configs topic when it was read.
     :param capture_secret: see :meth:`.ConfigsWriter.ensure_capture_secret`; None: there is none yet.
-    :param repair: one that has not ended; None: there is none.
+    :param repair: unfinished repair; None without one.
     """
 
     connector: ConnectorRecord | None = None
@@ -109,12 +109,12 @@ class ConnectorState:
 
     @property
     def generation(self) -> int:
-        """Generation of the newest run; 0: there was none."""
+        """Generation of the connector's newest run; 0 if it never ran."""
         return self.connector.generation if self.connector else 0
 
 
 def read_connector(clients: KafkaClients, topics: Topics, prefix: str, connector: str) -> ConnectorState:
-    """Read a connector's state; empty if the connector was never started.
+    """Read a connector's state from the configs topic; empty if the connector was never started.
 
     :raises NewerFormat, OffsetsLost: a record of the connector cannot be read.
     """
@@ -130,7 +130,7 @@ def read_connector(clients: KafkaClients, topics: Topics, prefix: str, connector
 
 
 def connector_generation(connector: str, record: InternalRecord) -> int:
-    """Return the generation in a connector's record; 0 for any other record.
+    """Return the generation in a record of the connector, to detect a newer run; 0 for other records.
 
     :raises NewerFormat, OffsetsLost: the connector's record cannot be read.
     """
@@ -141,7 +141,7 @@ def connector_generation(connector: str, record: InternalRecord) -> int:
 
 
 def epoch_of(connector: str, record: InternalRecord) -> tuple[int, int]:
-    """Return generation and epoch in a connector's epoch record; (0, 0) for any other record."""
+    """Return generation and epoch number if a record is the connector's epoch record; else (0, 0)."""
     value = record.optional_value() if (record.kind, record.name) == ("epoch", connector) else None
     try:
         return (0, 0) if value is None else (integer(value.get("generation")), integer(value.get("epoch")))
@@ -151,14 +151,14 @@ def epoch_of(connector: str, record: InternalRecord) -> tuple[int, int]:
 
 
 def capture_secret_of(connector: str, record: InternalRecord) -> str | None:
-    """Return the secret of the connector's capture in a record; None without one."""
+    """Return the capture secret if a record of the connector has one; else None."""
     about = record.kind in ("epoch", "secret") and record.name == connector
     secret = ((record.optional_value() if about else None) or {}).get("capture_secret")
     return secret if isinstance(secret, str) else None
 
 
 class ConnectorFold:
-    """Folds a connector's records, in the order of the topic."""
+    """Computes a connector's state from its records, added in the order of the topic."""
 
     def __init__(self, connector: str) -> None:
         self._name = connector
@@ -169,7 +169,7 @@ class ConnectorFold:
         self._ended: dict[str, Mapping[str, Any]] = {}
 
     def add(self, record: InternalRecord) -> None:
-        """Add a record; records of other connectors and of other kinds are ignored."""
+        """Update the state by a record; other connectors' records and other kinds are ignored."""
         if record.name != self._name or record.kind not in ("connector", "snapshot", "secret", "repair"):
             return
         if record.kind == "secret":
@@ -191,7 +191,7 @@ class ConnectorFold:
                 report_skipped("its key is that of no snapshot", record.where)
 
     def state(self, end: int) -> ConnectorState:
-        """Return the state after the records added so far.
+        """Return the connector's state after the records added so far.
 
         :param end: end offset of the configs topic.
         """
@@ -199,7 +199,7 @@ class ConnectorFold:
 
 
 def _built(kind: type[R], record: InternalRecord) -> R | None:
-    """Return the content of a record that delivery depends on.
+    """Parse a record that delivery depends on, as a dataclass; an unreadable one is an error.
 
     None for a tombstone; raises as :meth:`.InternalRecord.required_value`.
     """

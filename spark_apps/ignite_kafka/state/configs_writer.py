@@ -1,4 +1,4 @@
-"""The driver's writer of the configs topic, with the transactional id `<connector>-control`."""
+"""Writer of the configs topic, by which a driver owns its connector; transactional id `<connector>-control`."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _Record = tuple[str, bytes, bytes | None, int]  # topic, key, value, partition
 
 
 class ConfigsWriter:
-    """The driver's ownership of a connector.
+    """Transactional writer of a connector's records, which makes its driver the only owner.
 
     :meth:`take` fences older drivers; :meth:`begin` publishes the new generation to tasks.
 
@@ -72,7 +72,7 @@ class ConfigsWriter:
         replication_factor: int,
         seen: ConnectorState | None = None,
     ) -> ConnectorState:
-        """Fence older drivers and, on the first start, create the offsets topic.
+        """Claim the connector: fence older drivers, and check or create the offsets topic.
 
         :attr:`record` is the record that :meth:`begin` writes.
 
@@ -138,7 +138,7 @@ class ConfigsWriter:
         return topic.topic_id
 
     def _check_whole(self, name: str, partitions: int) -> None:
-        """Check that no offsets were deleted by retention or ``kafka-delete-records``.
+        """Check that the offsets topic still has its first records, none deleted by retention or a request.
 
         Compaction never moves a partition's first offset.
 
@@ -156,7 +156,7 @@ class ConfigsWriter:
                 )
 
     def begin(self, snapshot: SnapshotRecord | None = None, before: SnapshotRecord | None = None) -> tuple[int, ...]:
-        """Publish the generation in one transaction: in the configs topic for drivers, in every slot for tasks.
+        """Publish the run's new generation to drivers (configs topic) and tasks (every slot), in one transaction.
 
         A task that opens a slot afterwards reads the generation and ends if it is a newer one. A task with an open slot
         continues until this run opens that slot or its driver sees the new generation; the new run first reads what it
@@ -177,7 +177,7 @@ class ConfigsWriter:
         return tuple(written[offsets, slot] + _RECORD_AND_MARKER for slot in slots)
 
     def _fence_repair(self) -> None:
-        """Fence the producers of an unfinished repair; a producer created later sees the new generation."""
+        """Fence the producers of an unfinished repair, so that the repair writes nothing during this run."""
         if self._repair is not None:
             self._fence_producers(self._repair)
             self._write([self._config(None, "repair")])
@@ -189,7 +189,7 @@ class ConfigsWriter:
         )
 
     def begin_repair(self, repair: RepairRecord, replication_factor: int) -> None:
-        """Fence other drivers, and record a repair, whose producers the next run fences.
+        """Claim the connector for a repair, and record the repair, so that the next run can fence its producers.
 
         :raises Fenced: a run has begun since the repair looked for one; it ends, and nothing is repaired.
         """
@@ -208,7 +208,7 @@ class ConfigsWriter:
         self._fence_producers(state.repair)
 
     def end_repair(self) -> None:
-        """Record the end of the repair."""
+        """Record the end of the repair, so that the next run need not fence its producers."""
         self._write([self._config(None, "repair")])
 
     def _snapshot_begun(self, snapshot: SnapshotRecord, before: SnapshotRecord | None) -> list[_Record]:
@@ -218,7 +218,7 @@ class ConfigsWriter:
         return records
 
     def _ended_records(self, snapshot_id: str, how: Mapping[str, Any]) -> list[_Record]:
-        """Records of a snapshot's end, and tombstones of the oldest ones beyond the limit."""
+        """Make the record of a snapshot's end, and tombstones for the oldest ends beyond the limit."""
         self._ended = [ended_id for ended_id in self._ended if ended_id != snapshot_id] + [snapshot_id]
         forgotten = self._ended[: -self._kept]
         self._ended = self._ended[-self._kept :]
@@ -226,7 +226,7 @@ class ConfigsWriter:
         return [self._config(how, "snapshot", snapshot_id), *tombstones]
 
     def fence_slots(self) -> None:
-        """Abort the open transactions of all slots and fence their producers.
+        """Abort open transactions of all slots, and fence the slots' producers.
 
         A task that opens a slot again reads the generation.
         """
@@ -244,7 +244,7 @@ class ConfigsWriter:
             producer.close()
 
     def ensure_capture_secret(self, state: ConnectorState) -> str:
-        """Return the lifelong secret of the connector's capture on the nodes.
+        """Return the secret that protects the connector's capture on the nodes; make it on the first start.
 
         A new one is committed before any node receives it.
 
@@ -256,7 +256,7 @@ class ConfigsWriter:
         return self._capture_secret
 
     def write_caches(self, configurations: Mapping[str, CacheConfiguration]) -> None:
-        """Write configurations of caches, by their data topics, to the types topic before the topics' first records."""
+        """Publish cache configurations, by data topic, in the types topic, so that sinks can create equal caches."""
         if configurations:
             topic = types_topic(self._prefix)
             self._write(
@@ -267,7 +267,7 @@ class ConfigsWriter:
             )
 
     def begin_epoch(self, number: int, snapshot: SnapshotRecord | None = None) -> None:
-        """Begin an epoch: tasks of earlier epochs end. A snapshot with a changed plan is recorded with it."""
+        """Record a new epoch, which ends the tasks of earlier epochs; also record the snapshot if its plan changed."""
         changed = [self._config(asdict(snapshot), "snapshot")] if snapshot else []
         epoch: dict[str, Any] = {"generation": self.record.generation, "epoch": number}
         if self._capture_secret is not None:
@@ -275,13 +275,13 @@ class ConfigsWriter:
         self._write([*changed, self._config(epoch, "epoch")])
 
     def end_snapshot(self, snapshot: SnapshotRecord, caches: Mapping[str, Any]) -> None:
-        """Record that a snapshot is complete."""
+        """Record that a snapshot is complete, with its counts by cache."""
         done = replace(snapshot, complete=True)
         ended = {**ENDED, "complete": True, "caches": caches}
         self._write([self._config(asdict(done), "snapshot"), *self._ended_records(snapshot.id, ended)])
 
     def _config(self, value: Any, kind: str, *rest: str) -> _Record:
-        """Return a record of the configs topic; None writes a tombstone."""
+        """Make a record of the configs topic for this connector; a value of None is a tombstone."""
         return (
             configs_topic(self._prefix),
             dumps([kind, self._connector, *rest]),
@@ -290,7 +290,7 @@ class ConfigsWriter:
         )
 
     def _write(self, records: Sequence[_Record]) -> Mapping[tuple[str, int], int]:
-        """Write records in one transaction and return the last offset by topic and partition.
+        """Write records in one transaction, and return the last written offset by topic and partition.
 
         The call may be repeated after an error.
 
@@ -338,7 +338,7 @@ class ConfigsWriter:
         return read_connector(self._clients, self._topics, self._prefix, self._connector).generation
 
     def close(self) -> None:
-        """Close the producer, and abort a transaction left open by an interrupt: all readers wait for its end."""
+        """Close the producer, and abort a transaction that an interrupt left open, as all readers wait for its end."""
         if self._producer is not None:
             self._producer.abort_open(BRIEF_S)
             self._producer.close()

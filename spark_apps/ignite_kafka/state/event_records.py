@@ -6,21 +6,17 @@ record of the run.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from ..common.event_log import EventCount, EventCounts
+from ..common.event_log import EventCount, EventCounts, parse_counts
 from ..common.typed_json import dumps, read_as
 from ..kafka.clients import KafkaClients
 from .internal_records import InternalRecord
 from .status import StatusWriter, keep_newest, newest_record, parsed_record, read_records, run_id_of
 
 KIND = "events"
-MOST_BYTES = 800_000
-"""Maximum size of a run's events in bytes, so that their record stays below the 1 MB that brokers accept by default."""
-_MOST_DIGITS = 9  # of an id
 
 
 @dataclass(frozen=True)
@@ -55,36 +51,6 @@ class RunEvents:
 def queue_events(writer: StatusWriter, record: RunEvents) -> None:
     """Write a run's events; the writer's next record waits for the broker's confirmation of them, too."""
     writer.queue([KIND, record.connector, record.run_id], record.to_json())
-
-
-def format_counts(counts: EventCounts, most_bytes: int = MOST_BYTES) -> dict[str, EventCount]:
-    """Return counts as records have them: with ids as texts, in at most so many bytes.
-
-    Counts are always kept. If all texts are too large, the newest of each event is left, without fields; else none.
-    """
-    for keep in (_keep_all, _keep_newest, _keep_none):
-        formatted = {str(id): keep(count) for id, count in counts.items()}
-        if len(json.dumps({id: asdict(count) for id, count in formatted.items()})) <= most_bytes:
-            break
-    return formatted
-
-
-def _keep_all(count: EventCount) -> EventCount:
-    return count
-
-
-def _keep_newest(count: EventCount) -> EventCount:
-    return replace(count, newest=tuple(replace(occurrence, fields={}) for occurrence in count.newest[-1:]))
-
-
-def _keep_none(count: EventCount) -> EventCount:
-    return replace(count, newest=())
-
-
-def parse_counts(counts: Mapping[str, EventCount]) -> dict[int, EventCount]:
-    """Return counts of a record by id; a key that is no id is left out."""
-    ids = [id for id in counts if id.isascii() and id.isdigit() and len(id) <= _MOST_DIGITS]
-    return {int(id): counts[id] for id in ids}
 
 
 def read_events(clients: KafkaClients, prefix: str, connector: str) -> dict[str, EventCounts]:

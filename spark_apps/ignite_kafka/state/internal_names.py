@@ -4,30 +4,30 @@ from __future__ import annotations
 
 
 def configs_topic(prefix: str) -> str:
-    """Name of the configs topic."""
+    """Return the name of the configs topic, shared by all connectors of a prefix."""
     return f"{prefix}-configs"
 
 
 def offsets_topic(prefix: str, connector: str) -> str:
-    """Name of a connector's offsets topic."""
+    """Return the name of a connector's offsets topic."""
     return f"{prefix}-offsets-{connector}"
 
 
 def status_topic(prefix: str) -> str:
-    """Name of the status topic."""
+    """Return the name of the status topic, shared by all connectors of a prefix."""
     return f"{prefix}-status"
 
 
 def slot_transactional_id(connector: str, slot: int) -> str:
-    """Return the transactional id of a slot."""
+    """Return the transactional id of a slot's producer."""
     return f"{connector}-{slot}"
 
 
 def control_transactional_id(connector: str) -> str:
-    """Return the transactional id of the driver, which writes the configs topic."""
+    """Return the transactional id of the driver's producer, which writes the configs topic."""
     return f"{connector}-control"
 
 
 def repair_transactional_id(connector: str, number: int) -> str:
-    """Return the transactional id of a producer of a repair."""
+    """Return the transactional id of a repair's producer with the given number."""
     return f"{connector}-repair-{number}"

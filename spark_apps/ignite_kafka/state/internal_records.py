@@ -1,4 +1,4 @@
-"""Records of the internal topics: their format, and the handling of records that cannot be read.
+"""Parsing of records of the internal topics: format version, and handling of unreadable records.
 
 A record has the header ``ignite_kafka.format``; records of 0.1.0 have none and count as format 1. A version that adds a
 field keeps the format, and readers ignore unknown fields. A version whose records must not be used by older versions
@@ -35,7 +35,7 @@ _reported: set[tuple[object, ...]] = set()
 
 @dataclass(frozen=True)
 class InternalRecord:
-    """A record of the configs topic or the status topic.
+    """Parsed key and raw value of a record in the configs or status topic.
 
     Its key is a JSON array of kind, connector's name, and texts or integers.
 
@@ -51,7 +51,7 @@ class InternalRecord:
 
     @staticmethod
     def of(message: Message) -> InternalRecord | None:
-        """Parse a message; None, with an event, if its key is not one of this program."""
+        """Parse a message's key; None, with an event, if another program wrote the key."""
         where = location_of(message)
         try:
             kind, name, *rest = array(loads(message.key() or b""))
@@ -62,7 +62,7 @@ class InternalRecord:
         return None
 
     def required_value(self) -> dict[str, Any] | None:
-        """Return the value of a record that delivery depends on; None for a tombstone.
+        """Parse the value of a record that delivery depends on; an unreadable one is an error. None for a tombstone.
 
         :raises NewerFormat: a newer version wrote the record.
         :raises OffsetsLost: the value is no JSON object.
@@ -76,9 +76,9 @@ class InternalRecord:
         return value
 
     def optional_value(self) -> dict[str, Any] | None:
-        """Return the value of a record that delivery does not depend on.
+        """Parse the value of a less important record; an unreadable one is skipped with an event.
 
-        None for a tombstone and, with an event, for an unreadable value.
+        Delivery does not depend on such a record. Return None for a tombstone and for an unreadable value.
         """
         if self.value is None:
             return None
@@ -102,16 +102,16 @@ def read_internal_topic(clients: KafkaClients, topics: Topics, topic: str) -> It
 
 
 def format_of(message: Message) -> int:
-    """Format of an internal record; a header of another form counts as format 1, so that the content decides."""
+    """Read the format version in a record's header; 1 without a valid header, so that the content decides."""
     headers: Any = message.headers()
     value = dict(headers or ()).get(_HEADER, b"")
     return int(value) if isinstance(value, bytes) and value.isdigit() and len(value) <= _MOST_DIGITS else FORMAT
 
 
 def written_ms(message: Message) -> int:
-    """Return the time of a record in milliseconds since 1970; 0 without one.
+    """Return a record's timestamp in milliseconds since 1970; 0 if it has none, or one out of range.
 
-    Whoever writes a record chooses its time, so it may be out of range.
+    The writer of a record chooses its timestamp.
     """
     try:
         return integer(message.timestamp()[1], 0, MOST_MILLISECONDS)
@@ -120,12 +120,12 @@ def written_ms(message: Message) -> int:
 
 
 def location_of(message: Message) -> dict[str, object]:
-    """Return topic, partition and offset of a message."""
+    """Return topic, partition and offset of a message as fields of an error or event."""
     return {"topic": message.topic(), "partition": message.partition(), "offset": message.offset()}
 
 
 def refuse_newer(record_format: int, where: Mapping[str, object]) -> None:
-    """Refuse a record of a newer format.
+    """Raise an error for a record of a newer format, which this version might misread.
 
     :raises NewerFormat: this version does not know the format.
     """
@@ -140,7 +140,7 @@ def refuse_newer(record_format: int, where: Mapping[str, object]) -> None:
 
 
 def unreadable(what: str, where: Mapping[str, object]) -> OffsetsLost:
-    """Return the error of an unreadable record that delivery depends on."""
+    """Make the error for an unreadable record that delivery depends on."""
     remedy = (
         "Another program wrote to the topic: revoke its permission to write (docs/operations.md#rights), "
         "and give the connector a new name."
@@ -149,7 +149,7 @@ def unreadable(what: str, where: Mapping[str, object]) -> OffsetsLost:
 
 
 def report_skipped(reason: str, where: Mapping[str, object]) -> None:
-    """Emit an event for a skipped record, once per record and process."""
+    """Emit an event for a skipped unreadable record, once in a process."""
     place = tuple(where.values())
     if place not in _reported and len(_reported) < _MOST_REPORTED:
         _reported.add(place)
@@ -157,12 +157,12 @@ def report_skipped(reason: str, where: Mapping[str, object]) -> None:
 
 
 def reset_reported() -> None:
-    """Report records again that were reported before."""
+    """Clear the memory of reported records, so that they are reported again."""
     _reported.clear()
 
 
 def known_fields(kind: type, value: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a JSON object that a dataclass has."""
+    """Keep only the fields of a JSON object that a dataclass has, to ignore fields of newer versions."""
     names = {item.name for item in fields(kind)}
     return {name: item for name, item in value.items() if name in names}
 

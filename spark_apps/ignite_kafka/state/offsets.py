@@ -1,4 +1,4 @@
-"""Reader of a connector's offsets topic, whose partitions are the slots."""
+"""Reading of a connector's offsets topic, which has a partition for each slot."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SLOTS_AT_ONCE = 16  # bounds the memory for an offsets topic
 
 
 def read_slot(clients: KafkaClients, topics: Topics, claim: SlotClaim) -> SlotState:
-    """Read a slot's offsets.
+    """Read the offset records of one slot, before a task continues the slot.
 
     Only the last record of a unit is parsed, because the topic may hold many before compaction.
     """
@@ -51,7 +51,7 @@ def apply_offset_record(state: SlotState, message: Message) -> None:
 
 
 def key_of(message: Message) -> UnitKey | SlotKey | PartitionKey | None:
-    """Return the key of a record of the offsets topic; None for a record of another program."""
+    """Parse the key of a record of the offsets topic; None if another program wrote it."""
     try:
         return parse_key(message.key() or b"")
     except OffsetsLost:
@@ -59,7 +59,7 @@ def key_of(message: Message) -> UnitKey | SlotKey | PartitionKey | None:
 
 
 def unit_of(message: Message) -> tuple[UnitKey, UnitOffset] | None:
-    """Return unit and offset of a record of the offsets topic; None if it holds anything else or cannot be read."""
+    """Parse a cache partition's offset record; None for any other record of the offsets topic."""
     key = key_of(message)
     value = message.value()
     try:
@@ -69,7 +69,7 @@ def unit_of(message: Message) -> tuple[UnitKey, UnitOffset] | None:
 
 
 def read_slots(clients: KafkaClients, topics: Topics, prefix: str, connector: str, slots: int) -> Iterator[SlotState]:
-    """Read a connector's offsets, slot by slot; a few slots at a time are held in memory.
+    """Read all offset records of a connector, slot by slot, with few slots in memory at a time.
 
     :raises OffsetsLost: the topic does not exist, or the offset of a unit cannot be read.
     :raises NewerFormat: a newer version wrote to it.
@@ -89,7 +89,7 @@ def read_slots(clients: KafkaClients, topics: Topics, prefix: str, connector: st
 def read_key_kinds(
     clients: KafkaClients, topics: Topics, prefix: str, connector: str, slots: int, cache: str
 ) -> set[KeyKind]:
-    """Return kinds of all keys that a connector has sent of a cache, whichever task sent them.
+    """Read which kinds of keys the connector has sent for a cache, from the offset records of all slots.
 
     Raises as :func:`read_slots`.
     """

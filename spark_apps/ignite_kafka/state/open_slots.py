@@ -1,4 +1,4 @@
-"""Opens the slots of a task, and holds the open ones."""
+"""Opening of a task's slots, in several threads."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _THREADS = 8  # opening and committing a slot wait for the broker
 
 @dataclass(frozen=True)
 class SlotOpener:
-    """Opens slots of a connector for one attempt of a task. Called with a slot's number; threads may share it.
+    """Function object that opens a slot by its number, for one attempt of a task; threads may share it.
 
-    :param prefix: of the internal topics.
+    :param prefix: prefix of the internal topics.
     :param max_batch_bytes: see :class:`.SlotWriter`.
     :param producer: librdkafka settings of the producers; the user's own override them.
     """
@@ -36,7 +36,7 @@ class SlotOpener:
     producer: Mapping[str, Any] = field(default_factory=dict)
 
     def __call__(self, slot: int, end: int | None = None) -> SlotWriter:
-        """Open a slot.
+        """Open a slot: start its producer, which fences earlier attempts, and read its offsets.
 
         :param end: see :class:`.SlotClaim`.
         :raises Fenced: a newer run or attempt owns the slot.
@@ -47,7 +47,7 @@ class SlotOpener:
 
 
 class OpenSlots:
-    """Open slots, by number. After any error they are closed and never used again.
+    """Open slots of a task, by number; after any error they can only be closed.
 
     :param open_slot: opens a slot; called in several threads.
     """
@@ -72,19 +72,19 @@ class OpenSlots:
         return iter(self._writers)
 
     def each(self, step: Callable[[int], object], slots: Iterable[int]) -> None:
-        """Call a step with each slot, in several threads; returns once all are done.
+        """Call a function with each slot's number, in several threads, and wait for all.
 
-        Raises the error of the first slot that has one.
+        Raise the error of the first slot that has one.
         """
         list(self._pool.map(step, slots))
 
     @property
     def in_doubt(self) -> bool:
-        """Whether a commit was requested and not answered."""
+        """Whether a requested commit of any slot got no reply, so that its outcome is unknown."""
         return any(writer.commit_requested for writer in self._writers.values())
 
     def close(self) -> None:
-        """Close every slot; what is open is aborted."""
+        """Close the producers of all slots; open transactions are aborted."""
         self._pool.shutdown()
         for writer in self._writers.values():
             writer.close()

@@ -1,4 +1,4 @@
-"""The open transaction of a slot: its size, its age and its topics."""
+"""Bookkeeping of a slot's open transaction: size, age and topics, to decide when to commit it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..kafka.topics import Topics
 
 @dataclass(frozen=True)
 class TransactionLimits:
-    """A transaction is committed at the end of the unit that exceeds one of these limits.
+    """Limits of a transaction, which is committed at the end of a cache partition once it exceeds a limit.
 
     :param open_ms: age in milliseconds.
     :param timeout_ms: the broker's timeout, after which it aborts the transaction.
@@ -27,7 +27,7 @@ class TransactionLimits:
 
 
 class OpenTransaction:
-    """What a transaction holds since it was begun.
+    """Size, age and topics of the transaction that a slot has open.
 
     :attr:`topics` are all topics it writes to; the id and partition count of data topics are checked before the commit.
     """
@@ -43,17 +43,17 @@ class OpenTransaction:
 
     @property
     def open_ms(self) -> float:
-        """Age in milliseconds."""
+        """Age of the transaction in milliseconds."""
         return (self._clock() - self._opened_at) * 1000
 
     @property
     def timed_out(self) -> bool:
-        """Whether the broker has aborted it by its timeout."""
+        """Whether the transaction is older than its timeout, so that the broker has aborted it."""
         return self.open_ms >= self._limits.timeout_ms
 
     @property
     def past_limits(self) -> bool:
-        """Whether it should be committed at the end of the current unit."""
+        """Whether the transaction should be committed at the end of the current cache partition."""
         return (
             self._records >= self._limits.records
             or self._bytes >= self._limits.bytes
@@ -61,23 +61,23 @@ class OpenTransaction:
         )
 
     def expect(self, topic: str, partitions: int | None, topic_id: str) -> None:
-        """Expect this partition count (None: any) and id (empty: any) of a data topic at the commit."""
+        """Note a data topic's partition count (None: any) and id (empty: any), to be checked before the commit."""
         if partitions is not None or topic_id:
             self._data_topics[topic] = partitions, topic_id
 
     def add_batch(self, topic: str, records: Records) -> None:
-        """Count a batch of records."""
+        """Count a batch of records queued in the transaction."""
         row, size = largest_record(records)
         self._note_largest(topic, records.keys[row].as_py() if size else None, size)
         self._add(topic, len(records), records.nbytes)
 
     def add(self, topic: str, key: bytes | None, value: bytes | None) -> None:
-        """Count one record."""
+        """Count one record queued in the transaction."""
         self._note_largest(topic, key, len(key or b"") + len(value or b""))
         self.add_internal(topic, key, value)
 
     def add_internal(self, topic: str, key: bytes | None, value: bytes | None) -> None:
-        """Count one record of an internal topic, which an error about the largest record never names."""
+        """Count a record of an internal topic; unlike data records, errors never name it as the largest."""
         self._add(topic, 1, len(key or b"") + len(value or b""))
 
     def _add(self, topic: str, records: int, size: int) -> None:
@@ -90,13 +90,13 @@ class OpenTransaction:
             self._largest = size, topic, in_message((key or b"")[:80])
 
     def too_large(self, error: RecordTooLarge, slot: int) -> RecordTooLarge:
-        """A broker's refusal, with the largest record of the transaction: the broker does not name the record."""
+        """Add the transaction's largest record to a broker's error, because the broker does not name the record."""
         size, topic, key = self._largest
         what = f"{error.what}; the largest record of this transaction has {size} bytes"
         return RecordTooLarge(what, error.remedy, topic=topic, key=key, slot=slot)
 
     def check_topics(self, topics: Topics) -> None:
-        """Check that the data topics are the expected ones.
+        """Check before the commit that no data topic was deleted, recreated or given other partitions.
 
         :raises TopicError: a data topic was deleted, created again or has another partition count.
         """

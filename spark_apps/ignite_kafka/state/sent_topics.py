@@ -1,4 +1,4 @@
-"""Checks that the topic of earlier records still exists.
+"""Checks, at a start, that the topics with earlier records of a connector still exist unchanged.
 
 An offset record holds the id of its topic. A topic that was deleted and created again has another id and none of the
 records; continuing in it would leave it incomplete for ever.
@@ -30,10 +30,10 @@ _LOAD_AGAIN = (
 def check_units(
     plan: TransferPlan, cache: CachePlan, units: Mapping[int, UnitOffset], before: CachePlan | None = None
 ) -> None:
-    """Compare the topic ids in a cache's offsets with the topic of the plan.
+    """Check that a cache's offset records belong to the planned topic, not to a deleted one of the same name.
 
     :param units: offsets by partition; those not done under the plan are ignored, because they are sent again.
-    :param before: the cache in the plan of an earlier run, which gives the topic of offsets without one.
+    :param before: the cache in an earlier run's plan, which names the topic of offset records without a topic.
     :raises TopicError: a unit's records are in another topic.
     """
     planned_id = before.topic_id if before else ""
@@ -46,7 +46,7 @@ def check_units(
 
 
 def _is_sent(unit: UnitOffset, plan: TransferPlan, cache: CachePlan) -> bool:
-    """Return whether the unit was sent under the plan, and is not sent again."""
+    """Return whether a unit's entries were sent under the plan and so will not be sent again."""
     return unit.done and (unit.snapshot_id, unit.incarnation) == (plan.snapshot_id, cache.incarnation)
 
 
@@ -57,7 +57,7 @@ def check_plan(
     topics: Topics,
     read: Callable[..., Iterable[SlotState]] = read_slots,
 ) -> None:
-    """Refuse a run that would continue in another topic than before; called before topics are created.
+    """Refuse a run that would continue in a replaced or repartitioned topic; called before topics are created.
 
     :param before: the newest snapshot or stream.
     :param read: reads the offsets of all slots.
@@ -101,7 +101,7 @@ def check_plan(
 
 @dataclass(frozen=True)
 class _Grown:
-    """A topic that has other partitions than when its cache was sent to it."""
+    """Topic whose partition count has changed since its cache was sent."""
 
     cache: CachePlan
     partitions: int
@@ -117,7 +117,7 @@ class _Grown:
 
 
 def _grown(plan: TransferPlan, before: SnapshotRecord, topics: Topics) -> list[_Grown]:
-    """Return topics of the earlier plan with another number of partitions now: in them keys change partition."""
+    """Return topics of the earlier plan with another partition count now, where keys would change partition."""
     old = {
         (cache.name, cache.topic): cache
         for cache in _caches_of(before.plan)
@@ -135,7 +135,7 @@ def _grown(plan: TransferPlan, before: SnapshotRecord, topics: Topics) -> list[_
 
 
 def check_complete(before: SnapshotRecord, topics: Topics) -> None:
-    """Refuse to report a snapshot as complete if one of its topics was deleted.
+    """Raise an error if a topic of a completed snapshot was deleted, instead of reporting it as complete.
 
     :raises TopicError: the topic of a cache was deleted or created again.
     """
@@ -148,7 +148,9 @@ def check_complete(before: SnapshotRecord, topics: Topics) -> None:
 def replaced_topics(
     caches: Iterable[CachePlan], before: Mapping[str, Any], topics: Topics
 ) -> list[tuple[CachePlan, CachePlan]]:
-    """Find caches with another topic than in an earlier plan, or a deleted one; a plan without topic ids gives none.
+    """Find caches whose topic was deleted, recreated or renamed since an earlier plan.
+
+    A plan without topic ids gives none.
 
     :returns: the cache now, with the topic's id, and the cache in the earlier plan.
     """
@@ -162,7 +164,7 @@ def replaced_topics(
 
 
 def send_again(settings: SourceSettings, cache: CachePlan) -> str:
-    """Return a remedy text: commands that send a cache's entries to its present topic."""
+    """Write the remedy of an error: commands that send all entries of a cache to its present topic."""
     clusters = f"--kafka {settings.bootstrap_servers} --internal-topic-prefix {settings.internal_topic_prefix}"
     reset = f"`ignite-kafka offsets reset {settings.name} --cache {cache.name} {clusters}`"
     text = f"To send all its entries again: {reset}, then start the connector"
@@ -182,7 +184,7 @@ def _incomplete(cache: CachePlan, sent_to: str, before: CachePlan | None, remedy
 
 
 def _caches_of(plan: Mapping[str, Any]) -> list[CachePlan]:
-    """Return the caches of a plan in the configs topic.
+    """Parse the caches of a plan stored in the configs topic.
 
     :raises OffsetsLost: the plan cannot be read.
     """
@@ -193,6 +195,6 @@ def _caches_of(plan: Mapping[str, Any]) -> list[CachePlan]:
 
 
 def unreadable_plan(error: ValueError) -> OffsetsLost:
-    """Return the error of a plan in the configs topic that has another form."""
+    """Make the error for an unreadable plan in the configs topic."""
     remedy = "Another program wrote to the configs topic (docs/operations.md#rights): give the connector a new name."
     return OffsetsLost(f"the plan of the last snapshot cannot be read: {error}", remedy)

@@ -1,4 +1,4 @@
-"""A slot of a connector, and the run that claims it."""
+"""Claim of a slot by a task of a run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .internal_names import offsets_topic
 
 @dataclass(frozen=True)
 class SlotClaim:
-    """A slot and the run that claims it.
+    """Slot to open, with the run and attempt that open it, and the topic of its offset records.
 
     :param end: end of the slot's offsets when the driver claimed it for a new snapshot; while it has not moved, no unit
         is done and the offsets need not be read. None: they are read.
@@ -24,5 +24,5 @@ class SlotClaim:
 
     @staticmethod
     def of(connector: str, slot: int, owner: Owner, prefix: str, end: int | None = None) -> SlotClaim:
-        """Return the claim of a slot of a connector whose internal topics have this prefix."""
+        """Make the claim of a connector's slot; `prefix` is the prefix of internal topics."""
         return SlotClaim(connector, slot, owner, offsets_topic(prefix, connector), end)

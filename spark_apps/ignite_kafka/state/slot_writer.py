@@ -42,7 +42,9 @@ _ABORT_S = 5.0
 
 
 class SlotWriter:
-    """An open slot. After any error it must be closed; opening the slot again reads what was committed.
+    """Open slot of a connector: its producer and offsets; after an error it can only be closed.
+
+    A new writer of the slot reads what was committed.
 
     :param max_batch_bytes: maximum batch size: the smallest max.message.bytes of the topics, because librdkafka does
         not split a batch that a topic refuses.
@@ -123,7 +125,7 @@ class SlotWriter:
             )
 
     def _who_fenced(self) -> IgniteKafkaError:
-        """Return the cause of this producer's fencing.
+        """Find out why this slot's producer was fenced, and return the error to raise.
 
         A newer owner is final, a timeout names its setting, anything else can be retried.
         """
@@ -166,7 +168,7 @@ class SlotWriter:
         return self._transaction
 
     def ensure_topic(self, spec: TopicSpec) -> tuple[str, int]:
-        """Create a data topic if it is missing; returns its id and its partition count.
+        """Create a data topic if it is missing, and return its topic id and partition count.
 
         :raises TopicError: the user may not create it, its settings are refused, or it was deleted at once.
         """
@@ -177,7 +179,7 @@ class SlotWriter:
         return identities[spec.name]
 
     def send(self, topic: str, partitions: int | None, records: Records, topic_id: str = "") -> None:
-        """Queue a batch of records for a data topic.
+        """Queue a batch of records for a data topic in the open transaction.
 
         :param partitions: partition count that the topic must have at the commit; None: any.
         :param topic_id: id that the topic must have at the commit; empty: any.
@@ -192,14 +194,14 @@ class SlotWriter:
         self._producer.produce_records(topic, records)
 
     def too_large(self, topic: str, topic_bytes: int | None, records: Records) -> dict[int, RecordTooLarge]:
-        """Return errors, by row, of records that the producer or the topic would refuse for their size.
+        """Return an error, by row, for each record too large for the producer or the topic.
 
         :param topic_bytes: ``max.message.bytes`` of the topic; None: unknown.
         """
         return self._producer.size_limit.exceeded(records, topic, topic_bytes)
 
     def send_type_record(self, topic: str, key: bytes, value: bytes) -> None:
-        """Queue one record of an internal topic with one partition, in the same transaction."""
+        """Queue a record of the types topic in the open transaction."""
         self._guarded(self._produce, topic, key, value, 0)
 
     def unit_done(
@@ -214,7 +216,9 @@ class SlotWriter:
         key_kinds: Iterable[KeyKind] = (),
         dropped: int = 0,
     ) -> None:
-        """Queue the offset record that marks a unit done; the highest update counter sent is kept.
+        """Queue the offset record that marks a cache partition as done.
+
+        The highest update counter sent is kept.
 
         :param bad: number of entries skipped.
         :param dropped: number of entries that transforms dropped.
@@ -237,12 +241,12 @@ class SlotWriter:
         self.unit_offset(cache, partition, offset)
 
     def unit_offset(self, cache: str, partition: int, offset: UnitOffset) -> None:
-        """Queue a unit's offset record."""
+        """Queue a cache partition's offset record in the open transaction."""
         key = UnitKey(self._claim.connector, cache, partition).to_json()
         self._guarded(self._produce, self._claim.offsets_topic, key, offset.to_json(), self._claim.slot)
 
     def send_dead_letters(self, letters: Iterable[DeadLetter]) -> None:
-        """Queue dead letters."""
+        """Queue dead letters in the open transaction."""
         for letter in letters:
             self._guarded(self._send_dead_letter, letter)
 
@@ -256,9 +260,9 @@ class SlotWriter:
         )
 
     def positions(self, offsets: Mapping[TopicPartition, PartitionOffset], group_metadata: Any) -> None:
-        """Add the next offsets of topic partitions to the open transaction.
+        """Add consumer offsets to the open transaction.
 
-        For the consumer group, and their copy in the offsets topic.
+        They are committed for the consumer group, and written as copies to the offsets topic.
         """
         self._guarded(self._positions, offsets, group_metadata)
 
@@ -281,11 +285,11 @@ class SlotWriter:
 
     @property
     def past_limits(self) -> bool:
-        """Whether the open transaction should be committed at the end of the current unit."""
+        """Whether the open transaction should be committed at the end of the current cache partition."""
         return self._transaction is not None and self._transaction.past_limits
 
     def commit(self) -> None:
-        """Commit the open transaction, if there is one.
+        """Check the data topics, and commit the open transaction, if there is one.
 
         :raises TopicError: a data topic was deleted, or its partition count changed, during the run; the transaction is
             not committed.
@@ -325,7 +329,7 @@ class SlotWriter:
             raise TopicError(error.what, error.remedy, **error.where, topics=", ".join(sorted(topics))) from cause
 
     def close(self) -> None:
-        """Discard the producer; a second call does nothing.
+        """Close the slot's producer and abort an open transaction; a second call does nothing.
 
         An open transaction is aborted if the broker answers at once, else by the slot's next init or its timeout.
         """

@@ -1,4 +1,4 @@
-"""The status topic: one record per run, with one of its events, per task of a stream and per comparison.
+"""Writing and reading of the status topic: status and events of runs, progress of tasks, comparisons.
 
 Compacted, one partition, written without transactions.
 
@@ -50,7 +50,7 @@ Seconds = Annotated[float, Range(0, 1e12)]
 
 @dataclass(frozen=True)
 class CacheStatus:
-    """Counts of one cache.
+    """Counts of one cache in a run's status record.
 
     :param entries: entries read; of a sink, stored or removed.
     :param records: records sent; of a sink, read.
@@ -73,7 +73,7 @@ class CacheStatus:
 
 @dataclass
 class CacheCount:
-    """Counts of one slot and cache.
+    """Counts of one cache in one slot, summed up by the driver.
 
     ``entries``, ``units`` and ``bad`` of a snapshot include those committed by an earlier attempt; of a stream, counts
     are of one epoch.
@@ -97,7 +97,7 @@ class CacheCount:
     filtered: Count = 0
 
     def add(self, more: CacheCount) -> None:
-        """Add other counts to these."""
+        """Add the counts of another slot or batch to these."""
         self.entries += more.entries
         self.records += more.records
         self.bytes += more.bytes
@@ -114,7 +114,7 @@ class CacheCount:
 class RunStatus:
     """Status record of a run. Times are in milliseconds since 1970.
 
-    :param application_id: of the Spark application.
+    :param application_id: id of the Spark application.
     :param spark_ui: URL of its web UI, which ends with it; empty if that is off.
     :param events: number of health events by id; those of tasks are added when a task ends.
     :param versions: of the library, Python, Spark, the packages of the driver, and the Ignite nodes where they report
@@ -155,7 +155,7 @@ class RunStatus:
 
 @dataclass(frozen=True)
 class TaskProgress:
-    """Progress of a stream's task in an epoch.
+    """Progress record of a task in an epoch, by which the driver sees counts and signs of life.
 
     :param loaded: whether the initial data is sent.
     :param caches: counts by cache.
@@ -182,7 +182,7 @@ class TaskProgress:
 
 
 class StatusWriter:
-    """Writer of status records.
+    """Producer of records for the status topic.
 
     :raises KafkaUnavailable: from :meth:`run` and :meth:`forget`: the broker did not confirm a record, which may still
         be written.
@@ -195,24 +195,24 @@ class StatusWriter:
 
     @staticmethod
     def ensure_topic(topics: Topics, prefix: str, replication_factor: int) -> None:
-        """Create the status topic if it is missing."""
+        """Create the compacted status topic if it is missing."""
         topics.ensure([TopicSpec(status_topic(prefix), 1, replication_factor, COMPACTED)])
 
     def run(self, status: RunStatus, wait_s: float = REQUEST_TIMEOUT_S) -> None:
-        """Write a run's status and wait for the broker's confirmation."""
+        """Write a run's status record, and wait for the broker's confirmation."""
         self.send(["run", status.connector, status.run_id], status.to_json(), wait_s)
 
     def progress(self, connector: str, slot: int, progress: TaskProgress) -> None:
-        """Write a task's progress without waiting: a later record replaces it."""
+        """Write a task's progress record without waiting, because a later one replaces it."""
         self._queue(["progress", connector, slot], progress.to_json())
         self._producer.poll(0)
 
     def queue(self, key: list[Any], value: bytes) -> None:
-        """Write a record without waiting; the next :meth:`send` waits for the broker's confirmation of it, too."""
+        """Queue a record; the next :meth:`send` waits for its confirmation, too."""
         self._queue(key, value)
 
     def forget(self, connector: str, run_ids: Sequence[str], kind: str = "run") -> None:
-        """Remove the records of runs, or of comparisons."""
+        """Write tombstones for records of old runs, comparisons or events, to remove them."""
         for at in range(0, len(run_ids), _QUEUED):
             for run_id in run_ids[at : at + _QUEUED]:
                 self._queue([kind, connector, run_id], None)
@@ -228,7 +228,7 @@ class StatusWriter:
         self._refused = error or self._refused
 
     def send(self, key: list[Any], value: bytes, wait_s: float = REQUEST_TIMEOUT_S) -> None:
-        """Write a record and wait for the broker's confirmation."""
+        """Write a record of any kind, and wait for the broker's confirmation."""
         self._refused = None
         self._queue(key, value)
         if self._producer.flush(wait_s):
@@ -238,14 +238,14 @@ class StatusWriter:
 
 
 def read_records(clients: KafkaClients, prefix: str, connector: str) -> Iterator[InternalRecord]:
-    """Yield the records of a connector in the status topic, oldest first; none without the topic."""
+    """Yield all records of a connector in the status topic, oldest first; none without the topic."""
     for record, _ in read_internal_topic(clients, Topics(clients), status_topic(prefix)):
         if record.name == connector:
             yield record
 
 
 def keep_newest(values: dict[str, T], run_id: str, record: InternalRecord, value: T | None) -> None:
-    """Replace a run's value by that of a newer record, as the last of the values; a tombstone removes the value.
+    """Update values by run id with a newer record: the run's value moves to the end; a tombstone removes it.
 
     :param value: value of the record; None for a tombstone, and for an unreadable record, which changes nothing.
     """
@@ -256,7 +256,7 @@ def keep_newest(values: dict[str, T], run_id: str, record: InternalRecord, value
 
 
 def read_runs(clients: KafkaClients, prefix: str, connector: str) -> dict[str, RunStatus]:
-    """Read the status of every run kept of a connector, by run id, oldest first."""
+    """Read the status of all recorded runs of a connector, by run id, oldest first."""
     runs: dict[str, RunStatus] = {}
     for record in read_records(clients, prefix, connector):
         if (run_id := run_id_of(record)) is not None:
@@ -265,9 +265,9 @@ def read_runs(clients: KafkaClients, prefix: str, connector: str) -> dict[str, R
 
 
 def read_progress(clients: KafkaClients, prefix: str, connector: str) -> dict[int, TaskProgress]:
-    """Read the newest progress report of each task of a stream, by the task's first slot.
+    """Read the newest progress record of each task, by the task's first slot.
 
-    Those of earlier runs, too.
+    Records of earlier runs are included.
     """
     tasks: dict[int, TaskProgress] = {}
     for record in read_records(clients, prefix, connector):
@@ -278,19 +278,19 @@ def read_progress(clients: KafkaClients, prefix: str, connector: str) -> dict[in
 
 
 def read_run(clients: KafkaClients, prefix: str, connector: str, run_id: str) -> RunStatus | None:
-    """Read a run's status; None if it wrote none or was removed."""
+    """Read a run's newest status record; None if the run wrote none or was removed."""
     return read_run_written(clients, prefix, connector, run_id)[0]
 
 
 def read_run_written(clients: KafkaClients, prefix: str, connector: str, run_id: str) -> tuple[RunStatus | None, int]:
-    """Return a run's last readable record and its timestamp in milliseconds since 1970; (None, 0) without one."""
+    """Read a run's newest status and its record's timestamp in milliseconds since 1970; (None, 0) without one."""
     return newest_record(clients, prefix, ("run", connector, run_id), run_of)
 
 
 def newest_record(
     clients: KafkaClients, prefix: str, key: tuple[str, str, str], parse: Callable[[InternalRecord], T | None]
 ) -> tuple[T | None, int]:
-    """Return the last readable record of a key and its timestamp in milliseconds since 1970; (None, 0) without one.
+    """Find the newest readable record of a key and its timestamp in milliseconds since 1970; (None, 0) without one.
 
     The topic is read backwards in parts until the record is found, because most requests are for recent ones.
 
@@ -322,7 +322,7 @@ def newest_record(
 
 
 def run_id_of(record: InternalRecord, kind: str = "run") -> str | None:
-    """Return the run that a record of a kind is about; None for any other record."""
+    """Return the run id in the key of a record of kind `kind`; None for any other record."""
     match record.rest:
         case (str(run_id),) if record.kind == kind:
             return run_id
@@ -330,7 +330,7 @@ def run_id_of(record: InternalRecord, kind: str = "run") -> str | None:
 
 
 def slot_of_progress(record: InternalRecord) -> int | None:
-    """Return the first slot of the task whose progress a record has; None for any other record."""
+    """Return the task's first slot in the key of a progress record; None for any other record."""
     match record.kind, record.rest:
         case "progress", (int(slot),):
             return slot
@@ -338,17 +338,17 @@ def slot_of_progress(record: InternalRecord) -> int | None:
 
 
 def run_of(record: InternalRecord) -> RunStatus | None:
-    """Return the status in a record; None for a tombstone and, with an event, for an unreadable record."""
+    """Parse the run status in a record; None for a tombstone and, with an event, for an unreadable record."""
     return parsed_record(record, RunStatus.from_dict, "it is no status of a run")
 
 
 def progress_of(record: InternalRecord) -> TaskProgress | None:
-    """Return the progress in a record; None for a tombstone and, with an event, for an unreadable record."""
+    """Parse the task progress in a record; None for a tombstone and, with an event, for an unreadable record."""
     return parsed_record(record, TaskProgress.from_dict, "it is no progress of a task")
 
 
 def parsed_record(record: InternalRecord, from_dict: Callable[[Mapping[str, Any]], T], problem: str) -> T | None:
-    """Return what a record says; None for a tombstone and, with an event, for an unreadable record."""
+    """Parse a record's value by `from_dict`; None for a tombstone and, with an event, for an unreadable record."""
     value = record.optional_value()
     if value is None:
         return None

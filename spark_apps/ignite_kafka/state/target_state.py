@@ -1,4 +1,4 @@
-"""Target state of a connector: a record of the configs topic that anyone may write and the connector's driver follows.
+"""Target state of a connector: a record of the configs topic; users write it, the connector's driver obeys it.
 
 Key ``["target","<name>"]``, value ``{"state": "RUNNING"|"PAUSED"|"STOPPED", "at_ms": …}``; with ``"generation"`` only
 the run of that generation follows it. The record is written without a transaction and never under the control
@@ -26,7 +26,7 @@ TARGETS = (RUNNING, PAUSED, STOPPED)
 def write_target(
     clients: KafkaClients, topics: Topics, prefix: str, connector: str, state: str, generation: int = 0
 ) -> None:
-    """Request a target state; returns when the broker has confirmed the record.
+    """Request that a connector runs, pauses or stops; return once the broker has confirmed the record.
 
     :param generation: generation of the run that is to follow it; 0: any run.
     :raises ValueError: there is no such state.
@@ -52,7 +52,7 @@ def write_target(
 
 
 def read_target(clients: KafkaClients, topics: Topics, prefix: str, connector: str) -> str | None:
-    """Read the target state requested last; None without a request."""
+    """Read the last requested target state; None if there was no request."""
     target = None
     for record in _requests(clients, topics, prefix, connector):
         target = target_of(connector, record) if record.value is not None else None
@@ -60,7 +60,7 @@ def read_target(clients: KafkaClients, topics: Topics, prefix: str, connector: s
 
 
 def read_stopped_generation(clients: KafkaClients, topics: Topics, prefix: str, connector: str) -> int:
-    """Return the generation of the run stopped by the last request; 0 if it stops no run, or any run."""
+    """Read which generation the last request asks to stop; 0 if it asks any run or no run."""
     generation = 0
     for record in _requests(clients, topics, prefix, connector):
         value = record.optional_value() or {}
@@ -82,9 +82,9 @@ def _requests(clients: KafkaClients, topics: Topics, prefix: str, connector: str
 
 
 def target_of(connector: str, record: InternalRecord, generation: int = 0) -> str | None:
-    """Return the target state in a connector's target record.
+    """Parse the requested state if a record is the connector's target record.
 
-    None for any other record, a tombstone, and, with an event, an unknown state.
+    Return None for any other record, for a tombstone and, with an event, for an unknown state.
 
     :param generation: generation of the run that follows it; requests for other runs are ignored. 0: no request is
         ignored.

@@ -1,4 +1,4 @@
-"""The types topic: what another cluster needs to make the caches of data topics and the types of their entries.
+"""Types topic: binary types and cache configurations that a sink's cluster needs for the data topics.
 
 Compacted, one partition. Records of types: key = :func:`type_key`, value = JSON of
 :class:`~ignite_kafka.ignite.types.model.BinaryType`. A type's record precedes, in the same transaction, the first data
@@ -30,17 +30,17 @@ from .cache_records import cache_from_json, use_from_record, use_key, use_to_jso
 
 
 class ControlWriter(Protocol):
-    """Queues records of the types topic, and remembers what it has queued."""
+    """Interface of a writer of the types topic, with a memory of the types it has queued."""
 
     types_sent: dict[int, BinaryType]
     uses_sent: dict[str, set[TypeUse]]
 
     def send_type_record(self, topic: str, key: bytes, value: bytes) -> None:
-        """Queue a record."""
+        """Queue a record of the types topic."""
 
 
 def write_types(writer: ControlWriter, topic: str, type_ids: Set[int], types: TypeSource) -> None:
-    """Queue the metadata of the types whose current form this writer has not sent yet."""
+    """Queue the metadata of binary types, unless this writer has sent the same before."""
     for type_id in sorted(type_ids):
         kind = types.binary_type(type_id)
         if writer.types_sent.get(type_id) != kind:
@@ -49,7 +49,7 @@ def write_types(writer: ControlWriter, topic: str, type_ids: Set[int], types: Ty
 
 
 def write_uses(writer: ControlWriter, types_topic: str, topic: str, records: Records, types: TypeSource) -> None:
-    """Queue the types of records, and where their topic has them, unless this writer has sent them."""
+    """Queue the binary types in a topic's records, and notes of where they are used, unless sent before."""
     named = {use.type_id for use in records.uses} - {0}
     held = {type_id for type_id in named if _is_held(types, type_id)}
     write_types(writer, types_topic, records.type_ids | held, types)
@@ -64,7 +64,7 @@ def write_uses(writer: ControlWriter, types_topic: str, topic: str, records: Rec
 
 
 def _is_held(types: TypeSource, type_id: int) -> bool:
-    """Return false where the cluster numbers its types in a way of its own."""
+    """Return whether the cluster knows a type by this id; false if it computes type ids differently."""
     try:
         types.binary_type(type_id)
     except UnknownBinaryType:
@@ -73,7 +73,7 @@ def _is_held(types: TypeSource, type_id: int) -> bool:
 
 
 def type_key(kind: BinaryType) -> bytes:
-    """Return the key of a form's record: ``["type",<type id>,"<digest of the form>"]``.
+    """Make the key of a binary type's record: ``["type",<type id>,"<digest of name, fields and schemas>"]``.
 
     The digest ignores the order of fields, which nodes choose.
     """
@@ -84,12 +84,12 @@ def type_key(kind: BinaryType) -> bytes:
 
 
 def type_to_json(kind: BinaryType) -> bytes:
-    """Return the value of a form's record."""
+    """Serialize a binary type as the value of its record."""
     return dumps(asdict(kind))
 
 
 def type_from_json(data: bytes) -> BinaryType:
-    """Return the type in a record; fields of newer versions are ignored.
+    """Parse a binary type from the value of its record; fields of newer versions are ignored.
 
     :raises ValueError: the record describes no type.
     """
@@ -97,7 +97,7 @@ def type_from_json(data: bytes) -> BinaryType:
 
 
 class TypesTopic:
-    """The types in the topic, which each :meth:`read` reads to its end. Not thread-safe.
+    """Content of the types topic in memory; each :meth:`read` adds new records. Not thread-safe.
 
     :param topics: creates the topic administration.
     :param read: reads records of a topic up to given ends.
@@ -120,19 +120,19 @@ class TypesTopic:
         self._uses: dict[str, set[TypeUse]] = {}
 
     def forms(self, type_id: int) -> tuple[BinaryType, ...]:
-        """Return every form read of a type."""
+        """Return all forms (sets of fields and schemas) of a binary type read so far."""
         return tuple(self._forms.get(type_id, ()))
 
     def cache(self, topic: str) -> CacheConfiguration | None:
-        """Return the configuration of the source's cache of a data topic; None: the types topic has none."""
+        """Return the configuration of the source's cache for a data topic; None if the types topic has none."""
         return self._caches.get(topic)
 
     def uses(self, topic: str) -> frozenset[TypeUse]:
-        """Return classes and types that the records of a data topic have."""
+        """Return the classes and binary types that a data topic's records use."""
         return frozenset(self._uses.get(topic, ()))
 
     def read(self) -> None:
-        """Read the records appended since the last call; a topic that does not exist is empty.
+        """Read the records appended to the topic since the last call; a missing topic counts as empty.
 
         Reads uncommitted records: a type exists in the source's cluster even if the transaction aborts, and its record,
         though written before the data records, may lie behind another open transaction.
@@ -171,7 +171,7 @@ class TypesTopic:
 
 
 def _kind_of(key: bytes | None) -> Sequence[Any]:
-    """Return the parts of a record's key; those of early builds are numbers."""
+    """Parse a record's key; a number, as early versions wrote it, counts as the key of a type."""
     try:
         parts = loads(key or b"")
     except ValueError:

@@ -1,4 +1,4 @@
-"""Comparison of a connector's topics with its caches: plan, Spark job, and check for active runs before a repair."""
+"""Comparison of all topics of a connector with their caches, and optional repair."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _NAMES = 5
 
 @dataclass(frozen=True)
 class VerifyOptions:
-    """Options of a comparison.
+    """Options of a comparison: how many keys, how thoroughly, and whether to repair.
 
     :param percent: share of the keys to compare, more than 0 and at most 100.
     :param thorough: decode all entries by rows too, not only every 256th; only JSON has such a decoder.
@@ -70,7 +70,7 @@ class VerifyOptions:
 
 @dataclass(frozen=True)
 class VerifyResult:
-    """Results of all caches, in the order of the plan, and the share of compared keys."""
+    """Result of comparing a connector: one result for each cache, and the percentage of compared keys."""
 
     caches: Sequence[Judged]
     sample: float
@@ -81,7 +81,7 @@ class VerifyResult:
         return all(judged.equal for judged in self.caches)
 
     def to_dict(self) -> dict[str, object]:
-        """Return the result as a dict of JSON values."""
+        """Return the result as a dict for JSON output."""
         return {
             "equal": self.equal,
             "sample_percent": self.sample,
@@ -120,7 +120,7 @@ def verify_connector(
     options: VerifyOptions,
     progress: Progress = lambda _what, _done, _all: None,
 ) -> VerifyResult:
-    """Compare the topics of a connector with its caches.
+    """Compare all topics of a connector with their caches by Spark jobs, and repair differences if requested.
 
     :param secrets_source: where executors get the secrets.
     :raises UnsupportedVersion: PySpark is older than 3.5, or the session is one of Spark Connect.
@@ -145,7 +145,7 @@ def verify_connector(
 
 
 def check_connector(settings: ConnectorSettings, secrets: Secrets, options: VerifyOptions) -> None:
-    """Check clusters, caches and topics before Spark starts; for a repair, check also that no run is active.
+    """Check, before Spark starts, that clusters, caches and topics are there and, for a repair, no run is active.
 
     :raises IgniteKafkaError: as :func:`verify_connector`.
     """
@@ -163,7 +163,7 @@ def check_connector(settings: ConnectorSettings, secrets: Secrets, options: Veri
 
 @dataclass(frozen=True)
 class _Context:
-    """Session, clients and options of a comparison."""
+    """What all steps of a comparison share: Spark session, clients and options."""
 
     spark: SparkSession
     clients: KafkaClients
@@ -174,14 +174,14 @@ class _Context:
     claim: RepairClaim | None
 
     def count_entries(self, pairs: Sequence[ComparedPair]) -> int:
-        """Return the number of entries in the pairs' caches."""
+        """Count the entries of the compared caches, to choose the number of tasks."""
         return sum(self.cluster.size(pair.cache) for pair in pairs if pair.partitions)
 
 
 def _make_source_plan(
     settings: SourceSettings, clients: KafkaClients, cluster: Cluster
 ) -> tuple[TransferPlan, Mapping[str, int]]:
-    """Make the source's plan, and count the partitions of its existing topics.
+    """Plan a source's comparison: its caches, and the partition counts of its existing topics.
 
     :raises SettingsError: transforms give each record of a cache a topic.
     :raises TopicError: no topic exists, so nothing was copied yet.
@@ -233,7 +233,7 @@ def _verify_source(settings: ConnectorSettings, context: _Context) -> list[Judge
 
 
 def _judge_absent_topic(cache: CachePlan, entries: int) -> Judged:
-    """Return the result for a cache whose topic does not exist: all entries are missing."""
+    """Make the result for a cache whose topic does not exist: all its entries count as missing."""
     result = PairDifferences(cache.name, cache.topic, entries=entries)
     if entries:
         result.note(
@@ -255,7 +255,7 @@ def _make_source_direction(
 def _make_sink_plan(
     settings: SinkSettings, clients: KafkaClients, cluster: Cluster, options: VerifyOptions
 ) -> SinkPlan:
-    """Make the sink's plan, and mark topics as routed if their transforms may choose the cache of each record.
+    """Plan a sink's comparison, and mark topics whose transforms may choose a cache for each record.
 
     :raises CacheNotFound: caches do not exist, and the options request no repair, which would create them.
     """
@@ -279,7 +279,7 @@ def _make_sink_plan(
 
 
 def _has_custom_function(settings: SinkSettings, topic: str) -> bool:
-    """Return whether a topic's transforms include a user's function, which may change the topics of records."""
+    """Return whether a topic's transforms include a user's function, which may rename the topics of records."""
     return any(transform.is_own for transform in chain_of(settings.of(topic)))
 
 
@@ -324,7 +324,7 @@ def _verify_sink(settings: SinkSettings, context: _Context) -> list[Judged]:
 
 
 def _judge_absent_cache(cache: str, count: int, pairs: Sequence[ComparedPair], routes: Routes) -> Judged:
-    """Return the result for a cache that does not exist: all its records are missing."""
+    """Make the result for a cache that does not exist: all its records count as missing."""
     topics = ", ".join(pairs[number].topic for number, counts in sorted(routes.items()) if cache in counts)
     result = PairDifferences(cache, topics, records=count)
     result.note(
@@ -337,7 +337,7 @@ def _judge_absent_cache(cache: str, count: int, pairs: Sequence[ComparedPair], r
 
 
 def _create_caches(plan: SinkPlan, clients: KafkaClients, cluster: Cluster) -> None:
-    """Create the missing caches in the same way as a run."""
+    """Create missing caches before a repair, in the same way as a run of the sink."""
     types_topic = TypesTopic(clients, plan.settings.source_types_topic)
     types_topic.read()
     ensure_caches(plan, cluster, types_topic.cache)
@@ -358,7 +358,7 @@ def _make_sink_direction(
 
 
 def _read_stored_ends(plan: SinkPlan, clients: KafkaClients, topics: Topics) -> dict[TopicPartition, int]:
-    """Read the next offset of each topic partition; the sink has stored all records before this offset."""
+    """Read up to which offset the sink has stored each topic partition; the comparison ends there."""
     settings = plan.settings
     copies = dict[TopicPartition, PartitionOffset]()
     control = read_connector(clients, topics, settings.internal_topic_prefix, settings.name)
@@ -372,7 +372,7 @@ def _read_stored_ends(plan: SinkPlan, clients: KafkaClients, topics: Topics) -> 
 
 
 def _shorten(names: Sequence[str]) -> str:
-    """Join the first names to a text that ends with the number of further names."""
+    """Join names for an error message: the first ones, and the number of the others."""
     more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
     return ", ".join(names[:_NAMES]) + more
 

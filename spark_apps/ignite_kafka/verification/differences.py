@@ -1,4 +1,4 @@
-"""Result of comparing a topic with all entries of its cache."""
+"""Counts and descriptions of the differences between a topic and its cache."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Kind = Literal["missing", "different", "unexpected", "skipped"]
 
 @dataclass(frozen=True)
 class Difference:
-    """A key that differs, with a description of the difference.
+    """One difference between topic and cache: the key, and a text that describes it.
 
     :param key: key of the record or entry; its bytes give the order of differences. Empty for a difference without key.
     """
@@ -45,22 +45,22 @@ class Differences:
 
     @property
     def equal(self) -> bool:
-        """Whether every entry has its record, and the topic or cache has nothing else."""
+        """Whether every entry has its record and every record its entry."""
         return not (self.missing or self.different or self.unexpected)
 
     @property
     def examples(self) -> list[str]:
-        """Descriptions of the first differences, in the order of their keys."""
+        """Texts of the first differences, in the order of their keys."""
         return [difference.text for difference in _select_first(self.noted, self.limit)]
 
     @property
     def differences(self) -> str:
-        """The counts and the examples, as one line of text."""
+        """Counts and examples of differences, as one line of text."""
         counts = ("missing", "different", "unexpected", *(["skipped"] if self.skipped else []))
         return "; ".join([", ".join(f"{name} {getattr(self, name)}" for name in counts), *self.examples])
 
     def note(self, kind: Kind, key: bytes, text: str) -> None:
-        """Count a difference or a skipped key, and keep its text if its key is among the first keys."""
+        """Count a difference or a skipped key, and keep its text if it is among the first `limit` keys."""
         setattr(self, kind, getattr(self, kind) + 1)
         if self.keys is not None:
             self.keys.setdefault(kind, set()).add(key)
@@ -69,7 +69,7 @@ class Differences:
             self.noted = _select_first(self.noted, self.limit)
 
     def add(self, other: Differences) -> None:
-        """Add another comparison's differences, which have other keys."""
+        """Add the differences of another comparison over other keys of the same cache."""
         for name in ("missing", "different", "unexpected", "skipped"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.noted = _select_first([*self.noted, *other.noted], self.limit)

@@ -1,4 +1,4 @@
-"""The interface of the two directions: read records and entries in the same form, and judge their differences."""
+"""Interface by which the comparison handles source and sink alike: read topics and caches, judge differences."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Columns = tuple[pa.BinaryArray, pa.BinaryArray]
 
 @dataclass(frozen=True)
 class ComparedPair:
-    """A cache and its topic, reported together.
+    """Cache and topic to compare with each other.
 
     :param ends: first offset and end offset of each partition of the topic; empty if the cache gets only records of
         other pairs' topics.
@@ -47,13 +47,13 @@ class ComparedPair:
 
     @property
     def span(self) -> int:
-        """Number of offsets of the topic, which is at least the number of its records."""
+        """Number of offsets to read in the topic, an upper bound of its number of records."""
         return sum(end - first for first, end in self.ends)
 
 
 @dataclass(frozen=True)
 class Batch:
-    """A batch of a pair's records or entries.
+    """Fingerprints of some records or entries, and access to their bytes.
 
     :param rows: N fingerprints.
     :param take: takes some of the N rows of both columns that :meth:`Direction.judge` needs.
@@ -70,30 +70,30 @@ class Batch:
 
 
 def make_taker(first: pa.BinaryArray, second: pa.BinaryArray) -> Callable[[RowIndex], Columns]:
-    """Return a function that takes the given rows of both columns."""
+    """Make the function :attr:`Batch.take`, which takes rows of two columns."""
     return lambda at: (first.take(pa.array(at)), second.take(pa.array(at)))
 
 
 @dataclass
 class SuspectRows:
-    """All bytes of the records or entries of suspect keys, in two columns."""
+    """Full bytes of records or entries with suspect keys, collected for judging."""
 
     rows: list[Rows] = field(default_factory=list)
     first: list[pa.BinaryArray] = field(default_factory=list)
     second: list[pa.BinaryArray] = field(default_factory=list)
 
     def add(self, rows: Rows, columns: Columns) -> None:
-        """Add rows and their columns."""
+        """Add the fingerprints of some rows, and the rows' values in both columns."""
         self.rows.append(rows)
         self.first.append(columns[0])
         self.second.append(columns[1])
 
     def last(self) -> list[tuple[bytes, bytes | None]]:
-        """Return both columns of each key's last row, by ``order`` of the rows."""
+        """Return the last row of each key, as a pair of the values of both columns."""
         return [(key, values[-1]) for key, values in self.last_by_partition().items()]
 
     def last_by_partition(self, *, first: bool = False) -> dict[bytes, list[bytes | None]]:
-        """Return, for each key, the second column of the key's last row in each partition.
+        """Return, by key, its last value (second column) in each topic partition.
 
         :param first: use the first row of each partition that has a value. The value that counts is then the
             first of the list, otherwise the last.
@@ -111,14 +111,14 @@ class SuspectRows:
         return {key: list(values.values()) for key, values in values_of.items()}
 
     def zip_columns(self) -> list[tuple[bytes, bytes | None]]:
-        """Return the values of both columns as pairs, one pair for each row."""
+        """Return the rows as pairs of first and second column."""
         columns = ([item for part in parts for item in part.to_pylist()] for parts in (self.first, self.second))
         return list(zip(*columns, strict=True))
 
 
 @dataclass
 class Judged:
-    """Result of a compared pair, or of the pair's suspects in one bucket.
+    """Comparison result of one cache and topic, or of their suspect keys in one bucket.
 
     :param repaired: number of keys that were sent, put or removed.
     :param unknown: number of keys by their fields (:func:`.entry_comparison.normalize_fields`), for at most
@@ -131,31 +131,31 @@ class Judged:
 
     @property
     def empty(self) -> bool:
-        """Whether nothing was compared or skipped."""
+        """Whether neither topic nor cache had anything to compare."""
         return not (self.result.entries or self.result.records or self.result.skipped)
 
     @property
     def equal(self) -> bool:
-        """Whether nothing differs, or every difference was repaired."""
+        """Whether topic and cache are equal, or were made equal by a repair."""
         return (
             self.result.equal or self.repaired == self.result.missing + self.result.different + self.result.unexpected
         )
 
 
 class Direction(Protocol):
-    """A reader and judge on an executor; a context manager that holds the connections."""
+    """Source or sink as the comparison sees it on an executor; a context manager for its connections."""
 
     def __enter__(self) -> Self:
-        """Return this direction; connections open at their first use."""
+        """Enter the context; connections open only at their first use."""
 
     def __exit__(self, *_: object) -> None:
-        """Close the direction's connections."""
+        """Close the connections to Ignite and Kafka."""
 
     def read_records(self, pair: ComparedPair, partitions: Sequence[int]) -> Iterator[Batch]:
-        """Read records of the given partitions of the topic, each partition in its order."""
+        """Read the records of topic partitions as batches of fingerprints, each partition in offset order."""
 
     def read_entries(self, pair: ComparedPair, partitions: Sequence[int], *, again: bool) -> Iterator[Batch]:
-        """Read entries of the given partitions of the cache.
+        """Read the entries of cache partitions as batches of fingerprints.
 
         :param again: read the suspects; :attr:`Batch.take` can then be called.
         """
@@ -163,18 +163,18 @@ class Direction(Protocol):
     def judge(
         self, pair: ComparedPair, topic: SuspectRows, cache: SuspectRows, *, repair: bool, complete: bool
     ) -> Judged:
-        """Compare the complete records and entries of suspect keys by their meaning.
+        """Compare records and entries of suspect keys by their decoded values, and repair them if requested.
 
         :param complete: whether every entry was converted; otherwise a key without an entry may belong to an
             unconverted entry.
         """
 
     def count_caches(self, pair: ComparedPair, partitions: Sequence[int]) -> Iterator[Counter[str]]:
-        """Count the topic's records for each cache."""
+        """Count a topic's records by the cache that transforms choose for them."""
 
 
 class DirectionClients:
-    """Clients of a direction, created at their first use on an executor.
+    """Base class with the clients of a comparison on an executor, created at their first use.
 
     A subclass has the plan and the secrets.
     """
@@ -196,5 +196,5 @@ class DirectionClients:
 
     @cached_property
     def clients(self) -> KafkaClients:
-        """Clients of Kafka and of the schema registries."""
+        """Kafka clients; creating them also sets up the schema registries."""
         return kafka_clients(self.plan.settings, self.secrets)

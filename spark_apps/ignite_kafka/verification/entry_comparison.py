@@ -1,4 +1,4 @@
-"""Comparison of each key's last record with the cache's entry, by meaning.
+"""Comparison of the last record of each key with the cache's entry, by decoded values.
 
 Keys and values are compared byte by byte with those that the converter makes of the entries now. Values in JSON are
 compared with rows instead: the row decoder shares no code with the converter, so the comparison also finds errors of
@@ -84,7 +84,7 @@ def _compare(
     seen: set[bytes],
     reader: EntryReader,
 ) -> None:
-    """Compare entries with the last records of their keys, and remove the compared keys from `last`."""
+    """Compare some entries with the last records of their keys, and remove these keys from `last`."""
     in_both: list[tuple[bytes, Any, bytes | None]] = []
     for key, expected in entries:
         if key not in last:
@@ -107,7 +107,7 @@ def _compare(
 
 
 def _note_unexpected(result: PairDifferences, left: Sequence[bytes], seen: set[bytes], reader: EntryReader) -> None:
-    """Count topic keys without an entry, and among them the keys with an entry's fields but other bytes."""
+    """Note topic keys without an entry, and recognize keys that equal an entry's as JSON but not in bytes."""
     key_of = {
         fields: key for key in seen if left and reader.json_keys and (fields := normalize_fields(key)) is not None
     }
@@ -122,12 +122,12 @@ def _note_unexpected(result: PairDifferences, left: Sequence[bytes], seen: set[b
 
 
 def format_key(key: bytes) -> str:
-    """Return a key as text for messages."""
+    """Format a key as text for messages."""
     return in_message(repr(key.decode(errors="backslashreplace")))
 
 
 def normalize_fields(key: bytes) -> str | None:
-    """Return an equal text for JSON objects with equal fields, in any order and ignoring nulls; None for other keys."""
+    """Normalize a JSON object key, so that order of fields and nulls do not matter; None for other keys."""
     if not key.startswith(b"{"):
         return None
     try:
@@ -143,7 +143,7 @@ def normalize_fields(key: bytes) -> str | None:
 
 @dataclass(frozen=True)
 class _Unread:
-    """An entry that cannot be compared, with the error.
+    """Entry that could not be read for the comparison, with the error.
 
     Either the copy skips the entry, or only the row decoder cannot read it, which is a difference.
     """
@@ -159,7 +159,7 @@ class _Unread:
 def _read_batches(
     reader: EntryReader, sent: Iterable[Selection], settings: SourceSettings
 ) -> Iterator[list[tuple[bytes, Any]] | _Unread]:
-    """Read keys and expected values of the entries to send, or the error of an entry that cannot be read.
+    """Yield key and expected value of the entries to send, or the error of an unreadable entry.
 
     An error is raised if the error policy is to stop.
     """

@@ -58,7 +58,7 @@ class EntryEquality:
 
 
 def _normalize(value: Any) -> str:
-    """Return a text that is the same for equal values.
+    """Convert a decoded value to a text, equal for equal values, so that order of fields does not matter.
 
     Objects with equal fields are equal in any order of the fields; an absent field equals null.
     """
@@ -71,7 +71,7 @@ def _normalize(value: Any) -> str:
 
 
 def _describe_fields(gives: Any, has: Any) -> str:
-    """Return a text of the differing fields, with a colon at its end; empty if a value is no object."""
+    """Describe the differing fields of two objects for a message; an empty text for other values."""
     if not isinstance(gives, Document) or not isinstance(has, Document):
         return ""
     names = dict.fromkeys([*gives.fields, *has.fields])

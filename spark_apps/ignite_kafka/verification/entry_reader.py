@@ -1,4 +1,4 @@
-"""Expected records of a cache's entries: the converter's bytes or, for JSON, values read by a second decoder."""
+"""Computation of the records that a cache's entries should have, for comparison with the topic's."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .record_equality import Form, RecordEquality, choose_form, is_equal
 
 
 class EntryReader:
-    """Reader of the record keys and expected values of one cache's entries.
+    """Computes the expected record key and value of each entry of one cache.
 
     :param settings: the connector's settings.
     :param decode: decodes keys and values of pages row by row.
@@ -58,7 +58,7 @@ class EntryReader:
 
     @property
     def by_rows(self) -> bool:
-        """Whether rows, which share no code with the converter, give the expected keys or values."""
+        """Whether expected keys or values come from the row decoder, which shares no code with the converter."""
         return self._key_form is not Form.BYTES or self._value_form is not Form.BYTES
 
     @property
@@ -96,7 +96,7 @@ class EntryReader:
         return list(zip(keys, values, strict=True))
 
     def can_convert(self, page: Page) -> bool:
-        """Return whether the converter can convert all entries of a page, even if the row decoder cannot read them."""
+        """Return whether the converter can convert all entries of a page, though the row decoder cannot."""
         try:
             return not self._converter.convert(
                 [page], self._info, self._cluster, topic=self._topic, in_order=True
@@ -124,7 +124,7 @@ class EntryReader:
 
 
 def _keep_fields(value: Document, selected: Sequence[SelectedField]) -> Document:
-    """Return an object with only the selected fields; upper and lower case of names are equal."""
+    """Keep only the fields of an object that the setting `select` names, ignoring case."""
     by_name = {name.lower(): (name, item) for name, item in value.fields.items()}
     present = [(field, *by_name[field.name.lower()]) for field in selected if field.name.lower() in by_name]
     fields = {field.renamed(name): item for field, name, item in present}
@@ -132,7 +132,7 @@ def _keep_fields(value: Document, selected: Sequence[SelectedField]) -> Document
 
 
 def _null_values(page: Page, cache: str) -> Page:
-    """Return a page with the same keys, and null as every value."""
+    """Replace all values of a page by null, so that only keys are converted."""
     cuts = entry_cuts(page, cache)
     null = bytes([codes.NULL])
     data = b"".join(bytes(page.data[start:end]) + null for start, end in zip(cuts[:-1:2], cuts[1::2], strict=True))

@@ -1,4 +1,4 @@
-"""A Spark job in two stages: read shares into blocks, then reduce the blocks of each bucket.
+"""Spark job in two stages: read topics and caches into blocks, then reduce the blocks of each bucket of keys.
 
 1. Tasks read shares of topics and caches, and yield blocks.
 2. Spark brings the blocks of a bucket together, and tasks reduce each bucket.
@@ -40,22 +40,22 @@ _GROUP = "ignite-kafka verify"
 
 @dataclass(frozen=True)
 class _Failed:
-    """A failed share's error, returned as its result because Spark reports a raised exception only as text."""
+    """Error of a failed share, returned as its result because Spark reports a raised exception only as text."""
 
     error: IgniteKafkaError
 
 
 class Buckets(Protocol):
-    """The buckets' results after an exchange."""
+    """Interface to the results of an exchange, one for each bucket of keys."""
 
     def collect(self, summary: Callable[[Any], Any]) -> list[Any]:
-        """Return a summary of each bucket's result."""
+        """Summarize each bucket's result on the executors, and return the summaries."""
 
     def fetch(self, buckets: Sequence[int]) -> list[Any]:
-        """Return the complete results of the given buckets; call :meth:`collect` first."""
+        """Return the full results of some buckets; call :meth:`collect` first."""
 
     def close(self) -> None:
-        """Free the storage of the results."""
+        """Free the executors' disk space that holds the results."""
 
 
 MakeExchange = Callable[
@@ -65,7 +65,7 @@ MakeExchange = Callable[
 
 
 class Exchange(Generic[S, R]):
-    """The buckets' results, kept on the executors' disks until :meth:`close`.
+    """Spark job that shuffles blocks into buckets; results stay on the executors' disks until :meth:`close`.
 
     :param read: yields the blocks of a share; runs on an executor.
     :param reduce: returns the result of a bucket from its blocks in any order; runs on an executor.
@@ -102,7 +102,7 @@ class Exchange(Generic[S, R]):
         self._results: RDD[Any] = shuffled.mapPartitions(reduce_blocks).persist(StorageLevel.DISK_ONLY)
 
     def collect(self, summary: Callable[[R], Any]) -> list[Any]:
-        """Return a summary of each bucket's result; the executors make the summaries.
+        """Run the job, and return a summary of each bucket's result, made on the executors.
 
         :raises IgniteKafkaError: the error of a share or of a bucket; final errors come first.
         :raises TaskFailed, LocalDiskFull: a task ended without results.
@@ -118,17 +118,17 @@ class Exchange(Generic[S, R]):
         return results
 
     def fetch(self, buckets: Sequence[int]) -> list[R]:
-        """Return the complete results of the given buckets; call :meth:`collect` first. Raises the same errors."""
+        """Return the full results of some buckets; call :meth:`collect` first. Raises the same errors."""
         with self._translate_failures():
             results: list[R] = list(self._context.runJob(self._results, list, list(buckets)))
         return results
 
     def close(self) -> None:
-        """Free the disk space of the results."""
+        """Free the executors' disk space that holds the results."""
         self._results.unpersist()
 
     def _run_followed(self, job: Callable[[], list[Any]]) -> list[Any]:
-        """Run a Spark job in another thread, report its number of ended tasks meanwhile, and return its result."""
+        """Run a Spark job in another thread, reporting its ended tasks meanwhile, and return its result."""
 
         def run() -> list[Any]:
             self._context.setJobGroup(_GROUP, "compare topics with caches", interruptOnCancel=True)
@@ -160,7 +160,7 @@ class Exchange(Generic[S, R]):
 
 
 def _reduce_bucket(parts: Iterator[Any], reduce: Callable[[Iterator[Any]], R]) -> R | _Failed:
-    """Return the result of a bucket; after an error, return the error instead, preferably a final error."""
+    """Reduce a bucket's blocks to its result; return an error instead if a share or the reduction failed."""
     failed: list[_Failed] = []
 
     def take_parts() -> Iterator[Any]:

@@ -11,7 +11,7 @@ from .fingerprints import NO_VALUE, OFFSET_BITS, Rows
 
 
 def find_keys(rows: Rows, keys: Rows) -> RowIndex:
-    """Return the positions of rows whose key is among ``keys`` (sorted by ``high``)."""
+    """Return the positions of the rows with a key among ``keys`` (sorted by ``high``)."""
     if not len(keys):
         return np.zeros(0, np.int64)
     at = np.minimum(np.searchsorted(keys["high"], rows["high"]), len(keys) - 1)
@@ -19,7 +19,7 @@ def find_keys(rows: Rows, keys: Rows) -> RowIndex:
 
 
 def find_last_of_keys(rows: Rows, *, first: bool = False) -> RowIndex:
-    """Return, in ascending order, the position of each key's last record in each partition.
+    """Return the position of each key's last record in each partition, in ascending order.
 
     :param first: take instead the first record with a value, or the first record if none has a value.
     """
@@ -84,7 +84,7 @@ def join_fingerprints(topic: Rows, cache: Rows, *, first: bool = False) -> JoinR
 
 
 def _sum_groups(flags: Mask, starts: RowIndex) -> Int64Array:
-    """Count the true flags in each group.
+    """Count the true flags in each group of adjacent rows.
 
     :param starts: first position of each group.
     """

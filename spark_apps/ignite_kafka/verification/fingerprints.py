@@ -36,7 +36,7 @@ _PROBE = (b"", b"ignite-kafka", bytes(range(256)))
 
 
 def fingerprint(keys: pa.BinaryArray, values: pa.BinaryArray, order: Int64Array | None = None) -> Rows:
-    """Return the fingerprints of N keys and values; a null key counts as empty.
+    """Hash N keys and values to rows of dtype ROW; a null key counts as empty.
 
     :param order: N numbers that rise with the records of a key; None: all 0.
     """
@@ -53,7 +53,7 @@ def fingerprint(keys: pa.BinaryArray, values: pa.BinaryArray, order: Int64Array 
 
 
 def record_order(partition: int, offsets: Int64Array) -> Int64Array:
-    """Return ``order`` of N records of a topic partition.
+    """Number N records by partition and offset, so that a key's last record has the highest number.
 
     If a key has records in several partitions, the record of the last partition counts.
     """
@@ -61,13 +61,13 @@ def record_order(partition: int, offsets: Int64Array) -> Int64Array:
 
 
 def probe() -> tuple[int, ...]:
-    """Return hashes of fixed values, to check that two machines have the same hash function."""
+    """Hash fixed values, to check that driver and executors have the same hash function."""
     series = pl.Series(values=list(_PROBE), dtype=pl.Binary)
     return tuple(number for seed in (_HIGH, _LOW, _VALUE) for number in series.hash(seed).to_list())
 
 
 def check_probe(expected: tuple[int, ...]) -> None:
-    """Compare this process's :func:`probe` with the driver's.
+    """Check that this executor hashes like the driver, by comparing :func:`probe`.
 
     :raises IgniteKafkaError: the hashes differ, so fingerprints cannot be compared.
     """
@@ -77,7 +77,7 @@ def check_probe(expected: tuple[int, ...]) -> None:
 
 
 def select_sample(rows: Rows, percent: float) -> Mask:
-    """Return a mask of the sampled rows: about ``percent`` of all keys, the same keys for a topic and its cache."""
+    """Flag the rows of a sample of keys, about ``percent``; topic and cache get the same keys."""
     if percent >= 100:
         return np.full(len(rows), True)
     sample: Mask = rows["high"] < np.uint64(percent / 100 * 2**64)

@@ -1,4 +1,4 @@
-"""Comparison of all pairs of a connector, as Spark jobs.
+"""Spark jobs that compare all topics of a connector with their caches.
 
 1. Join the fingerprints of records and entries by key: count them, and find the suspects, keys with differing bytes.
 2. Read the suspects again, with all their bytes, and judge them by their meaning; a repair sends or puts again what
@@ -41,7 +41,7 @@ Progress = Callable[[str, int, int], None]
 
 
 def max_judging_tasks(cores: int) -> int:
-    """Return the maximum number of tasks in a job that judges and repairs suspects.
+    """Return the maximum number of tasks of a repair, each of which has a transactional producer.
 
     It is twice the number for one group of suspects, because the last bucket of a group may exceed its maximum.
     """
@@ -50,7 +50,7 @@ def max_judging_tasks(cores: int) -> int:
 
 @dataclass(frozen=True)
 class VerifyJob:
-    """The comparison of a connector's pairs.
+    """Comparison of all pairs of cache and topic of a connector, in up to three kinds of Spark jobs.
 
     :param exchange: makes an exchange of blocks: :class:`~.exchange.Exchange`.
     :param cores: number of Spark's cores, for the number of tasks.
@@ -79,7 +79,7 @@ class VerifyJob:
     """Maximum number of suspects that are judged at once; a group has at least one bucket."""
 
     def run(self, entries: int = 0) -> list[Judged]:
-        """Compare all pairs, and repair them if requested; return one result for each pair.
+        """Compare all pairs of cache and topic, repair if requested, and return a result for each pair.
 
         1. Join fingerprints.
         2. Judge the suspects, group by group.
@@ -118,7 +118,7 @@ class VerifyJob:
         return results
 
     def find_routes(self) -> Routes:
-        """Read the topics with routed records, and count their records for each cache.
+        """Count by cache the records of topics whose transforms choose a cache for each record.
 
         :raises IgniteKafkaError: the error that ended a task.
         """
@@ -130,7 +130,7 @@ class VerifyJob:
         return Task(tuple(self.pairs), self.open, self.percent, self.first_counts, self.limit, self.log_values, probe())
 
     def _judge(self, shares: Sequence[Share], task: Task) -> Iterator[tuple[int, Judged]]:
-        """Judge the complete suspects in buckets; yield each pair's number and its result in a bucket."""
+        """Read suspect keys again with all bytes, compare and repair them; yield pair number and result."""
         count = sum(map(len, task.suspects.values()))
         buckets = min(max_judging_tasks(self.cores), self.buckets or max(self.cores, -(-count // _JUDGED_BUCKET)))
         read = partial(_read_suspects, task, buckets)
@@ -141,7 +141,7 @@ class VerifyJob:
                 yield from judged_of.items()
 
     def _count_other_bytes(self, shares: Sequence[Share], task: Task, results: Sequence[Judged]) -> None:
-        """Count unexpected JSON keys that have the fields of a cache key but other bytes."""
+        """Count unexpected topic keys that equal a cache key as JSON but not in bytes."""
         caches = [share for share in shares if not share.topic]
         follow = partial(self.progress, "looking for other keys")
         with closing(self.exchange(caches, partial(_find_other_keys, task), _merge, 1, follow)) as look:
@@ -154,7 +154,7 @@ class VerifyJob:
 
 @dataclass(frozen=True)
 class _Bad:
-    """Entries or records that could not be converted."""
+    """Count and error texts of entries or records that could not be converted."""
 
     topic: bool
     texts: tuple[str, ...]
@@ -163,14 +163,14 @@ class _Bad:
 
 @dataclass(frozen=True)
 class _Repeated:
-    """Number of records that need no comparison, because each is followed by another record of its key."""
+    """Number of records left out of the shuffle, because a later record of the key follows."""
 
     count: int
 
 
 @dataclass
 class _Bucket:
-    """Joined fingerprints and counts of a bucket, by number of the pair."""
+    """Result of a bucket of keys: joined fingerprints and counts for each pair of cache and topic."""
 
     joined: dict[int, JoinResult] = field(default_factory=dict)
     bad: list[tuple[int, _Bad]] = field(default_factory=list)
@@ -204,7 +204,7 @@ def _add_bad(result: PairDifferences, bad: _Bad) -> None:
 
 
 def _read_fingerprints(task: Task, buckets: int, share: Share) -> Iterator[Block]:
-    """Yield a share's fingerprints in blocks, each with keys of one bucket."""
+    """Read partitions of a topic or cache, and yield fingerprints in blocks by bucket of keys."""
     with task.begin() as direction:
         held = defaultdict[int, list[Rows]](list)
         count = 0
@@ -226,7 +226,7 @@ def _split_blocks(task: Task, held: Mapping[int, Sequence[Rows]], topic: bool, b
 
 
 def _group_by_bucket(task: Task, number: int, topic: bool, rows: Rows, buckets: int) -> Iterator[Block]:
-    """Yield blocks of fingerprints; for an overfull bucket, only each key's last record in each partition."""
+    """Split fingerprints into blocks by bucket; an overfull bucket keeps only the last record of each key."""
     most = _SKEWED * len(rows) // buckets + _FEW
     bucket = (rows["low"] % np.uint64(buckets)).astype(np.int64)
     order = np.argsort(bucket, kind="stable")
@@ -241,7 +241,7 @@ def _group_by_bucket(task: Task, number: int, topic: bool, rows: Rows, buckets: 
 
 
 def _join_bucket(task: Task, blocks: Iterator[tuple[int, Any]]) -> _Bucket:
-    """Join the topic's and the cache's fingerprints of each pair in a bucket."""
+    """Join the fingerprints of topic and cache in one bucket, for each pair."""
     parts: dict[int, tuple[list[bytes], list[bytes]]] = {}
     bucket_result = _Bucket()
     for number, block in blocks:
@@ -259,15 +259,15 @@ def _join_bucket(task: Task, blocks: Iterator[tuple[int, Any]]) -> _Bucket:
 
 
 def _drop_suspects(bucket: _Bucket) -> _Bucket:
-    """Return a copy of the bucket without suspects, which need not leave the executor."""
+    """Copy a bucket's result without its suspect keys, which stay on the executor until needed."""
     counts = {number: replace(joined, suspects=joined.suspects[:0]) for number, joined in bucket.joined.items()}
     return replace(bucket, joined=counts)
 
 
 def _group_buckets(suspects: Sequence[int], most: int) -> Iterator[list[int]]:
-    """Yield groups of buckets (their numbers) with at most `most` suspects a group, unless a single bucket has more.
+    """Group bucket numbers so that each group has at most `most` suspect keys, to bound the driver's memory.
 
-    Buckets without suspects are left out.
+    A single bucket may have more. Buckets without suspects are left out.
 
     :param suspects: number of suspects of each bucket.
     """
@@ -298,7 +298,7 @@ def _merge_suspects(buckets: Iterable[_Bucket]) -> dict[int, Rows]:
 
 
 def _read_suspects(task: Task, buckets: int, share: Share) -> Iterator[Block]:
-    """Yield all bytes of a share's suspects in blocks, each with keys of one bucket."""
+    """Read a task's suspect keys again, and yield their full bytes in blocks by bucket of keys."""
     own = task.select_suspects(share)
     if not own.partitions:
         return
@@ -314,7 +314,7 @@ def _read_suspects(task: Task, buckets: int, share: Share) -> Iterator[Block]:
 
 
 def _judge_bucket(task: Task, repair: bool, blocks: Iterator[tuple[int, Any]]) -> dict[int, Judged]:
-    """Judge the suspects of each pair in a bucket."""
+    """Compare the suspect keys of each pair in one bucket, and repair them if requested."""
     parts: dict[int, tuple[SuspectRows, SuspectRows]] = {}
     for number, (topic, rows, columns) in blocks:
         parts.setdefault(number, (SuspectRows(), SuspectRows()))[topic].add(rows, columns)
@@ -330,7 +330,7 @@ def _judge_bucket(task: Task, repair: bool, blocks: Iterator[tuple[int, Any]]) -
 
 
 def _find_other_keys(task: Task, share: Share) -> Iterator[Block]:
-    """Yield cache keys that have the fields of an unexpected topic key but other bytes."""
+    """Yield cache keys that equal an unexpected topic key as JSON but not in bytes."""
     with task.begin() as direction:
         for number, batch in task.read_batches(direction, share, again=True):
             unknown = task.unknown.get(number)

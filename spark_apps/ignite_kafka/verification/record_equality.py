@@ -26,7 +26,7 @@ from ..settings.source import EAGER, SourceSettings
 
 
 class Form(Enum):
-    """Form of the expected keys or values."""
+    """How expected keys or values are given: as the converter's bytes, or as rows of the second decoder."""
 
     BYTES = "bytes of the converter"
     JSON = "rows as JSON"
@@ -71,7 +71,7 @@ class RecordEquality:
         return equal
 
     def describe_differences(self, expected: Any, written: bytes | None) -> list[str]:
-        """Return a text for each differing field; an empty list if the entry or the record is no object.
+        """Describe each differing field of an entry and its record; an empty list if either is no object.
 
         :param expected: a value of :meth:`.EntryReader.entries`.
         """
@@ -97,7 +97,7 @@ class RecordEquality:
 
 
 class ValueReader:
-    """Reader of the values of one topic, for converters with schemas.
+    """Deserializes values of one topic, for converters with schemas.
 
     :param topic: topic of the records.
     """
@@ -109,7 +109,7 @@ class ValueReader:
         self._deserializer = deserializer("value", rules) if name in (AVRO, JSON_SCHEMA, JSON) else None
 
     def read(self, values: Sequence[bytes | None]) -> list[Any]:
-        """Return schema name and value of each of N records; None for a value that cannot be read."""
+        """Deserialize N values to pairs of schema name and value; None where that is impossible."""
         results: list[Any] = [None] * len(values)
         if self._deserializer is None:
             return results
@@ -170,7 +170,7 @@ def _format_field(fields: dict[str, Any], name: str) -> str:
 
 
 def drop_newer_fields(expected: Any, record: Any) -> Any:
-    """Return the expected value without null fields that the record lacks.
+    """Drop null fields of the expected value that the record lacks, as they may be newer than the record.
 
     The class may have got these fields after the record was written.
     """
@@ -178,7 +178,7 @@ def drop_newer_fields(expected: Any, record: Any) -> Any:
 
 
 def drop_missing_fields(expected: Any, record: Any) -> Any:
-    """Return the expected value without any fields that the record lacks.
+    """Drop all fields of the expected value that the record lacks, as its schema may lack them.
 
     A schema made of the type's first value lacks fields that this value did not have.
     """

@@ -1,4 +1,4 @@
-"""Records that a cache refused when the sink put them, read from the sink's dead letters."""
+"""Entries that a cache refused when the sink put them, found in the dead letters; they are no differences."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def read_refused_entries(
     cache: str,
     keys: Collection[bytes],
 ) -> set[tuple[bytes, bytes]]:
-    """Read the dead letters of refused puts, and return their keys and values in Ignite's binary format.
+    """Return key and value of entries that the cache refused, in Ignite's binary format, from the dead letters.
 
     Dead letters are converted again like records of their topics, and count for records of the same key and value. An
     offset would not do: a topic that was deleted and created again has another record there.
@@ -59,7 +59,7 @@ def read_refused_entries(
 
 
 def restore_records(letters: Consumed, connector: str, topics: Collection[str]) -> Iterator[Consumed]:
-    """Restore the sink's records from dead letters of refused puts; yield them by topic partition.
+    """Restore the original records from dead letters of refused puts, and yield them by topic partition.
 
     :param letters: N dead letters with their headers. Dead letters of conversions and of other connectors are left out.
     """
@@ -90,7 +90,7 @@ def _decode(value: str | bytes | None) -> str:
 
 
 def _read_letters(clients: KafkaClients, topic: str) -> Iterator[Consumed]:
-    """Read the committed records of a topic, with timestamps and headers; nothing if the topic does not exist."""
+    """Read the committed records of the dead-letter topic, with timestamps and headers; none without the topic."""
     topics = Topics(clients)
     partitions = [(topic, number) for number in range(topics.counts([topic]).get(topic, 0))]
     if partitions:

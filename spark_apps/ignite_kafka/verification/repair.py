@@ -1,4 +1,4 @@
-"""Repair of differences: records are sent again, and entries are put or removed again."""
+"""Repair of differences: a source's records are sent again, a sink's entries put or removed again."""
 
 from __future__ import annotations
 
@@ -35,14 +35,15 @@ class _Controls:
     uses_sent: dict[str, set[TypeUse]] = field(default_factory=dict)
 
     def send_type_record(self, topic: str, key: bytes, value: bytes) -> None:
-        """Send a record to the types topic, which has one partition."""
+        """Send a record to the only partition of the types topic."""
         self.producer.produce(topic, key, value, 0, FORMAT_HEADERS)
 
 
 def select_records(records: Sequence[Records], result: PairDifferences, *, tombstones: bool = True) -> list[Records]:
-    """Select records of missing or different keys; with `tombstones`, add tombstones for topic keys without an entry.
+    """Select the records to send for a repair: those of missing or different keys, and tombstones.
 
-    A Kafka key of several entries is left out, because the record of one entry would replace that of another.
+    With `tombstones`, topic keys without an entry get one. A Kafka key of several entries is left out, because the
+    record of one entry would replace that of another.
     """
     keys_of = result.keys or {}
     times = Counter(key for part in records for key in part.keys.to_pylist())
@@ -65,7 +66,7 @@ def send_again(
     cache: CachePlan,
     records: Sequence[Records],
 ) -> int:
-    """Send records in one transaction, without provenance headers, and return the number of records.
+    """Send records of a repair in one transaction, without provenance headers, and return their number.
 
     :raises KafkaUnavailable, OutcomeUnknown: nothing, or all, of this transaction was written.
     :raises Fenced: a run or another repair of the connector has begun; nothing of this transaction was written.
@@ -91,7 +92,7 @@ def send_again(
 def _send(
     producer: TransactionalProducer, types: str, topic: str, records: Sequence[Records], cluster: Cluster
 ) -> None:
-    """Send records, and the binary types for their readers, in one transaction."""
+    """Send records, and the binary types that sinks need for them, in one transaction."""
     producer.begin()
     controls = _Controls(producer)
     for part in records:
@@ -108,7 +109,7 @@ def store_again(
     put: Mapping[bytes, bytes],
     remove: Sequence[bytes],
 ) -> int:
-    """Put and remove entries, in Ignite's binary format, and return the number of entries.
+    """Put and remove entries of a repair, given in Ignite's binary format, and return their number.
 
     Ignite has no fencing: if a run begins after the check and puts newer values first, these entries replace them.
 

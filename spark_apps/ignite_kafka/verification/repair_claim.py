@@ -1,4 +1,4 @@
-"""The claim of a repair on a connector without an active run; a new run ends the claim before it sends anything.
+"""Claim that a repair has on an idle connector; a new run ends the claim before it sends anything.
 
 A repair records itself with the transactional ids of its producers. A new run publishes its generation, then fences
 these ids: an older producer is fenced, and a later one sees the generation. So a late record of the repair, such as
@@ -27,7 +27,7 @@ from ..state.internal_names import repair_transactional_id
 
 @dataclass(frozen=True)
 class RepairClaim:
-    """The claim of a repair; the repair's tasks check the claim before they write."""
+    """Claim of a running repair, which its tasks check before they write."""
 
     connector: str
     prefix: str
@@ -35,14 +35,14 @@ class RepairClaim:
 
     @property
     def transactional_id(self) -> str:
-        """Transactional id of the producer of this Spark task."""
+        """Transactional id that the current Spark task's producer uses."""
         context = TaskContext.get()
         number = context.partitionId() if context else 0
         assert number < self.record.producers
         return repair_transactional_id(self.connector, number)
 
     def check(self, clients: KafkaClients) -> None:
-        """Check that no run and no other repair has begun.
+        """Check that no run and no other repair has begun since the claim.
 
         :raises Fenced: a run or another repair has begun.
         """
@@ -52,7 +52,7 @@ class RepairClaim:
             raise self.superseded_error()
 
     def superseded_error(self, **where: Any) -> Fenced:
-        """Return the error for a repair that a run or another repair has ended."""
+        """Make the error of a repair that must end because a run or another repair began."""
         return Fenced(
             "a run or another repair of the connector began during the repair, which ends",
             "Stop the run, or wait for the end of the other repair; then verify with --repair again.",
@@ -63,7 +63,7 @@ class RepairClaim:
 
 @dataclass(frozen=True)
 class Idle:
-    """A connector without an active run, as a repair requires.
+    """Connector whose newest run has ended, as a repair requires.
 
     A run could write newer values before the repair's older ones.
 
@@ -76,7 +76,7 @@ class Idle:
 
     @staticmethod
     def check(clients: KafkaClients, settings: ConnectorSettings, *, force: bool) -> Idle:
-        """Check that the connector's newest run has ended.
+        """Check that the connector's newest run has ended, before a repair.
 
         :param force: proceed although the newest run's status record shows no end.
         :raises NotStopped: the newest run has not ended.
@@ -95,7 +95,7 @@ class Idle:
 
     @contextmanager
     def claim(self, producers: int) -> Iterator[RepairClaim]:
-        """Claim the connector for a repair, until the context ends.
+        """Context in which a repair owns the connector, until a new run begins.
 
         If the repair fails or its driver dies, its record stays: the next run fences its producers.
 

@@ -1,4 +1,4 @@
-"""Reports of a comparison to the status topic, for a submitter that does not read the app's output."""
+"""Reports of a comparison in the status topic, for a submitter that cannot read the app's output."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 
 
 class ComparisonReport:
-    """Writer of one comparison's status records, for use by one thread.
+    """Writer of the status records of one comparison; not thread-safe.
 
     :param run_id: key of the record.
     """
@@ -36,7 +36,7 @@ class ComparisonReport:
 
     @contextmanager
     def errors_reported(self) -> Iterator[None]:
-        """Write the first status record and, after an error of the library, a last record with this error."""
+        """Context that writes a comparison's first status record and, if the comparison fails, its last."""
         write_comparison(self._writer, self._status)
         try:
             yield
@@ -45,7 +45,7 @@ class ComparisonReport:
             raise
 
     def progress(self, step: str, done: int, tasks: int) -> None:
-        """Report the progress of a step, at most once in `progress_interval_ms`."""
+        """Write the progress of a step to the status record, at most once in `progress_interval_ms`."""
         self._status = replace(self._status, step=step, done=done, tasks=tasks)
         if not self._due.due():
             return
@@ -55,7 +55,7 @@ class ComparisonReport:
             log.warning("the progress could not be reported: %s", error)
 
     def completed(self, result: VerifyResult) -> None:
-        """Write the result, and remove the records of old comparisons.
+        """Write the comparison's result as its last record, and remove records of old comparisons.
 
         :raises KafkaUnavailable: the broker did not confirm the result.
         """

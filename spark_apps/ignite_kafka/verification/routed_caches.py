@@ -1,4 +1,4 @@
-"""Caches of topics with routed records, found by reading the topics through the transforms."""
+"""Discovery of the caches that transforms choose for each record, by reading the topics."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Routes = Mapping[int, Counter[str]]
 
 
 def find_routes(exchange: MakeExchange, task: Task, cores: int, follow: OnTasks) -> Routes:
-    """Read the topics with routed records, and count their records for each cache.
+    """Read topics whose transforms choose the cache, and count the records by cache.
 
     :raises IgniteKafkaError: the error that ended a task.
     """
@@ -49,7 +49,7 @@ def _merge(blocks: Iterator[tuple[int, Counter[str]]]) -> dict[int, Counter[str]
 
 
 def make_pairs(topics: Sequence[TopicPlan], partitions: Mapping[str, int]) -> list[ComparedPair]:
-    """Return a pair for each topic, without the offsets of the topic.
+    """Pair each topic with its cache, without the topic's offsets yet.
 
     :param partitions: number of partitions of each topic's cache.
     """
@@ -61,7 +61,7 @@ def make_pairs(topics: Sequence[TopicPlan], partitions: Mapping[str, int]) -> li
 
 
 def count_absent_caches(routes: Routes, partitions: Mapping[str, int]) -> dict[str, int]:
-    """Count the records for each cache that does not exist on the cluster.
+    """Count, by cache, the records that go to caches missing in the cluster.
 
     :param partitions: number of partitions of each cache of the cluster.
     """
@@ -74,7 +74,7 @@ def count_absent_caches(routes: Routes, partitions: Mapping[str, int]) -> dict[s
 def add_routed_pairs(
     pairs: Sequence[ComparedPair], routes: Routes, partitions: Mapping[str, int]
 ) -> list[ComparedPair]:
-    """Return the pairs, followed by a pair without topic partitions for each further cache of routed records.
+    """Add a pair of topic and cache, without topic partitions, for each further cache chosen by transforms.
 
     :param partitions: number of partitions of each cache of the cluster.
     """

@@ -1,4 +1,4 @@
-"""Comparison from Kafka to Ignite: the entries that the sink makes of a topic's records, with the cache's entries.
+"""Comparison for a sink: the entries that a topic's records should give, with the cache's entries.
 
 Keys are compared by their bytes in Ignite's binary format, as Ignite does, with one code for whole enums
 (:mod:`.whole_enums`). :class:`.EntryEquality` judges values whose bytes differ.
@@ -40,7 +40,7 @@ _NO_BYTES = pa.array([], pa.binary())
 
 @dataclass
 class SinkDirection(DirectionClients):
-    """The comparison of a sink's caches with the entries made of its topics' records.
+    """Reads and compares a sink's converted records with the entries of its caches.
 
     :param limit: maximum number of differences to describe.
     :param absent: caches chosen by transforms that the cluster does not have; their records are ignored.
@@ -55,11 +55,11 @@ class SinkDirection(DirectionClients):
 
     @property
     def first_counts(self) -> bool:
-        """Whether a key's first record is stored, and later records change nothing (without ``process_updates``)."""
+        """Whether the sink keeps a key's first record instead of the last (without ``process_updates``)."""
         return not self.plan.settings.process_updates
 
     def read_records(self, pair: ComparedPair, partitions: Sequence[int]) -> Iterator[Batch]:
-        """Read the topic's records, converted to entries as by the sink: with its transforms and filter.
+        """Read a topic's records, converted to entries with the sink's transforms and filter.
 
         :raises RecordRefused: a record cannot be converted, and the error policy is to stop.
         """
@@ -80,7 +80,7 @@ class SinkDirection(DirectionClients):
                 yield Batch(rows, make_taker(keys, values), cache=cache if pair.routed else None)
 
     def count_caches(self, pair: ComparedPair, partitions: Sequence[int]) -> Iterator[Counter[str]]:
-        """Count the topic's records for each cache, after the transforms."""
+        """Count a topic's records by the cache that transforms choose for them."""
         for router, part in self._read(pair, partitions):
             yield router.count_caches(part)
 
@@ -91,7 +91,7 @@ class SinkDirection(DirectionClients):
             yield router, part
 
     def read_entries(self, pair: ComparedPair, partitions: Sequence[int], *, again: bool) -> Iterator[Batch]:
-        """Read entries of the cache in Ignite's binary format."""
+        """Scan cache partitions, and fingerprint the entries in Ignite's binary format."""
         info = self.cluster.cache(pair.cache)
         binary = IgniteBinaryConverter()
         pages = scan_partitions(self.cluster, info, partitions)
@@ -105,7 +105,7 @@ class SinkDirection(DirectionClients):
     def judge(
         self, pair: ComparedPair, topic: SuspectRows, cache: SuspectRows, *, repair: bool, complete: bool
     ) -> Judged:
-        """Compare the suspects by their meaning; in a repair, put or remove the entries that differ.
+        """Compare suspect keys by their decoded values; in a repair, put or remove the entries that differ.
 
         Records of a key in several partitions or topics have no order: the entry may have the last value of any
         partition. If the cache refused all these values, the key is skipped, whatever its entry is.
@@ -150,7 +150,7 @@ class SinkDirection(DirectionClients):
         return f"the cache refused the record of key {key}, which is in {self.plan.settings.dead_letter_topic}"
 
     def _read_refused(self, cache: str, keys: Collection[bytes]) -> Collection[tuple[bytes, bytes]]:
-        """Read keys and values of the puts refused by the cache, from the connector's dead letters."""
+        """Return key and value of the entries that the cache refused, from the connector's dead letters."""
         if not keys or not self.plan.settings.dead_letter_topic:
             return ()
         topics = [topic.name for topic in self.plan.topics]

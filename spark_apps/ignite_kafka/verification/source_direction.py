@@ -1,4 +1,4 @@
-"""Comparison from Ignite to Kafka: each key's last record, with the record that the converter makes of the entry now.
+"""Comparison for a source: each key's last record, with the record that the entry would give now.
 
 Records and entries with equal bytes are equal. :func:`.entry_comparison.compare_last_records` judges the others. For
 JSON a second decoder, which shares no code with the converter, reads every 256th entry, or all in a thorough
@@ -50,7 +50,7 @@ _UNLIKE_VALUE = b""
 
 @dataclass
 class SourceDirection(DirectionClients):
-    """The comparison of a source connector's topics with the records made of its caches' entries.
+    """Reads and compares a source's records in topics with the converted entries of its caches.
 
     :param percent: share of the keys to compare.
     :param thorough: the row decoder reads all entries, too.
@@ -68,28 +68,28 @@ class SourceDirection(DirectionClients):
 
     @cached_property
     def size_limit(self) -> SizeLimit:
-        """Size limits of the producers of the copy."""
+        """Limits of record size in the source's runs, to recognize entries that a run skips."""
         return size_limit(self.clients, producer_settings(self.plan))
 
     @cached_property
     def converters(self) -> Converters:
-        """Converters of the copy."""
+        """Converters that the source's runs use for each cache."""
         return Converters(self.plan.settings)
 
     @cached_property
     def selectors(self) -> EntrySelectors:
-        """Entry filters of the copy."""
+        """Filters that the source's runs apply to entries."""
         return EntrySelectors(self.plan.settings, self.converters, self.cluster)
 
     def read_records(self, pair: ComparedPair, partitions: Sequence[int]) -> Iterator[Batch]:
-        """Read records of the topic."""
+        """Read records of topic partitions, and fingerprint them."""
         for part in topic_batches(self.clients, pair, partitions):
             keys = part.keys.fill_null(b"")
             rows = fingerprint(keys, part.values, record_order(part.partition, part.offsets))
             yield Batch(rows, make_taker(keys, part.values))
 
     def read_entries(self, pair: ComparedPair, partitions: Sequence[int], *, again: bool) -> Iterator[Batch]:
-        """Read entries of the cache, converted to records.
+        """Scan cache partitions, convert the entries to records, and fingerprint these.
 
         :raises DecodeError, UnsupportedType, TransformFailed: an entry is bad, and the error policy is to stop.
         """
@@ -112,7 +112,7 @@ class SourceDirection(DirectionClients):
             yield self._fingerprint_unlike(pair, info, checked)
 
     def _convert(self, pair: ComparedPair, info: CacheInfo, pages: Sequence[Page], *, again: bool) -> Batch:
-        """Fingerprint the records of the entries to send; read the entries' bytes only on request."""
+        """Filter and convert entries, and fingerprint their records; the entries' bytes are taken only on request."""
         chosen = self.selectors.select(info, pair.topic, pages)
         conversion = self._convert_pages(pair, info, chosen.pages, in_order=again or self.thorough)
         records = conversion.records
@@ -130,7 +130,7 @@ class SourceDirection(DirectionClients):
     def _convert_pages(
         self, pair: ComparedPair, info: CacheInfo, pages: Sequence[Page], *, in_order: bool
     ) -> Conversion:
-        """Convert entries to records, and separate entries that cannot be converted.
+        """Convert entries to records as a run would, and separate the bad entries.
 
         :raises DecodeError, UnsupportedType, TransformFailed: an entry is bad, and the error policy is to stop.
         """
@@ -151,7 +151,7 @@ class SourceDirection(DirectionClients):
         return conversion
 
     def _find_too_large(self, pair: ComparedPair, records: Records) -> Mapping[int, IgniteKafkaError]:
-        """Return the error of each record that is too large, by row, if the error policy skips such records."""
+        """Return errors, by row, of records too large to be sent, which a run would skip."""
         if self.plan.settings.conversion_policy == STOP:
             return {}
         return self.size_limit.exceeded(records, pair.topic, self._plan_of(pair).topic_bytes)
@@ -165,13 +165,13 @@ class SourceDirection(DirectionClients):
         return self.readers[pair.cache]
 
     def _choose_checked(self, rows: Rows) -> RowIndex:
-        """Choose entries to be read by the row decoder, too."""
+        """Choose entries that the row decoder reads too, as a check of the converter."""
         if self.thorough:
             return np.flatnonzero(select_sample(rows, self.percent))
         return np.arange(0, len(rows), _CHECKED)
 
     def _fingerprint_unlike(self, pair: ComparedPair, info: CacheInfo, entries: Sequence[bytes]) -> Batch:
-        """Return a second fingerprint of each entry that the two decoders read differently: its key is a suspect."""
+        """Make keys suspect, by a second fingerprint, where the two decoders read an entry differently."""
         page = _join_page(entries)
         records = self.converters.of(pair.cache).convert([page], info, self.cluster, topic=pair.topic, in_order=True)
         keys = records.keys.to_pylist()
@@ -190,13 +190,13 @@ class SourceDirection(DirectionClients):
         return Batch(rows, make_taker(at_fault, same_value))
 
     def count_caches(self, pair: ComparedPair, partitions: Sequence[int]) -> Iterator[Counter[str]]:
-        """Yield nothing: all records of a source's topic belong to one cache."""
+        """Yield nothing, because all records of a source's topic belong to one cache."""
         yield from ()
 
     def judge(
         self, pair: ComparedPair, topic: SuspectRows, cache: SuspectRows, *, repair: bool, complete: bool
     ) -> Judged:
-        """Compare the suspects by their meaning; in a repair, send the differing records again.
+        """Compare suspect keys by their decoded values; in a repair, send the differing records again.
 
         If entries cannot be converted, a key without an entry may belong to one of them, so no tombstone is sent.
         """
@@ -217,7 +217,7 @@ class SourceDirection(DirectionClients):
         return self._reader_of(pair, self.cluster.cache(pair.cache)).json_keys
 
     def _send_again(self, cache: CachePlan, pages: Sequence[Page], result: PairDifferences, *, tombstones: bool) -> int:
-        """Send records of missing or different entries, and tombstones for topic keys without an entry."""
+        """Repair: send records of missing or different entries, and tombstones for topic keys without an entry."""
         info = self.cluster.cache(cache.name)
         pair = ComparedPair(cache.name, cache.topic, (), info.partitions)
         records = [self._convert_pages(pair, info, [page], in_order=True).records for page in pages]
@@ -227,12 +227,12 @@ class SourceDirection(DirectionClients):
 
 
 def _join_page(entries: Sequence[bytes]) -> Page:
-    """Return a page with the entries, which may be of several partitions."""
+    """Build one page from the bytes of entries, which may be of several partitions."""
     return Page(-1, len(entries), memoryview(b"".join(entries)), True)
 
 
 def _take_entries(pages: Sequence[Page], cache: str, places: RowIndex) -> list[bytes]:
-    """Return the bytes of the entries at positions counted through all pages: key and value without wrapper."""
+    """Take the bytes (unwrapped key and value) of entries at positions counted through all pages."""
     ends = np.cumsum([page.rows for page in pages])
     entries: list[bytes] = [b""] * len(places)
     page_of = np.searchsorted(ends, places, side="right")

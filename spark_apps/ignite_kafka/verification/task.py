@@ -1,4 +1,4 @@
-"""Tasks of a comparison: their shares, the preparation of their process, and the batches of a share."""
+"""Spark tasks of a comparison: which partitions a task reads, and how its process is prepared."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ Open = Callable[[], Direction]
 
 @dataclass(frozen=True)
 class Share:
-    """Partitions of topics, or of caches, to be read by one task, by number of the compared pair."""
+    """Topic or cache partitions that one Spark task reads, by number of the compared pair."""
 
     topic: bool
     partitions: Mapping[int, Sequence[int]]
 
 
 def distribute(pairs: Sequence[ComparedPair], cores: int) -> list[Share]:
-    """Distribute the partitions of topics and caches over tasks.
+    """Distribute all topic and cache partitions over Spark tasks.
 
     Topics come first, because they must be read before the caches.
     """
@@ -45,7 +45,7 @@ def distribute(pairs: Sequence[ComparedPair], cores: int) -> list[Share]:
 
 @dataclass(frozen=True)
 class Task:
-    """Data needed by every task.
+    """Data that every Spark task of a comparison gets from the driver.
 
     :param suspects: sorted fingerprints of the keys to read in full, by the number of their pair.
     :param unknown: fields of unexpected JSON keys with the number of keys, by the number of their pair.
@@ -68,7 +68,7 @@ class Task:
     prefixes: tuple[str, ...] = field(default_factory=reserved)
 
     def begin(self) -> Direction:
-        """Prepare the worker process, check its hash function, and create the direction."""
+        """Prepare the Python worker, check its hash function, and open the connections of source or sink."""
         tune_allocation()
         return_free_memory()
         set_log_values(self.log_values)
@@ -78,7 +78,7 @@ class Task:
         return self.open()
 
     def read_batches(self, direction: Direction, share: Share, *, again: bool = False) -> Iterator[tuple[int, Batch]]:
-        """Read the batches of a share, and yield each with the number of its pair.
+        """Read a share's partitions in batches, and yield each batch with the number of its pair.
 
         Records of caches without a pair are ignored.
         """
@@ -95,7 +95,7 @@ class Task:
                     yield own, batch
 
     def select_suspects(self, share: Share) -> Share:
-        """Return the share without pairs that have no suspects."""
+        """Keep only the pairs of a share with suspect keys, so that the second reading is shorter."""
         parts = {
             number: partitions
             for number, partitions in share.partitions.items()
@@ -105,5 +105,5 @@ class Task:
 
     @cached_property
     def _number_of_cache(self) -> Mapping[str, int]:
-        """Number of the pair of each cache."""
+        """Pair number by cache name."""
         return {pair.cache: number for number, pair in enumerate(self.pairs)}

@@ -1,4 +1,4 @@
-"""Batches of a topic's records up to fixed end offsets, as columns."""
+"""Reading of a topic's committed records up to fixed end offsets, in batches of columns."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _WAIT_S = 1.0
 def topic_bounds(
     topic: str, firsts: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, int]
 ) -> tuple[tuple[int, int], ...]:
-    """Return the first and the end offset of each partition of a topic; both are equal without committed records.
+    """Return the range of offsets to read in each partition of a topic; empty without committed records.
 
     :param firsts: first offsets; `firsts` and `ends` may also have offsets of other topics.
     """
@@ -30,7 +30,7 @@ def topic_bounds(
 def topic_batches(
     clients: KafkaClients, pair: ComparedPair, partitions: Sequence[int], *, timed: bool = False, headers: bool = False
 ) -> Iterator[Consumed]:
-    """Read the committed records between the pair's bounds, each partition in its order.
+    """Yield the committed records within the pair's offset ranges, each partition in offset order.
 
     :param timed: read timestamps, too.
     :param headers: read headers, too.

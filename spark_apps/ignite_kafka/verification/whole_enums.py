@@ -1,4 +1,4 @@
-"""One form for whole keys and values that a node returns in another form than written by Java or the sink.
+"""Normalization of enums and arrays, which a node returns in another binary form than they were written in.
 
 A node makes Java objects of a whole value that is no binary object, and writes them again. A constant of an enum has
 code 28 as Java and a sink write it, and code 38 (BinaryEnumObject) as a node returns it; an array of enums or objects
@@ -27,7 +27,7 @@ _OBJECTS = struct.pack("<Bi", codes.OBJECT_ARRAY, -1)
 
 
 def unify_codes(data: pa.BinaryArray) -> pa.BinaryArray:
-    """Return N keys or values, in Ignite's binary format, with equal codes for equal enums and arrays; nulls stay."""
+    """Give equal enums and arrays equal bytes, in N keys or values of Ignite's binary format; nulls stay."""
     is_returned = pc.starts_with(data, _RETURNED.as_py())
     if pc.any(is_returned).as_py():
         written = pc.binary_join_element_wise(_WRITTEN, pc.binary_slice(data, 1, _MOST_BYTES), _NOTHING)

@@ -12,8 +12,11 @@ from pyspark.sql import SparkSession
 from ignite_kafka.admin.connector_events import ConnectorEvents, follow_events, read_connector_events
 from ignite_kafka.cli.main import main
 from ignite_kafka.errors import RecordRefused, SettingsError
+from ignite_kafka.event_descriptions import CAUSES
 from ignite_kafka.events import IGNITE_CONNECTED, OBJECT_NOT_BUILT, RUN_COMPLETED, RUN_FAILED, RUN_STARTED
 from ignite_kafka.settings.secrets import Secrets
+from ignite_kafka.settings.sink import SinkSettings
+from tests.support.kept_events import assert_kept
 from tests.support.sink_connector import Running, Sink, trade
 from tests.support.waiting import wait_until
 from tools.servers import IgniteCluster, KafkaBroker
@@ -46,7 +49,7 @@ def test_events_of_driver_and_tasks_are_kept_over_runs(sink: Sink, capsys: pytes
     places = [(occurrence.fields["topic"], occurrence.fields["partition"], occurrence.fields["offset"]) for occurrence in bad.newest]
     assert (bad.count, places) == (2, [(sink.topic, "0", "1"), (sink.topic, "1", "0")])
     assert [events.counts[event.id].count for event in (RUN_STARTED, RUN_COMPLETED, RUN_FAILED)] == [2, 1, 1]
-    assert events.counts[IGNITE_CONNECTED.id].count >= 2
+    assert_kept(sink.settings, OBJECT_NOT_BUILT, RUN_STARTED, RUN_COMPLETED, RUN_FAILED, IGNITE_CONNECTED)
 
     words = ["events", sink.name, "--kafka", sink.kafka.bootstrap, "--internal-topic-prefix", sink.settings.internal_topic_prefix]
     assert main([*words, "--json"]) == 0
@@ -54,7 +57,7 @@ def test_events_of_driver_and_tasks_are_kept_over_runs(sink: Sink, capsys: pytes
     assert main(words) == 0
     shown = capsys.readouterr().out
     assert f"ERROR     {OBJECT_NOT_BUILT.id}" in shown
-    assert f"{OBJECT_NOT_BUILT.id}: {OBJECT_NOT_BUILT.action}" in shown
+    assert f"{OBJECT_NOT_BUILT.id}: {CAUSES[OBJECT_NOT_BUILT]} {OBJECT_NOT_BUILT.action}" in shown
     assert main([*words, "--since", "2999-01-01"]) == 0
     assert "has no events" in capsys.readouterr().out
 
@@ -82,3 +85,25 @@ def test_values_stay_out_of_the_texts_where_log_values_is_false(sink: Sink) -> N
     assert "anna" not in json.dumps(events.to_dict())
     (occurrence,) = events.counts[OBJECT_NOT_BUILT.id].newest
     assert occurrence.fields["reason"] == "(hidden: log_values is false)"
+
+
+def test_an_events_topic_has_a_record_of_each_event(sink: Sink) -> None:
+    topic = f"{sink.name}-events"
+    sink.send([trade(1), BROKEN], partition=0)
+    with pytest.raises(RecordRefused):
+        sink.run(events_topic=topic)
+    records = [(message.key(), json.loads(message.value() or b"")) for message in sink.messages(topic)]
+    assert {key for key, _ in records} == {sink.name.encode()}
+    of_id = {record["id"]: record for _, record in records}
+    assert of_id.keys() == kept(sink).counts.keys()
+    assert [record["id"] for _, record in records][-1] == RUN_FAILED.id
+    bad = of_id[OBJECT_NOT_BUILT.id]
+    assert (bad["connector"], bad["severity"], bad["count"]) == (sink.name, "ERROR", 1)
+    assert (bad["fields"]["topic"], bad["fields"]["offset"], bad["action"]) == (sink.topic, "1", OBJECT_NOT_BUILT.action)
+    assert set(bad) == {"connector", "run_id", "id", "severity", "cause", "action", "at", "text", "fields", "count"}
+
+
+def test_the_events_topic_is_no_topic_of_data(sink: Sink) -> None:
+    for topic in (sink.topic, f"{sink.settings.internal_topic_prefix}-configs"):
+        with pytest.raises(SettingsError, match="events_topic"):
+            SinkSettings.from_dict({**sink.settings.to_dict(), "events_topic": topic})

@@ -12,10 +12,13 @@ from pathlib import Path
 from confluent_kafka import Producer
 from pyignite.datatypes import LongObject
 
+from ignite_kafka import events
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.topics import Topics, TopicSpec
+from ignite_kafka.settings.source import SourceSettings
 from tests.integration.cli.conftest import Command
 from tests.support import PARTITIONS
+from tests.support.kept_events import assert_kept
 from tests.support.processes import ManagedProcess
 from tests.support.waiting import REQUEST_S, wait_until
 from tools.servers import IgniteCluster, KafkaBroker
@@ -28,7 +31,7 @@ def test_a_file_of_the_reference_from_dry_run_to_offsets(
     file = tmp_path / "connector.properties"
     file.write_text(
         f"name={name}\nconnector.class=org.gridgain.kafka.source.IgniteSourceConnector\ntasks.max=2\nigniteCfg=server.xml\n"
-        f"topicPrefix=to-\ncacheWhitelist={name}-.*\ncacheBlacklist=.*-not\nslots=4\ninternal_topic_prefix={name}\n"
+        f"topicPrefix=to-\ncacheWhitelist={name}-.*,gone-{name}\nerrors.log.enable=true\ncacheBlacklist=.*-not\nslots=4\ninternal_topic_prefix={name}\n"
     )
     with ignite.client() as client:
         for suffix, count in (("many", 2_000), ("empty", 0), ("not", 5)):
@@ -52,6 +55,8 @@ def test_a_file_of_the_reference_from_dry_run_to_offsets(
     ran = command("run", str(file), "--master", "local[2]", "--snapshot-id", "s1", "--run-id", "r1")
     assert ran.returncode == 0, ran.stderr
     assert "snapshot s1 is complete" in ran.stdout
+    recorded = SourceSettings(name=name, bootstrap_servers=kafka.bootstrap, internal_topic_prefix=name)
+    assert_kept(recorded, events.CONFIG_CHANGED, events.NAME_MATCHES_NOTHING)
 
     done = json.loads(command("plan", str(file), "--json", "--snapshot-id", "s1").stdout)
     assert done["state"] == "complete"

@@ -6,7 +6,7 @@ import contextlib
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -32,6 +32,7 @@ from ignite_kafka.source.snapshot.run import run_snapshot
 from ignite_kafka.state import status
 from tests.integration.ignite.nodes import CACHES
 from tests.support import QUICK_JVM
+from tests.support.kept_events import assert_kept
 from tests.support.tcp_proxy import TcpProxy
 from tests.support.waiting import wait_until
 from tools.servers import IgniteCluster, Jars, KafkaBroker, free_ports
@@ -130,6 +131,9 @@ def test_a_copy_there_and_back_reaches_both_nodes(spark: SparkSession, nat: Nat,
     sink: Any = RunRequest(SinkSettings(name=f"{name}-sink", **more), "run-2")
     assert run_sink(spark, sink).state == status.COMPLETED
     assert all(proxy.links > links for proxy, links in zip(nat.proxies, before, strict=True))
+    half: Any = replace(source, name=f"{name}-half", ignite_address_map=nat.pairs[:1], topic_names={CACHE: f"{name}-half"})
+    assert run_snapshot(spark, RunRequest(half, "run-3")).state == status.COMPLETED
+    assert_kept(half, events.NODE_NOT_MAPPED)
     client = pyignite.Client()
     with client.connect(*address_of(nat.proxies[1])), client.get_cache(target).scan() as found:
         assert dict(found) == {key: f"value {key}" for key in range(ENTRIES)}

@@ -6,11 +6,13 @@ import io
 import json
 import struct
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any, cast
 
 import fastavro
 import pytest
 
+from ignite_kafka.events import KEY_SPELLED_OTHERWISE
 from ignite_kafka.ignite.cache_configuration import CacheConfiguration
 from ignite_kafka.ignite.cluster import Cluster
 from ignite_kafka.ignite.endpoint import IgniteEndpoint
@@ -23,6 +25,7 @@ from ignite_kafka.settings.sink import SinkSettings
 from tests.support.ignite_bytes import string
 from tests.support.java_programs import IGNITE_CLIENT_JVM, JavaProgram
 from tests.support.json_forms import as_json, with_schema
+from tests.support.kept_events import assert_kept
 from tests.support.registry import config
 from tests.support.sink_connector import Sink
 from tests.support.two_clusters import Copy
@@ -258,6 +261,7 @@ def test_headers_and_numbers_of_foreign_producers(sink: Sink) -> None:
             assert found["text"][1] == len(reasons["text"]) > 0
             assert sum(found["text"]) == sum(found["free"]) == len(HEADER_TEXTS)
             assert all("header_converter=string" in one and "header id" in one for one in reasons["text"]), reasons
+            assert_kept(replace(sink.settings, name=of_run["name"]), KEY_SPELLED_OTHERWISE)
             assert any("1::2" in one and "several texts would be one key" in one for one in reasons["free"]), reasons
         else:
             with sink.ignite.client() as client, client.get_cache(f"{prefix}text").scan() as cursor:

@@ -12,6 +12,7 @@ from pyignite.datatypes.cluster_state import ClusterState
 from pyignite.datatypes.prop_codes import PROP_CACHE_ATOMICITY_MODE, PROP_CACHE_MODE, PROP_NAME
 
 from ignite_kafka.errors import CacheNotFound, SettingsError, TopicError, WriteFailed
+from ignite_kafka.events import TOPICS_AWAITED, TOPICS_CHANGED
 from ignite_kafka.ignite.cache_configuration import CacheConfiguration
 from ignite_kafka.ignite.schema import get_or_create_cache
 from ignite_kafka.kafka.topics import Topics
@@ -22,6 +23,7 @@ from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.source.snapshot.run import run_snapshot
 from ignite_kafka.state import status
 from tests.support.cache_view import CacheView, read_cache_view
+from tests.support.kept_events import assert_kept
 from tests.support.randomness import generator
 from tests.support.sink_connector import Record, Running, Sink, expected, trade
 from tests.support.waiting import wait_until
@@ -207,6 +209,7 @@ def test_a_continuous_run_waits_for_a_listed_topic(sink: Sink) -> None:
         sink.make_topic(late, 1)
         sink.send([trade(2)], partition=0, topic=late)
         running.awaits({2}, f"{sink.cache}-late")
+    assert_kept(sink.settings, TOPICS_AWAITED)
 
 
 def test_a_continuous_run_adds_partitions_and_topics_and_stops(sink: Sink) -> None:
@@ -225,6 +228,7 @@ def test_a_continuous_run_adds_partitions_and_topics_and_stops(sink: Sink) -> No
         sink.send([trade(9)], partition=0, topic=f"{sink.name}.b")
         running.awaits({2, 3}, first)
         running.awaits({9}, second)
+    assert_kept(sink.settings, TOPICS_CHANGED)
     with Running(sink, **regex) as running:
         sink.send([trade(4)], partition=0, topic=f"{sink.name}.a")
         running.awaits({2, 3, 4}, first)

@@ -9,12 +9,13 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 
 from ignite_kafka.admin.sink_offsets import move
 from ignite_kafka.errors import CacheDestroyed, RecordsLost, SettingsError, TopicError
-from ignite_kafka.events import CACHE_LACKS_RECORDS, RECORDS_OPEN
+from ignite_kafka.events import CACHE_LACKS_RECORDS, CACHES_MADE, OFFSET_RESET, OFFSETS_GUESSED, RECORDS_OPEN
 from ignite_kafka.kafka.topics import Topics
 from ignite_kafka.plan.slots import slot_of
 from ignite_kafka.settings.secrets import Secrets
 from ignite_kafka.state.internal_names import slot_transactional_id
 from tests.support.frozen_workers import frozen
+from tests.support.kept_events import assert_kept
 from tests.support.sink_connector import Running, Sink, trade
 from tests.support.waiting import REQUEST_S, wait_until
 
@@ -75,6 +76,7 @@ def test_records_behind_an_open_transaction_are_told_and_stored_by_the_next_run(
     assert sink.lag().counts() == {sink.topic: 7}  # with the marker of the transaction's end
     ended = sink.run()
     assert (ended.caches[sink.cache].records, ended.events.get(str(RECORDS_OPEN.id))) == (6, None)
+    assert_kept(sink.settings, RECORDS_OPEN)
     assert sink.lag().to_dict()["total"] == 0
 
 
@@ -98,6 +100,7 @@ def test_a_cache_that_lacks_what_was_read_before_is_told(sink: Sink) -> None:
     sink.ignite.destroy_caches(sink.cache)
     sink.send([trade(30)])
     assert sink.run().events[str(CACHE_LACKS_RECORDS.id)] == 1
+    assert_kept(sink.settings, CACHE_LACKS_RECORDS, CACHES_MADE)
     assert set(sink.entries()) == {30}
     move(sink.settings, Secrets(), "earliest")
     sink.run()
@@ -142,6 +145,7 @@ def test_records_that_retention_has_deleted(sink: Sink, reset: str, stored: int)
         return
     assert sink.run(auto_offset_reset=reset).caches[sink.cache].records == stored
     assert sink.group()[0] == 20
+    assert_kept(sink.settings, OFFSETS_GUESSED, OFFSET_RESET)
 
 
 def overtake(sink: Sink) -> None:

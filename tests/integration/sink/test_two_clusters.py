@@ -18,6 +18,7 @@ from ignite_kafka.java.hash_code import java_hash
 from ignite_kafka.state import status
 from tests.support import emitted_events
 from tests.support.java_caches import PREFIX, java_caches
+from tests.support.kept_events import assert_kept
 from tests.support.two_clusters import Copy, all_caches, read_by_java, written_by_java
 from tests.support.waiting import REQUEST_S
 from tools.servers import IgniteCluster, Jars, KafkaBroker
@@ -82,6 +83,7 @@ def test_entries_of_one_cluster_are_typed_values_of_another(
         emitted_events.reset()
         assert copy.store().state == status.COMPLETED
         assert emitted_events.counts()[events.CACHE_DIFFERS.id] == 1  # an existing cache is left alone
+        assert_kept(copy.sink, events.CACHE_DIFFERS, events.TYPE_REGISTERED)
         list(other.sql("ALTER TABLE people ADD COLUMN age INT"))
         assert list(other.sql("SELECT name, age FROM people WHERE region = 'eu' ORDER BY id")) == [["Ada", None], ["Cy", 40]]
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from ignite_kafka import events
 from ignite_kafka.admin.offsets import reset
 from ignite_kafka.errors import IgniteKafkaError, SnapshotConflict, TopicError
 from ignite_kafka.kafka.topics import Topics, TopicSpec
 from ignite_kafka.settings.secrets import Secrets
 from ignite_kafka.state import status
+from tests.support.kept_events import assert_kept
 from tests.support.snapshot_world import ROWS, World
 
 
@@ -21,6 +23,7 @@ def test_a_complete_snapshot_is_not_repeated_but_a_new_one_is_sent(fresh: World)
     assert fresh.verify()["trades"].records == ROWS
     assert not fresh.run("tuesday").already_complete
     assert fresh.verify()["trades"].records == 2 * ROWS
+    assert_kept(fresh.settings, events.SNAPSHOT_BEGUN, events.SNAPSHOT_COMPLETE, events.SNAPSHOT_ALREADY_COMPLETE)
 
 
 def test_settings_are_fixed_under_a_snapshot_id(fresh: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -34,6 +37,7 @@ def test_settings_are_fixed_under_a_snapshot_id(fresh: World, monkeypatch: pytes
 def test_an_unfinished_snapshot_continues_without_an_id(fresh: World, monkeypatch: pytest.MonkeyPatch) -> None:
     unfinished(fresh, "s", monkeypatch)
     assert fresh.run().snapshot_id == "s"
+    assert_kept(fresh.settings, events.SNAPSHOT_CONTINUED)
 
 
 def test_a_superseded_snapshot_cannot_continue(fresh: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -41,6 +45,7 @@ def test_a_superseded_snapshot_cannot_continue(fresh: World, monkeypatch: pytest
     fresh.run("new")
     with pytest.raises(SnapshotConflict, match="'new' was begun before"):
         fresh.run("old")
+    assert_kept(fresh.settings, events.SNAPSHOT_SUPERSEDED)
 
 
 def unfinished(world: World, snapshot_id: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -92,6 +97,7 @@ def test_a_deleted_topic_is_not_filled_in_part(fresh: World, monkeypatch: pytest
         fresh.run("s")  # it was complete
     fresh.run("t")
     assert fresh.verify()["trades"].equal
+    assert_kept(fresh.settings, events.TOPIC_REPLACED)
 
 
 def delete_topic(world: World, topic: str) -> None:

@@ -13,6 +13,7 @@ from confluent_kafka import Message
 from pyspark.sql import SparkSession
 
 from ignite_kafka.errors import DecodeError, IgniteKafkaError, RecordTooLarge, SettingsError, UnsupportedType
+from ignite_kafka.events import BAD_RECORDS_SKIPPED, CONVERTER_FAILED
 from ignite_kafka.ignite.backlog_service import BacklogService
 from ignite_kafka.kafka.topics import Topics, TopicSpec, read_to_end
 from ignite_kafka.plan.slots import slot_of
@@ -26,6 +27,7 @@ from ignite_kafka.verification.connector import VerifyOptions, verify_connector
 from ignite_kafka.verification.entry_comparison import PairDifferences
 from tests.support.bad_entries import NULL_KEY, OF_UNKNOWN_TYPE, long, put_bytes
 from tests.support.ignite_bytes import string
+from tests.support.kept_events import assert_kept
 from tests.support.randomness import generator
 from tests.support.waiting import DEADLINE_S, wait_until
 from tools.servers import IgniteCluster, KafkaBroker
@@ -146,6 +148,7 @@ def test_bad_entries_are_skipped_and_counted(world: World) -> None:
     assert world.counts(result) == (GOOD + 2, GOOD, 2)
     assert sorted(world.records()) == good_records()
     assert world.messages(world.letters) == []
+    assert_kept(world.settings, CONVERTER_FAILED, BAD_RECORDS_SKIPPED)
 
 
 def test_each_policy_is_for_its_errors(world: World) -> None:

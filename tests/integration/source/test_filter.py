@@ -9,9 +9,11 @@ import pytest
 
 from ignite_kafka import register
 from ignite_kafka.errors import IgniteKafkaError, SettingsError, SnapshotConflict, UnsupportedType
+from ignite_kafka.events import FILTER_FAILED, FILTER_NOT_MADE, MISCONFIGURED
 from ignite_kafka.kafka.topics import Topics, read_to_end
 from ignite_kafka.state import status
 from tests.support import PARTITIONS
+from tests.support.kept_events import assert_kept
 from tests.support.snapshot_world import ROWS, World
 from tests.support.stream_world import World as StreamWorld
 from tests.support.stream_world import await_that
@@ -86,6 +88,9 @@ def test_a_function_of_the_user_filters(fresh: World) -> None:
     assert (counts.records, counts.filtered) == (100, ROWS - 100)
     with pytest.raises(SettingsError, match="cannot be imported"):
         fresh.run(filter="tests.support.filters:nobody")
+    failing = fresh.run(filter="tests.support.filters:of_a_missing_module", cache_whitelist=(name,), error_handling_policy="LOG_ONLY")
+    assert failing.caches[name].bad == ROWS
+    assert_kept(fresh.settings, FILTER_NOT_MADE, MISCONFIGURED, FILTER_FAILED)
 
 
 def test_a_column_that_does_not_exist_stops_the_run(fresh: World) -> None:

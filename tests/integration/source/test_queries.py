@@ -24,6 +24,7 @@ from ignite_kafka.state import status
 from ignite_kafka.state import target_state as target
 from tests.support import QUICK_JVM
 from tests.support.bad_entries import NULL_KEY, OF_UNKNOWN_TYPE, long, put_bytes
+from tests.support.kept_events import assert_kept
 from tests.support.stream_world import SLOTS, Running, World, await_that
 from tests.support.tcp_proxy import TcpProxy
 from tests.support.waiting import DEADLINE_S
@@ -89,6 +90,7 @@ def test_entries_then_changes_and_removals_in_order(world: World) -> None:
     assert ended.caches[f"{world.stem}-a"].records == 1_051
     assert ended.caches[f"{world.stem}-a"].units_done == 1_024
     assert seen(run, QUERIES_BEGUN.id) == 1
+    assert_kept(world.settings, QUERIES_BEGUN)
 
 
 def test_policy_none_begins_from_now_and_reports_what_it_may_miss(world: World, nodes: IgniteCluster) -> None:
@@ -103,6 +105,7 @@ def test_policy_none_begins_from_now_and_reports_what_it_may_miss(world: World, 
         proxy.cut()
         await_change(world, run, 1_001)
         assert seen(run, CHANGES_MISSING.id) == 1
+    assert_kept(world.settings, CHANGES_MISSING)
     assert (b"1", b'"lost"') not in world.records("a")
     assert sum(value == b'"v7"' for _, value in world.records("a")) == 1
 
@@ -132,6 +135,7 @@ def test_full_snapshot_sends_all_again_after_each_gap(world: World, nodes: Ignit
         world.await_equal("a", run)
         await_that(lambda: len(world.records("a")) >= 600, "all entries once more", run)
         assert seen(run, CACHES_SENT_AGAIN.id) == 1
+    assert_kept(world.settings, CACHES_SENT_AGAIN)
     assert world.verified("a").equal
 
 

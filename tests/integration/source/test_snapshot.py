@@ -11,6 +11,7 @@ from pyignite.datatypes import ByteObject, LongObject, ShortObject
 
 from ignite_kafka.admin.target_state import newest_run
 from ignite_kafka.errors import AmbiguousKeys, CacheNotFound, RecordTooLarge, SettingsError
+from ignite_kafka.events import KEYS_MAY_COINCIDE
 from ignite_kafka.kafka.topics import Topics, TopicSpec, read_to_end
 from ignite_kafka.runtime.connector_run import RunRequest
 from ignite_kafka.source.snapshot.run import run_snapshot
@@ -19,6 +20,7 @@ from ignite_kafka.state.configs import read_connector
 from ignite_kafka.state.status import RunStatus
 from ignite_kafka.state.types_topic import type_from_json
 from tests.support import PARTITIONS
+from tests.support.kept_events import assert_kept
 from tests.support.snapshot_world import ROWS, World
 from tests.support.waiting import REQUEST_S
 from tools.servers import Jars
@@ -194,5 +196,6 @@ def test_keys_that_coincide_in_json_are_refused_by_the_setting(fresh: World) -> 
         finally:
             cache.destroy()
     assert (sent.state, sent.caches[name].records) == (status.COMPLETED, 3)
+    assert_kept(fresh.settings, KEYS_MAY_COINCIDE)
     assert (found.equal, found.missing) == (False, 2)
     assert "two entries have the same Kafka key '1'" in found.differences

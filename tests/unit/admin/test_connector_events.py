@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from ignite_kafka.admin.connector_events import ConnectorEvents, format_time, new_occurrences, parse_since
+from ignite_kafka.admin.connector_events import ConnectorEvents, parse_since
 from ignite_kafka.cli import render
-from ignite_kafka.common.event_log import add_events, count_of
+from ignite_kafka.common.event_log import add_events, count_of, new_occurrences
 from ignite_kafka.errors import SettingsError
 
 NOON = 1_764_244_800_000  # 2025-11-27T12:00:00Z
@@ -24,7 +24,7 @@ def test_the_last_event_is_the_first_row_and_remedies_follow() -> None:
     assert lines[2].split()[:4] == ["2025-11-27T12:00:05.250Z", "WARNING", "15120", "2"]
     assert lines[2].endswith("slot 1 restarts after its last commit: gone")
     assert lines[3].split()[:4] == ["2025-11-27T12:00:01.000Z", "INFO", "15060", "1"]
-    assert lines[4:] == ["", "15120: None, unless it repeats."]
+    assert lines[4:] == ["", "15120: A broker or node did not answer, or an executor was lost. None, unless it repeats."]
 
 
 def test_json_has_every_kept_text_the_newest_first() -> None:
@@ -78,4 +78,3 @@ def test_no_time_is_refused() -> None:
     assert parse_since(None) == 0
     with pytest.raises(SettingsError, match="'yesterday' is no time"):
         parse_since("yesterday")
-    assert format_time(0) == "1970-01-01T00:00:00.000Z"

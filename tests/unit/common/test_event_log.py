@@ -16,8 +16,12 @@ from ignite_kafka.common.event_log import (
     Occurrence,
     add_events,
     count_of,
+    event_totals,
+    format_counts,
+    format_time,
+    new_occurrences,
 )
-from ignite_kafka.state.event_records import RunEvents, format_counts
+from ignite_kafka.state.event_records import RunEvents
 
 TIMES = st.lists(st.integers(0, 10_000), min_size=1, max_size=20)
 
@@ -64,3 +68,23 @@ def test_an_open_log_gets_what_is_emitted_meanwhile() -> None:
     assert list(inner.counts()) == [2]
     (occurrence,) = outer.counts()[1].newest
     assert occurrence == Occurrence(occurrence.at_ms, "one", {"n": "1"})
+
+
+def test_counts_of_another_process_are_added() -> None:
+    collectors = EventCollectors()
+    with collectors.collect() as log:
+        collectors.add(1, "here", {})
+        log.merge({1: count([5]), 2: count([7])})
+    assert event_totals(log.counts()) == {"1": 2, "2": 1}
+    assert [occurrence.text for occurrence in log.counts()[1].newest] == ["at 5", "here"]
+
+
+def test_only_occurrences_that_were_added_are_new() -> None:
+    seen = {1: count([5])}
+    now = add_events(seen, {1: count([9]), 2: count([7])})
+    assert [(id, occurrence.at_ms) for id, occurrence in new_occurrences(seen, now)] == [(2, 7), (1, 9)]
+
+
+def test_times_have_milliseconds_and_their_zone() -> None:
+    assert format_time(1_764_244_805_250) == "2025-11-27T12:00:05.250Z"
+    assert format_time(0) == "1970-01-01T00:00:00.000Z"

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from ignite_kafka.common.event_log import add_events, count_of
-from ignite_kafka.state.event_records import KIND, RunEvents, format_counts, parse_counts
+from ignite_kafka.common.event_log import add_events, count_of, format_counts, parse_counts
+from ignite_kafka.state.event_records import KIND, RunEvents
 from ignite_kafka.state.internal_records import InternalRecord
 from ignite_kafka.state.status import keep_newest, run_id_of
 

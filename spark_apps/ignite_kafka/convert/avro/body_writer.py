@@ -1,4 +1,4 @@
-"""Writer of N rows of bytes, field by field, for all rows at once.
+"""Writer of Avro bodies for all rows at once, one field after the other.
 
 Small pieces (branches, numbers, lengths) become cells of a matrix with N rows; one selection joins the cells of each
 row. Long pieces (texts, bytes, arrays) are columns of bytes. Arrow joins the cells and the columns. Source: the binary
@@ -21,7 +21,7 @@ Cells = npt.NDArray[np.uint8]
 
 
 class BodyWriter:
-    """N rows of bytes; each method appends bytes to all rows, or only to the rows of a mask."""
+    """Avro bodies of N rows; each method appends bytes to all rows, or to the rows of a mask."""
 
     def __init__(self, count: int) -> None:
         self._count = count
@@ -29,7 +29,7 @@ class BodyWriter:
         self._pieces: list[pa.BinaryArray] = []
 
     def cell(self, value: Cells | int, mask: Mask | None = None) -> None:
-        """Append one byte to each row: an item of an array, or the same byte."""
+        """Append one byte to each row: the row's own byte from an array, or the same byte to all rows."""
         self._cells.append((value, mask))
 
     def constant(self, data: bytes, mask: Mask | None = None) -> None:
@@ -38,12 +38,12 @@ class BodyWriter:
             self.cell(byte, mask)
 
     def fixed(self, values: npt.NDArray[Any], mask: Mask | None = None) -> None:
-        """Append to each row the bytes of its item of an array."""
+        """Append to each row its item of a numpy array, as the item's bytes in memory."""
         for column in np.ascontiguousarray(values).view(np.uint8).reshape(self._count, values.itemsize).T:
             self.cell(column, mask)
 
     def varint(self, values: npt.NDArray[Any], mask: Mask | None = None) -> None:
-        """Append signed integers as Avro's zig-zag numbers, with seven bits in each byte.
+        """Append to each row its signed integer as Avro's variable-length zig-zag number.
 
         Values outside the mask should be zero: the largest value decides how many bytes are tried.
         """
@@ -63,12 +63,12 @@ class BodyWriter:
             most = most >> 7
 
     def column(self, data: pa.BinaryArray) -> None:
-        """Append a column of bytes; a null appends nothing."""
+        """Append to each row its byte string from a column; a null appends nothing."""
         self._pack()
         self._pieces.append(data)
 
     def rows(self) -> pa.BinaryArray:
-        """Return the bytes of all rows."""
+        """Return the finished bytes of each row."""
         self._pack()
         if not self._pieces:
             return sliced(np.zeros(self._count + 1, np.int64), b"")
@@ -95,7 +95,7 @@ class BodyWriter:
 
 
 def grouped(items: pa.BinaryArray, counts: npt.NDArray[np.int64]) -> pa.BinaryArray:
-    """Join consecutive items into rows of bytes: row i gets the next ``counts[i]`` items."""
+    """Join consecutive items into one value per row: row i gets the next ``counts[i]`` items."""
     ends = np.zeros(counts.size + 1, np.int64)
     np.cumsum(counts, out=ends[1:])
     offsets = offsets_of(items)

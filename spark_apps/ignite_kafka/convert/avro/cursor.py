@@ -1,4 +1,4 @@
-"""Positions in N Avro bodies, moved field by field for all rows at once.
+"""Read positions in N Avro bodies, moved one field at a time for all rows at once.
 
 A row with broken bytes is noted with the reason.
 
@@ -22,7 +22,7 @@ _MOST_SHIFT = 63
 
 
 class Bodies:
-    """The bytes of N bodies, and the rows with broken bytes."""
+    """Bytes of N Avro bodies, with the reasons why broken bodies cannot be read."""
 
     def __init__(self, data: pa.BinaryArray) -> None:
         letters = data_of(data)
@@ -37,12 +37,12 @@ class Bodies:
         return len(self._offsets) - 1
 
     def cursor(self, skip: int = 0) -> Cursor:
-        """Return a cursor over all bodies, behind the first `skip` bytes of each body."""
+        """Return a cursor over all bodies, placed behind the first `skip` bytes of each."""
         return Cursor(self, np.arange(self._offsets.size - 1), self._offsets[:-1] + skip, self._offsets[1:])
 
 
 class Cursor:
-    """Positions in the bodies of some rows; the rows are ascending.
+    """The current read position in the Avro bodies of some rows, in ascending order.
 
     A broken row moves to its end and reads the number 0 there, which ends each loop over its items.
 
@@ -59,21 +59,21 @@ class Cursor:
         return self.rows.size
 
     def of(self, chosen: Mask | RowIndex) -> Cursor:
-        """Return a cursor over some of the rows; :meth:`put` takes its positions back."""
+        """Return a cursor over some of the rows, to read a field that only they have; then call :meth:`put`."""
         return Cursor(self.bodies, self.rows[chosen], self.at[chosen], self.ends[chosen])
 
     def put(self, chosen: Mask | RowIndex, moved: Cursor) -> None:
-        """Take over the positions of a cursor made with :meth:`of`."""
+        """Continue at the positions that a cursor of :meth:`of` has reached."""
         self.at[chosen] = moved.at
 
     def fail(self, wrong: Mask, reason: str) -> None:
-        """Note rows as broken, and move their positions to the end; the first reason of a row is kept."""
+        """Mark rows as broken and move them to their end; a row keeps its first reason."""
         for row in self.rows[wrong].tolist():
             self.bodies.bad.setdefault(row, reason)
         self.at = np.where(wrong, self.ends, self.at)
 
     def skip(self, sizes: Int64Array | int, path: str) -> None:
-        """Move each row's position forward by a size that is not negative."""
+        """Move each row's position forward by a number of bytes, 0 or more."""
         self.at = self.at + sizes
         self._within(path)
 
@@ -84,7 +84,7 @@ class Cursor:
         return octets
 
     def number(self, path: str) -> Int64Array:
-        """Read the next zig-zag number of each row."""
+        """Read the next variable-length zig-zag number of each row."""
         letters = self.bodies.bytes
         octets = letters[self.at]
         zigzag = (octets & 0x7F).astype(np.uint64)
@@ -106,7 +106,7 @@ class Cursor:
         return values if over is None else np.where(over, 0, values)
 
     def fixed(self, kind: Any, path: str) -> npt.NDArray[Any]:
-        """Read from each row the next item of a numpy type."""
+        """Read the next value of each row, of a numpy type with fixed width."""
         width = np.dtype(kind).itemsize
         at = self.at
         self.skip(width, path)
@@ -115,7 +115,7 @@ class Cursor:
         return values
 
     def lengths(self, path: str) -> Int64Array:
-        """Read the next length of each row; a length greater than the remaining bytes breaks the row."""
+        """Read the next length prefix of each row; mark a row as broken if fewer bytes remain."""
         lengths = self.number(path)
         wrong = (lengths < 0) | (lengths > self.ends - self.at)
         if wrong.any():
@@ -124,7 +124,7 @@ class Cursor:
         return lengths
 
     def _within(self, path: str) -> Mask | None:
-        """Note rows as broken whose position is beyond their end; return their mask, or None if there are none."""
+        """Mark rows that were read beyond their end as broken; return their mask, or None without such rows."""
         over = self.at > self.ends
         if not over.any():
             return None

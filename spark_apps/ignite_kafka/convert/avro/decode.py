@@ -1,4 +1,4 @@
-"""Decoder of Avro bodies into columns of Connect values: each field is read for all rows at once.
+"""Decoder of Avro bodies into columns of Connect values, one field at a time for all rows at once.
 
 Each node of the schema has a reader. It is called once or, within arrays and maps, once for each position of an item,
 notes where the values are, and makes the column of all values at the end.
@@ -21,7 +21,7 @@ from .to_connect import is_entries, nullable
 from .types import AvroType
 
 ROWS = 16_384
-"""Rows decoded at a time."""
+"""Number of rows decoded in one pass."""
 
 _SCALARS: Mapping[str, Callable[[ConnectSchema, str], Reader]] = {
     "boolean": BooleanReader,
@@ -35,7 +35,7 @@ _SCALARS: Mapping[str, Callable[[ConnectSchema, str], Reader]] = {
 def decode(
     data: pa.BinaryArray, avro: AvroType, connect: ConnectSchema, skip: int = 0
 ) -> tuple[list[tuple[RowIndex, pa.Array]], dict[int, str]]:
-    """Read bodies of one schema as columns with their rows, and broken rows with the reason.
+    """Decode Avro bodies of one schema; return columns with their rows, and the reason for each broken row.
 
     There are several columns if decimals of some rows need another Arrow type than decimals of other rows.
 
@@ -75,7 +75,7 @@ def _decode(
 
 
 def reader_of(avro: AvroType, connect: ConnectSchema, path: str) -> Reader:
-    """Return the reader of a schema's values."""
+    """Return the reader that decodes the values of an Avro schema into a column."""
     place = path or "the value"
     kind = avro.kind
     inner = nullable(avro)
@@ -131,7 +131,7 @@ def _entries(avro: AvroType, connect: ConnectSchema, place: str) -> Reader:
 
 
 def _has_bytes(avro: AvroType) -> bool:
-    """Return whether the body of each value of a schema has at least one byte."""
+    """Return whether every encoded value of a schema has at least one byte, so that its count can be checked."""
     if avro.kind == "record":
         return any(_has_bytes(field.type) for field in avro.fields)
     return avro.size > 0 if avro.kind == "fixed" else avro.kind != "null"
@@ -142,7 +142,7 @@ def _is_struct_of_union(avro: AvroType, connect: ConnectSchema) -> bool:
 
 
 class _Record:
-    """Reader of records, with a reader for each field."""
+    """Reader of Avro records, with a reader for each field."""
 
     def __init__(self, children: Sequence[Reader], connect: ConnectSchema) -> None:
         self._children = children
@@ -165,7 +165,7 @@ class _Record:
 
 
 class _Nullable:
-    """Reader of unions of null and one other type."""
+    """Reader of Avro unions of null and one other type."""
 
     def __init__(self, inner: Reader, null_first: bool, connect: ConnectSchema, path: str) -> None:
         self._inner = inner
@@ -193,7 +193,7 @@ class _Nullable:
 
 
 class _Union:
-    """Reader of unions of several types: a struct with a field for each type; only the chosen field has a value."""
+    """Reader of Avro unions of several types, as structs with a field for each type, of which one is set."""
 
     def __init__(
         self, branches: Sequence[Reader | None], avro: AvroType, connect: ConnectSchema | None, path: str
@@ -237,7 +237,7 @@ class _Union:
 
 
 def spread(values: pa.Array, valid: Mask) -> pa.Array:
-    """Return the values in order at the valid rows, and null at the other rows."""
+    """Put the values, in their order, into the valid rows of a longer column; other rows are null."""
     if len(values) == valid.size:
         return values
     index = np.cumsum(valid) - 1

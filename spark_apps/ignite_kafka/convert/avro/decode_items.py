@@ -1,4 +1,4 @@
-"""Readers of Avro's arrays and maps.
+"""Readers of Avro arrays and maps for all rows at once, without a Python object per item.
 
 The first items of all rows are read, then the second items of the rows that have one, and so on.
 """
@@ -17,13 +17,13 @@ from .cursor import Bodies, Cursor
 from .decode_scalars import Reader
 
 _MOST_EMPTY = 1_000
-"""Maximum number of items without bytes in a body: the body's size does not limit them, and each takes memory."""
+"""Maximum number of zero-byte items in a body: its size does not limit their count, and each takes memory."""
 
 
 class _Blocks:
-    """Reader of the blocks of arrays or maps, with the owner of each item: the value that the item belongs to.
+    """Reader of the blocks of Avro arrays or maps; it records to which array or map each item belongs.
 
-    :param has_bytes: an item has at least one byte.
+    :param has_bytes: whether each item has at least one byte.
     """
 
     def __init__(self, path: str, has_bytes: bool) -> None:
@@ -55,7 +55,7 @@ class _Blocks:
             active = active[left[active] > 0]
 
     def _header(self, cursor: Cursor) -> Int64Array:
-        """Read the number of items in the next block of each row; 0 after the last block."""
+        """Read the item count of the next block of each row; 0 after the last block."""
         count = cursor.number(self._path)
         sized = count < 0
         if sized.any():
@@ -84,7 +84,7 @@ class _Blocks:
         return left
 
     def offsets_and_order(self, without: Mask | None = None) -> tuple[npt.NDArray[np.int32], Int64Array]:
-        """Return where the items of each value begin, and the order that puts the items read in the order of values.
+        """Return the offset of each array's items, and the order that sorts the items read by array.
 
         :param without: mask of the items to leave out, in the order in which the items were read.
         """
@@ -97,7 +97,7 @@ class _Blocks:
         return self._layout(owners)
 
     def fail(self, bodies: Bodies, wrong: Mask, reason: str) -> None:
-        """Note the rows of some items as broken, with the reason."""
+        """Mark the rows that contain the given items as broken."""
         rows = np.concatenate(self._rows)
         for owner in self._joined_owners()[wrong].tolist():
             bodies.bad.setdefault(int(rows[owner]), f"{self._path}: {reason}")
@@ -112,9 +112,9 @@ class _Blocks:
 
 
 class ItemsReader:
-    """Reader of arrays.
+    """Reader of Avro arrays.
 
-    :param has_bytes: an item has at least one byte.
+    :param has_bytes: whether each item has at least one byte.
     """
 
     def __init__(self, item: Reader, path: str, *, has_bytes: bool) -> None:
@@ -122,21 +122,21 @@ class ItemsReader:
         self._blocks = _Blocks(path, has_bytes)
 
     def read(self, cursor: Cursor) -> None:
-        """Read the next value of each row."""
+        """Read the next array of each row."""
         self._blocks.read(cursor, [self._item])
 
     def finish(self, bodies: Bodies) -> pa.Array:
-        """Return the column of the values."""
+        """Return the arrays read so far as a column of lists."""
         offsets, order = self._blocks.offsets_and_order()
         items = self._item.finish(bodies).take(pa.array(order))
         return pa.ListArray.from_arrays(pa.array(offsets), items, pa.list_(pa.field("item", items.type)))
 
 
 class EntriesReader:
-    """Reader of maps; each entry has a key and a value.
+    """Reader of Avro maps, and of arrays of entries with key and value.
 
     :param key: index of the key's reader in `readers`.
-    :param has_bytes: an entry has at least one byte.
+    :param has_bytes: whether each entry has at least one byte.
     """
 
     def __init__(self, readers: Sequence[Reader], path: str, key: int = 0, *, has_bytes: bool = True) -> None:
@@ -145,11 +145,11 @@ class EntriesReader:
         self._blocks = _Blocks(path, has_bytes)
 
     def read(self, cursor: Cursor) -> None:
-        """Read the next value of each row."""
+        """Read the next map of each row."""
         self._blocks.read(cursor, self._readers)
 
     def finish(self, bodies: Bodies) -> pa.Array:
-        """Return the column of the values."""
+        """Return the maps read so far as a column of maps."""
         columns = [reader.finish(bodies) for reader in self._readers]
         nulls = np.asarray(columns[self._key].is_null()) if columns[self._key].null_count else None
         if nulls is not None:

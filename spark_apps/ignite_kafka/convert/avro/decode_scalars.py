@@ -1,4 +1,4 @@
-"""Readers of Avro's numbers, texts, bytes and enums."""
+"""Readers of Avro's numbers, texts, bytes and enums, for all rows at once."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ _DAY_MS = 86_400_000
 
 
 class Reader(Protocol):
-    """Reader of the values of one schema."""
+    """Interface of a reader, which decodes the values of one Avro schema into a column."""
 
     def read(self, cursor: Cursor) -> None:
-        """Read the next value of each of the cursor's rows, and append it to the values read before."""
+        """Read the next value of each of the cursor's rows; :meth:`finish` returns all values."""
 
     def finish(self, bodies: Bodies) -> pa.Array:
-        """Return the column of all values read."""
+        """Return all values read so far as one column."""
 
 
 class NumberReader:
-    """Reader of zig-zag numbers as INT8 to INT64, Date, Time or Timestamp."""
+    """Reader of Avro ints and longs, as integers, Date, Time or Timestamp."""
 
     def __init__(self, connect: ConnectSchema, path: str) -> None:
         self._kind = arrow_type(connect)
@@ -54,7 +54,7 @@ class NumberReader:
         self._parts.append(numbers)
 
     def finish(self, bodies: Bodies) -> pa.Array:
-        """Return the column of the values."""
+        """Return all numbers read as one column."""
         values = _join(self._parts, np.int64)
         if pa.types.is_integer(self._kind):
             return pa.array(values.astype(numpy_type(self._kind), copy=False))
@@ -62,7 +62,7 @@ class NumberReader:
 
 
 class FloatReader:
-    """Reader of FLOAT32 and FLOAT64."""
+    """Reader of Avro floats and doubles."""
 
     def __init__(self, connect: ConnectSchema, path: str) -> None:
         self._kind: Any = np.dtype("<f4") if connect.type is ConnectType.FLOAT32 else np.dtype("<f8")
@@ -74,12 +74,12 @@ class FloatReader:
         self._parts.append(cursor.fixed(self._kind, self._path))
 
     def finish(self, bodies: Bodies) -> pa.Array:
-        """Return the column of the values."""
+        """Return all numbers read as one column."""
         return pa.array(_join(self._parts, self._kind))
 
 
 class BooleanReader:
-    """Reader of BOOLEAN."""
+    """Reader of Avro booleans."""
 
     def __init__(self, connect: ConnectSchema, path: str) -> None:
         self._path = path
@@ -94,12 +94,12 @@ class BooleanReader:
         self._parts.append(octets)
 
     def finish(self, bodies: Bodies) -> pa.Array:
-        """Return the column of the values."""
+        """Return all booleans read as one column."""
         return pa.array(_join(self._parts, np.uint8) == 1)
 
 
 class EnumReader:
-    """Reader of enum constants, as STRING."""
+    """Reader of Avro enums; its values are the names of the constants."""
 
     def __init__(self, symbols: tuple[str, ...], path: str) -> None:
         self._symbols = pa.array(symbols, pa.string())
@@ -116,12 +116,12 @@ class EnumReader:
         self._parts.append(indexes)
 
     def finish(self, bodies: Bodies) -> pa.Array:
-        """Return the column of the values."""
+        """Return all constants read as one column of texts."""
         return self._symbols.take(pa.array(_join(self._parts, np.int64)))
 
 
 class BytesReader:
-    """Reader of STRING, BYTES and Decimal, with a length before each value or a fixed size."""
+    """Reader of Avro strings, bytes and fixed, as texts, bytes or Decimal."""
 
     def __init__(self, connect: ConnectSchema, path: str, size: int | None) -> None:
         self._connect = connect
@@ -143,7 +143,7 @@ class BytesReader:
             self._rows.append(cursor.rows)
 
     def finish(self, bodies: Bodies) -> pa.Array:
-        """Return the column of the values."""
+        """Return all values read as one column."""
         data = pa.concat_arrays(self._parts) if self._parts else pa.array([], pa.binary())
         scale = scale_of(self._connect)
         if scale is not None:
@@ -181,13 +181,13 @@ class BytesReader:
 
 
 def _decimal_text(data: bytes, scale: int) -> str:
-    """Return the text of a decimal from its unscaled bytes, as java.math.BigDecimal writes it."""
+    """Return the text of a decimal, as java.math.BigDecimal writes it, from its unscaled bytes."""
     unscaled = int.from_bytes(data, "big", signed=True)
     return str(Decimal((int(unscaled < 0), Decimal(abs(unscaled)).as_tuple().digits, -scale)))
 
 
 def _bytes_at(bodies: Bodies, starts: Int64Array, ends: Int64Array) -> pa.BinaryArray:
-    """Return the bytes of ranges that are ascending and do not overlap.
+    """Return the bytes between each start and end; the ranges are ascending and do not overlap.
 
     The ranges and the gaps between them are the values of one array; the ranges are every second value.
     """

@@ -1,4 +1,4 @@
-"""Deserializer of values in Confluent's wire format: each value has a schema id and an Avro body."""
+"""Deserializer of values in Confluent's wire format, whose schema id names the Avro schema in the registry."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from .types import AvroType
 
 
 class Schemas(References, Protocol):
-    """The part of :class:`~ignite_kafka.registry.client.Registry` used by a deserializer."""
+    """Interface of a registry, with the method that the Avro deserializer calls."""
 
     def schema(self, id: int, subject: str | None = None) -> RegistrySchema:
-        """Return the schema of an id; raise RegistryError or RegistryUnavailable."""
+        """Return the schema with an id; raise RegistryError or RegistryUnavailable."""
 
 
 class AvroDeserializer:
-    """Deserializer of keys or values, as Confluent's AvroConverter reads them, each with its writer's schema.
+    """Deserializer of keys or values, as Confluent's AvroConverter reads them.
 
     :param kept: maximum number of schemas kept, ``schemas.cache.config``.
     """
@@ -45,7 +45,7 @@ class AvroDeserializer:
         self._forms: OrderedDict[int, tuple[AvroType, ConnectSchema] | str] = OrderedDict()
 
     def deserialize(self, data: pa.BinaryArray, topic: str) -> Deserialized:
-        """Read values into parts, one or more for each schema id.
+        """Deserialize values; return one column or more for each schema id.
 
         :raises RegistryError: the registry refuses the credentials. Values of an unknown schema id become bad rows.
         :raises RegistryUnavailable: the registry did not answer.
@@ -65,7 +65,7 @@ class AvroDeserializer:
         return Deserialized(tuple(parts), tuple(sorted(bad.items())))
 
     def _form(self, id: int) -> tuple[AvroType, ConnectSchema] | str:
-        """Return the schemas of an id, or the reason why its values cannot be read."""
+        """Return the Avro schema with an id and its Connect schema, or the reason why its values cannot be read."""
         if id in self._forms:
             self._forms.move_to_end(id)
             return self._forms[id]

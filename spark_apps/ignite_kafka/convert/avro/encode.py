@@ -1,4 +1,4 @@
-"""Encoder of columns of Connect values as Avro bodies, one for each row; no Python code runs per row.
+"""Encoder of columns of Connect values as Avro bodies, one per row; no Python code runs per row.
 
 The bytes equal those of Java's GenericDatumWriter with a BinaryEncoder.
 """
@@ -23,7 +23,7 @@ from .from_connect import is_union
 from .types import AvroType
 
 ROWS = 16_384
-"""Rows encoded at a time, so that they fit the processor's cache, and memory does not grow with the batch."""
+"""Number of rows encoded in one pass: few enough for the processor's cache, so memory does not grow with the batch."""
 
 _INTS = {"int": np.int32, "long": np.int64}
 
@@ -31,7 +31,7 @@ _INTS = {"int": np.int32, "long": np.int64}
 def encode(
     data: pa.Array, connect: ConnectSchema, avro: AvroType, prefix: bytes = b"", *, fill_defaults: bool = True
 ) -> pa.BinaryArray:
-    """Encode each value as a prefix and an Avro body, as ``pa.binary()``; null for a null.
+    """Encode each value of a column as a prefix and an Avro body; null for a null.
 
     :param data: values in the Arrow type of :class:`~..connect.columns.ConnectColumn`.
     :param avro: schema of the bodies, which :func:`.from_connect.from_connect` made of `connect`.
@@ -48,7 +48,7 @@ def encode(
 def encode_sparse(
     data: pa.StructArray, connect: ConnectSchema, avro: AvroType, prefix: npt.NDArray[np.void]
 ) -> pa.BinaryArray:
-    """Encode each record without its null fields, after the prefix of the record's own schema.
+    """Encode structs of different schemas: each without its null fields, after the prefix with its own schema's id.
 
     It raises the errors of :func:`encode`.
 
@@ -75,7 +75,10 @@ def _encode(
 
 
 class _Encoder:
-    """Encoder of N rows; `present` has the rows with the value, which is null in all other rows."""
+    """Encoder of N rows to Avro, which skips rows without a value because an outer value is null.
+
+    `present` is everywhere the mask of the rows with a value.
+    """
 
     def __init__(self, count: int, fill_defaults: bool) -> None:
         self.writer = BodyWriter(count)
@@ -102,7 +105,7 @@ class _Encoder:
         self._value(data, connect, avro, present if valid is None else valid, path)
 
     def write_present(self, data: pa.StructArray, connect: ConnectSchema, avro: AvroType) -> None:
-        """Write records without their null fields."""
+        """Write each struct without its null fields."""
         for child, field, member in zip(data.flatten(), connect.fields, avro.fields, strict=True):
             present = np.asarray(child.is_valid()) if child.null_count else None
             if is_union(field.schema) or member.type.kind != "union":
@@ -187,7 +190,7 @@ class _Encoder:
     def _union(
         self, data: pa.StructArray, connect: ConnectSchema, avro: AvroType, present: Mask | None, path: str
     ) -> None:
-        """Write a union, given as a struct with a field for each branch: the first field with a value is the branch."""
+        """Write unions, which are structs with a field for each branch; the first field with a value is the branch."""
         first = 1 if connect.optional else 0
         written = np.zeros(len(data), np.bool_) if present is None else ~present
         chosen = np.zeros(len(data), np.int32)
@@ -221,7 +224,7 @@ def _of_size(data: pa.BinaryArray, size: int, path: str) -> pa.BinaryArray:
 
 
 def _pad(data: pa.BinaryArray, size: int, path: str) -> pa.BinaryArray:
-    """Pad unscaled decimals to the size of a fixed: bytes of the sign are added in front."""
+    """Pad unscaled decimals to the size of an Avro fixed, with sign bytes in front."""
     values = data.to_pylist()
     longest = max((len(value) for value in values if value is not None), default=0)
     if longest > size:

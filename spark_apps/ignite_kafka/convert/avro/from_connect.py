@@ -1,4 +1,4 @@
-"""Conversion of Connect schemas into Avro schemas, as AvroData.fromConnectSchema does it."""
+"""Conversion of Connect schemas into Avro schemas, as Confluent's AvroData.fromConnectSchema does it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MILLISECOND = datetime.timedelta(milliseconds=1)
 
 
 def from_connect(schema: ConnectSchema, options: AvroOptions = AvroOptions()) -> AvroType:  # noqa: B008
-    """Return the Avro schema of a Connect schema.
+    """Convert a Connect schema into the Avro schema that Confluent's converter would register.
 
     :raises UnsupportedType: Avro refuses a name.
     """
@@ -36,26 +36,26 @@ def from_connect(schema: ConnectSchema, options: AvroOptions = AvroOptions()) ->
 
 
 def is_union(schema: ConnectSchema) -> bool:
-    """Return whether a schema is a STRUCT that represents a union, with one field for each branch."""
+    """Return whether a STRUCT represents an Avro union, with one field for each branch."""
     return schema.type is ConnectType.STRUCT and (
         schema.name == names.UNION or any(name == names.GENERALIZED_UNION for name, _ in schema.parameters)
     )
 
 
 def is_avro_map(schema: ConnectSchema, options: AvroOptions) -> bool:
-    """Return whether a MAP becomes an Avro map; another MAP becomes an array of entries."""
+    """Return whether a MAP becomes an Avro map; otherwise it becomes an array of entries."""
     key = schema.key_schema
     return key is not None and key.type is ConnectType.STRING and (not key.optional or options.allow_optional_map_keys)
 
 
 def fixed_size(schema: ConnectSchema) -> int | None:
-    """Return the size in bytes of a BYTES schema that represents an Avro fixed; None for another schema."""
+    """Return the size in bytes if a BYTES schema represents an Avro fixed; None for another schema."""
     size = dict(schema.parameters).get(names.FIXED_SIZE)
     return int(size) if schema.type is ConnectType.BYTES and schema.name is not None and size is not None else None
 
 
 class _Mapping:
-    """Conversion of one value's schema; it keeps the Avro types made before, and counts schemas without a name."""
+    """Converter of one schema tree; it reuses the Avro types already made, and numbers structs without a name."""
 
     def __init__(self, options: AvroOptions) -> None:
         self._options = options
@@ -185,7 +185,7 @@ class _Mapping:
         return metadata
 
     def _name(self, name: str | None) -> tuple[str, str]:
-        """Return namespace and name of a schema; a schema without a name gets the next default name."""
+        """Return the Avro namespace and name of a schema; a schema without a name gets the next default name."""
         if name is not None:
             return names.split(self._full(name))
         self._unnamed += 1
@@ -204,7 +204,7 @@ class _Mapping:
 
 
 def default_json(schema: ConnectSchema, value: Any, options: AvroOptions) -> Any:
-    """Return the JSON form of a default (AvroData.defaultValueFromConnect); `value` has the type of ``as_py``."""
+    """Return a schema's default in the JSON form that AvroData.defaultValueFromConnect writes."""
     if value is None:
         return None
     if schema.name == DECIMAL and isinstance(value, Decimal):
@@ -235,7 +235,7 @@ def default_json(schema: ConnectSchema, value: Any, options: AvroOptions) -> Any
 
 
 def _has_entries(schema: ConnectSchema, options: AvroOptions) -> bool:
-    """Return whether a schema is, or contains, a MAP that becomes an array of records.
+    """Return whether a schema contains a MAP that becomes an array of entries.
 
     A default of such a schema is no valid default in Avro, and is left out.
     """

@@ -1,4 +1,4 @@
-"""Names and properties in Avro schemas that represent Connect schemas. Source: io.confluent.connect.avro.AvroData."""
+"""Names and properties that Confluent's AvroData uses in Avro schemas for Connect schemas."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ DEFAULT_PRECISION = 64
 LOGICAL_TYPE = "logicalType"
 DECIMAL_TYPE = "decimal"
 AVRO_PREFIX = "avro"
-"""Parameters of a Connect schema with this prefix are properties of the Avro schema, too."""
+"""Prefix of Connect schema parameters that are also properties of the Avro schema."""
 
 GENERALIZED_UNION = "org.apache.kafka.connect.data.Union"
 GENERALIZED_ENUM = "org.apache.kafka.connect.data.Enum"
@@ -44,12 +44,12 @@ _VALID = re.compile(r"[^\W\d]\w*")
 
 
 def is_valid(name: str) -> bool:
-    """Return whether Java's Avro accepts one part of a name: letters, digits and underscores, no digit first."""
+    """Return whether Avro accepts a name without dots: letters, digits and underscores, no digit first."""
     return _VALID.fullmatch(name) is not None
 
 
 def scrubbed(name: str) -> str:
-    """Return one part of a name, made valid as scrub.invalid.names does it: ``Outer_24Inner`` for ``Outer$Inner``."""
+    """Return a name without dots, made valid as scrub.invalid.names does it: ``Outer_24Inner`` for ``Outer$Inner``."""
     if not name or re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
         return name
     encoded = quote_plus(name, safe="*").replace("~", "%7E")
@@ -57,11 +57,11 @@ def scrubbed(name: str) -> str:
 
 
 def scrubbed_full(name: str) -> str:
-    """Return a full name with each of its parts scrubbed."""
+    """Return a dotted name made valid part by part, see :func:`scrubbed`."""
     return ".".join(map(scrubbed, name.split(".")))
 
 
 def split(full_name: str) -> tuple[str, str]:
-    """Split a full name into its namespace, which may be empty, and its last part."""
+    """Split a dotted name into its namespace, which may be empty, and its last part."""
     namespace, _, name = full_name.rpartition(".")
     return namespace, name

@@ -1,4 +1,4 @@
-"""Properties of the Avro converter that determine the form of schemas.
+"""Options of the Avro converter that determine how Connect schemas become Avro schemas, and back.
 
 Source: io.confluent.connect.avro.AvroDataConfig.
 """
@@ -35,7 +35,7 @@ class AvroOptions:
 
     @classmethod
     def of(cls, properties: Mapping[str, Any]) -> AvroOptions:
-        """Return the options that a converter's properties set."""
+        """Return the options that the properties of a converter set."""
         return cls(
             properties["enhanced.avro.schema.support"],
             properties["scrub.invalid.names"],

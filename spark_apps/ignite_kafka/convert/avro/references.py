@@ -1,4 +1,4 @@
-"""Parser of Avro schemas in a registry, together with the schemas they refer to."""
+"""Parser of Avro schemas in a registry, together with the schemas that they refer to."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from .types import AvroType, parse
 
 
 class References(Protocol):
-    """The part of :class:`~ignite_kafka.registry.client.Registry` that returns referenced schemas."""
+    """Interface of a registry, with the method that the parser calls to get referenced schemas."""
 
     def referenced(self, reference: Reference) -> RegistrySchema:
-        """Return the schema that a reference names; raise RegistryError or RegistryUnavailable."""
+        """Return the schema that a reference points to; raise RegistryError or RegistryUnavailable."""
 
 
 def parse_with_references(schema: RegistrySchema, registry: References) -> AvroType:
-    """Parse an Avro schema together with the schemas it refers to.
+    """Parse an Avro schema of the registry together with the schemas that it refers to.
 
     :raises UnsupportedType: a text is no Avro schema, a schema is too large, or a type contains itself.
     :raises RegistryError: the registry does not have a referenced schema.

@@ -1,4 +1,4 @@
-"""Explanation of a registry's refusal when a decimal's scale differs from the scale in the subject's latest schema.
+"""Explanation of the registry's error when decimals have another scale than in the subject's latest schema.
 
 Kafka Connect's Decimal has its scale in the schema, and Ignite keeps the scale of each value. So decimals of several
 scales have several schemas. A registry compares them as versions of one schema, and no schema reads decimals of another
@@ -20,14 +20,14 @@ _INCOMPATIBLE = 409
 
 
 class LatestSchemas(References, Protocol):
-    """The part of :class:`~ignite_kafka.registry.client.Registry` used by the explanation."""
+    """Interface of a registry, with the method that the explanation calls."""
 
     def latest(self, subject: str) -> RegistrySchema:
         """Return the latest schema of a subject; raise RegistryError or RegistryUnavailable."""
 
 
 def explained(error: RegistryError, subject: str, avro: AvroType, registry: LatestSchemas) -> RegistryError:
-    """Return the error with both scales and a remedy, if a decimal's scale differs from the latest schema's.
+    """Return the registry's error with both scales and a remedy, if different scales of a decimal caused it.
 
     Otherwise return the error unchanged.
     """
@@ -55,7 +55,7 @@ def explained(error: RegistryError, subject: str, avro: AvroType, registry: Late
 
 
 def _other_scales(registered: AvroType, other: AvroType, path: str) -> Iterator[tuple[str, int, int]]:
-    """Yield path and both scales of each decimal whose scale differs between two schemas."""
+    """Yield path and both scales of each decimal that has different scales in two schemas."""
     first = _value_of(registered)
     second = _value_of(other)
     if first.kind != second.kind:
@@ -73,6 +73,6 @@ def _other_scales(registered: AvroType, other: AvroType, path: str) -> Iterator[
 
 
 def _value_of(avro: AvroType) -> AvroType:
-    """Return the type of an optional value without its null branch; another type is returned unchanged."""
+    """Return an optional type without its null branch, so that two types can be compared."""
     branches = [branch for branch in avro.branches if branch.kind != "null"]
     return branches[0] if len(branches) == 1 else avro

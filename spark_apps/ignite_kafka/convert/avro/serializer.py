@@ -1,4 +1,4 @@
-"""Serializer of Connect values in Confluent's wire format: a zero byte, four bytes of schema id, the Avro body."""
+"""Serializer of Connect values in Confluent's wire format: zero byte, schema id of four bytes, Avro body."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from .references import parse_with_references
 from .refused_scales import LatestSchemas, explained
 from .types import AvroType, to_text
 
-"""Bytes before a body."""
+"""Number of bytes before the Avro body."""
 
 
 class SchemaIds(LatestSchemas, Protocol):
-    """The part of :class:`~ignite_kafka.registry.client.Registry` used by a serializer."""
+    """Interface of a registry, with the methods that the Avro serializer calls."""
 
     def subject(self, topic: str, record_name: str | None) -> str:
-        """Return the subject of a record's schema; raise UnsupportedType if the subject's strategy finds no name."""
+        """Return the registry subject for a record's schema; raise UnsupportedType if a needed name is missing."""
 
     def registered(self, subject: str, schema: RegistrySchema) -> Registered:
-        """Return the id of a schema and the schema to write with; raise RegistryError or RegistryUnavailable."""
+        """Return a schema's id and the schema to write with; raise RegistryError or RegistryUnavailable."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class _Form:
 
 
 class AvroSerializer:
-    """Serializer of keys or values, as Confluent's AvroConverter writes them.
+    """Serializer of keys or values, as Confluent's AvroConverter writes them: the schema id, then the Avro body.
 
     :param kept: maximum number of schemas kept, ``schemas.cache.config``.
     """
@@ -59,14 +59,16 @@ class AvroSerializer:
         self._lock = Lock()
 
     def check(self, schema: ConnectSchema, topic: str) -> None:
-        """Check that Avro has a form for the schema, without registering it; report a subject with several types.
+        """Check that a schema can be written as Avro, without registering it.
+
+        Reports several record types in one subject.
 
         :raises UnsupportedType: Avro has no form for the schema, or the subject's strategy finds no name.
         """
         self._subject(from_connect(schema, self._options), topic)
 
     def register(self, schema: ConnectSchema, topic: str) -> None:
-        """Register the schema, or look it up if the settings do not allow registration.
+        """Register a schema, or look it up if the settings do not allow registration.
 
         :raises UnsupportedType: Avro has no form for the schema, or the registered schema is another.
         :raises RegistryError: the registry refuses the schema.
@@ -75,7 +77,7 @@ class AvroSerializer:
         self._form(schema, topic)
 
     def serialize(self, column: ConnectColumn, topic: str) -> pa.BinaryArray:
-        """Return the bytes of each value; null for null.
+        """Return the bytes of each value, with the schema's id in front; null for null.
 
         :raises UnsupportedType: Avro has no form for the schema or a value, or the registered schema is another.
         :raises RegistryError: the registry refuses the schema.
@@ -96,7 +98,7 @@ class AvroSerializer:
         )
 
     def serialize_sparse(self, column: SparseColumn, topic: str) -> pa.BinaryArray:
-        """Return the bytes of structs of many schemas; raise the errors of :meth:`serialize`."""
+        """Return the bytes of structs of different schemas; raise the errors of :meth:`serialize`."""
         schema = column.whole.schema
         assert schema is not None
         prefixes = np.array([self._form(row_schema, topic).prefix for row_schema in column.schemas], f"V{HEADER_BYTES}")
@@ -142,7 +144,7 @@ class AvroSerializer:
         return subject
 
     def _note_name(self, subject: str, name: str) -> None:
-        """Report once that a subject gets schemas of two types; a registry compares them as versions."""
+        """Report once that one subject gets schemas of two types, because the registry compares them as versions."""
         with self._lock:
             first = self._names.setdefault(subject, name)
             if first == name or first == "":
@@ -152,7 +154,7 @@ class AvroSerializer:
 
 
 def _same_body(first: AvroType, second: AvroType) -> bool:
-    """Return whether values written with either schema have the same bytes.
+    """Return whether values written with either schema have the same bytes, so that one schema can stand for the other.
 
     Names, types and order of fields, constants and sizes must be equal.
     """

@@ -1,4 +1,4 @@
-"""Conversion of Avro schemas into Connect schemas, as AvroData.toConnectSchema does it."""
+"""Conversion of Avro schemas into Connect schemas, as Confluent's AvroData.toConnectSchema does it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def to_connect(schema: AvroType, options: AvroOptions = AvroOptions()) -> ConnectSchema:  # noqa: B008
-    """Return the Connect schema of an Avro schema.
+    """Convert an Avro schema into the Connect schema of its values.
 
     :raises UnsupportedType: the schema is just null, or has properties ``connect.*`` that Connect refuses.
     """
@@ -32,7 +32,7 @@ def to_connect(schema: AvroType, options: AvroOptions = AvroOptions()) -> Connec
 
 
 def nullable(schema: AvroType) -> AvroType | None:
-    """Return the other type of a union of null and one other type; None for another schema."""
+    """Return the type of an optional value, a union of null and one other type; None for another schema."""
     if schema.kind != "union" or len(schema.branches) != 2:
         return None
     others = [branch for branch in schema.branches if branch.kind != "null"]
@@ -40,7 +40,7 @@ def nullable(schema: AvroType) -> AvroType | None:
 
 
 def is_entries(schema: AvroType) -> bool:
-    """Return whether an array of records represents a map with keys that are not text."""
+    """Return whether an Avro array holds the entries of a MAP whose keys are not texts."""
     record = schema.items
     if schema.kind != "array" or record is None or record.kind != "record":
         return False
@@ -56,7 +56,7 @@ class _Mapping:
         self._schemas: dict[tuple[int, bool, int], ConnectSchema] = {}
 
     def of(self, schema: AvroType, *, optional: bool = False, field: AvroField | None = None) -> ConnectSchema:
-        """Return the Connect schema of a value; `field` is a record's field that gives a default and a doc.
+        """Convert the schema of a value; `field` is the record field that gives a default and a doc.
 
         A type with several references is converted once, unless each place gives its unions numbers of their own.
         """
@@ -234,7 +234,7 @@ class _Mapping:
 
 
 def default_of(schema: ConnectSchema, value: Any) -> Any:
-    """Return the default of a JSON value in the type of pyarrow's ``as_py``; None if it does not fit the schema."""
+    """Convert an Avro default in JSON to the Python value that pyarrow's ``as_py`` has; None if it does not fit."""
     try:
         if value is None:
             return None

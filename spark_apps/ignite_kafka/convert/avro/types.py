@@ -1,4 +1,4 @@
-"""Avro schemas as frozen values, written as JSON and parsed from JSON.
+"""Avro schemas as immutable objects, with their JSON writer and parser.
 
 Source: org.apache.avro.Schema of Avro 1.11; JSON members have its order.
 """
@@ -17,14 +17,14 @@ from .names import split
 PRIMITIVES = frozenset({"null", "boolean", "int", "long", "float", "double", "bytes", "string"})
 NAMED = frozenset({"record", "enum", "fixed"})
 NO_DEFAULT = object()
-"""The default of a field that has none, because None means that the default is null."""
+"""Default of a field that has none; None would be the default null."""
 
 Properties = tuple[tuple[str, Any], ...]
 
 
 @dataclass(frozen=True)
 class AvroField:
-    """A field of a record."""
+    """A field of an Avro record."""
 
     name: str
     type: AvroType
@@ -34,7 +34,7 @@ class AvroField:
 
 @dataclass(frozen=True)
 class AvroType:
-    """An Avro schema.
+    """An Avro schema: a primitive, named, array, map or union type.
 
     :param kind: Avro's name of the type: a primitive, record, enum, fixed, array, map or union.
     :param name: full name of a record, enum or fixed.
@@ -57,7 +57,7 @@ class AvroType:
     properties: Properties = ()
 
     def property(self, name: str) -> Any:
-        """Return the JSON value of a property; None if the schema does not have the property."""
+        """Return a property of the schema, such as logicalType, as a JSON value; None without the property."""
         return next((value for key, value in self.properties if key == name), None)
 
     def content(self) -> AvroType:
@@ -70,7 +70,7 @@ NULL = AvroType("null")
 
 
 def to_text(schema: AvroType) -> str:
-    """Return the schema as JSON; from its second occurrence on, a type is written as its name.
+    """Return a schema as JSON text; a repeated named type is written as its name only.
 
     :raises UnsupportedType: two different types have the same name.
     """
@@ -125,7 +125,10 @@ def _field(field: AvroField, space: str, seen: dict[str, AvroType]) -> dict[str,
 
 
 def _redefined(first: AvroType) -> UnsupportedType:
-    """Return the error of two different types with the same name; `first` occurs first in the schema."""
+    """Return the error to raise for a schema with two different types of the same name.
+
+    :param first: the first of these types in the schema.
+    """
     within = [field.name for field in first.fields if field.type.name == first.name or _has(field.type, first.name)]
     if within:
         why = "each level has another form in Avro, which knows one form of a type within a schema"
@@ -141,7 +144,7 @@ def _redefined(first: AvroType) -> UnsupportedType:
 
 
 def _has(schema: AvroType, name: str) -> bool:
-    """Return whether a type contains a type of a name, at any depth."""
+    """Return whether a schema contains, at any depth, a type with this name."""
     inner = [
         *schema.branches,
         *(field.type for field in schema.fields),
@@ -151,7 +154,7 @@ def _has(schema: AvroType, name: str) -> bool:
 
 
 def parse(text: str, named: dict[str, AvroType | None] | None = None) -> AvroType:
-    """Parse a JSON text as an Avro schema.
+    """Parse the JSON text of an Avro schema.
 
     :param named: types by full name that the text may refer to; the types that the text defines are added.
     :raises UnsupportedType: the text is no Avro schema, is larger than `MAX_SCHEMA_NODES` or `MAX_SCHEMA_DEPTH` allow,
@@ -172,7 +175,7 @@ def parse(text: str, named: dict[str, AvroType | None] | None = None) -> AvroTyp
 
 
 def _require_bounded(schema: AvroType) -> None:
-    """Check the number of types and levels of a schema, counting a type at each of its references.
+    """Refuse a schema with too many types or levels, a type counted at each of its references.
 
     Each type is visited once, whatever the number of its references.
     """

@@ -1,4 +1,4 @@
-"""Columns of Connect data, and the interfaces of serializers and deserializers, for keys and values alike.
+"""Columns of Connect data, and the interfaces of the serializers and deserializers that convert whole columns.
 
 The counterparts of Kafka Connect's ``SchemaAndValue`` and ``org.apache.kafka.connect.storage.Converter`` for
 many records at once.
@@ -17,7 +17,7 @@ from .schema import ConnectSchema
 
 @dataclass(frozen=True)
 class ConnectColumn:
-    """N values of one schema.
+    """N values of one Connect schema, as an Arrow array.
 
     :param data: values in the Arrow type of :func:`~.schema.arrow_type`; a Decimal may also be decimal256 or string.
         Without a schema: ``pa.binary()``, the JSON text of each value.
@@ -30,7 +30,7 @@ class ConnectColumn:
 
 @dataclass(frozen=True)
 class ConnectPart:
-    """A column, with the rows of the batch (int64, ascending) where its values belong."""
+    """A column of values of one schema, and the rows (int64, ascending) of the batch that have these values."""
 
     rows: RowIndex
     column: ConnectColumn
@@ -38,7 +38,7 @@ class ConnectPart:
 
 @dataclass(frozen=True)
 class SparseColumn:
-    """N structs whose schemas differ only in their fields.
+    """N structs of several schemas that differ only in their sets of fields.
 
     :param whole: the structs, none null, with the fields of all schemas. A field is null in exactly those rows whose
         schema does not have it.
@@ -53,21 +53,21 @@ class SparseColumn:
 
 @dataclass(frozen=True)
 class SparsePart:
-    """A sparse column, with the rows of the batch (int64, ascending) where its values belong."""
+    """A sparse column, and the rows (int64, ascending) of the batch that have its structs."""
 
     rows: RowIndex
     column: SparseColumn
 
 
 class Serializer(Protocol):
-    """Serializer of one side of records: keys or values. It has no state but caches, so threads may share it."""
+    """Interface of a serializer of keys or of values. It has no state but caches, so threads may share it."""
 
     @property
     def name(self) -> str:
-        """Name of the converter in the settings."""
+        """Name of the converter in the settings, such as avro."""
 
     def check(self, schema: ConnectSchema, topic: str) -> None:
-        """Check a schema of the topic's future records when a run is planned.
+        """Check, when a run is planned, that records of a schema can be written to the topic.
 
         :raises UnsupportedType: no value of the schema can be written.
         """
@@ -81,10 +81,10 @@ class Serializer(Protocol):
 
 @runtime_checkable
 class Registering(Protocol):
-    """A serializer that registers its schemas in a registry."""
+    """Interface of a serializer that registers its schemas in a schema registry."""
 
     def register(self, schema: ConnectSchema, topic: str) -> None:
-        """Register a schema before a run's first record, or look it up if settings do not allow registration.
+        """Register a schema before the run's first record, or look it up if the settings do not allow registration.
 
         :raises UnsupportedType: no value of the schema can be written.
         :raises RegistryError: the registry refuses the schema.
@@ -94,43 +94,43 @@ class Registering(Protocol):
 
 @runtime_checkable
 class SparseSerializer(Protocol):
-    """A serializer of structs of many schemas at once; the schemas differ only in their fields.
+    """Interface of a serializer that writes structs of many schemas at once; the schemas differ only in their fields.
 
     An additional schema costs far less than an additional column.
     """
 
     def serialize_sparse(self, column: SparseColumn, topic: str) -> pa.BinaryArray:
-        """Return each row's bytes as :meth:`Serializer.serialize` with the row's schema does; raise its errors."""
+        """Return the bytes of each struct, written with its own schema as by :meth:`Serializer.serialize`."""
 
 
 @dataclass(frozen=True)
 class Deserialized:
-    """Values read from N byte strings: every row is in one part, or in `bad` with the reason."""
+    """Result of deserializing N byte strings: every row is in one part, or in `bad` with the reason."""
 
     parts: tuple[ConnectPart, ...]
     bad: tuple[tuple[int, str], ...] = ()
 
 
 class Deserializer(Protocol):
-    """Deserializer of one side of records: keys or values. Threads must not share it."""
+    """Interface of a deserializer of keys or of values. Threads must not share it."""
 
     @property
     def name(self) -> str:
-        """Name of the converter in the settings."""
+        """Name of the converter in the settings, such as avro."""
 
     def deserialize(self, data: pa.BinaryArray, topic: str) -> Deserialized:
-        """Read the values of a binary array without nulls."""
+        """Deserialize the values of a binary array without nulls."""
 
 
 @runtime_checkable
 class JoiningDeserializer(Protocol):
-    """A deserializer of structs of many schemas at once; the schemas differ only in their fields.
+    """Interface of a deserializer that joins structs in one column although their schemas have different fields.
 
     An additional schema costs far less than an additional part.
     """
 
     def deserialize_joined(self, data: pa.BinaryArray, topic: str) -> Deserialized:
-        """Read values as :meth:`Deserializer.deserialize` does, but join STRUCTs of one name into one part.
+        """Deserialize values; join the structs of one name into one column with the fields of all their schemas.
 
         STRUCTs are joined only if their schemas do not contradict each other. The part has the fields of all these
         schemas in the order of the records; a field is null where a record's schema does not have it.

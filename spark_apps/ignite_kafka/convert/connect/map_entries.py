@@ -1,4 +1,4 @@
-"""Conversion of maps into lists of entries, and back: a JSON document has some maps as arrays of key and value."""
+"""Conversion between maps and lists of entries, because a JSON object has only texts as keys."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _ENTRY = "a map's entry"  # the name distinguishes an array of entries from one 
 
 
 def is_listed(schema: ConnectSchema) -> bool:
-    """Return whether JSON writes a MAP as an array of entries: its keys are no STRING, or may be null."""
+    """Return whether JSON needs an array of entries for a MAP, because its keys are not texts or may be null."""
     keys = schema.key_schema
     return schema.type is ConnectType.MAP and (keys is None or keys.type is not ConnectType.STRING or keys.optional)
 
 
 def has_listed(schema: ConnectSchema) -> bool:
-    """Return whether a schema is, or contains, a MAP that JSON has as an array of entries."""
+    """Return whether a schema contains a MAP that JSON writes as an array of entries."""
     inner = [field.schema for field in schema.fields] + [
         part for part in (schema.key_schema, schema.value_schema) if part
     ]
@@ -31,7 +31,7 @@ def has_listed(schema: ConnectSchema) -> bool:
 
 
 def listed_schema(schema: ConnectSchema) -> ConnectSchema:
-    """Return the schema with an ARRAY of STRUCTs in place of each MAP that :func:`is_listed`."""
+    """Return the schema with an ARRAY of entries in place of each MAP that JSON cannot write as an object."""
     fields = tuple(ConnectField(field.name, listed_schema(field.schema)) for field in schema.fields)
     key = schema.key_schema and listed_schema(schema.key_schema)
     value = schema.value_schema and listed_schema(schema.value_schema)
@@ -60,7 +60,7 @@ def listed_schema(schema: ConnectSchema) -> ConnectSchema:
 
 
 def to_lists(array: pa.Array, schema: ConnectSchema) -> pa.Array:
-    """Convert values of a schema to values of its :func:`listed_schema`."""
+    """Convert values of a schema to values of its :func:`listed_schema`, so that JSON can write them."""
     if not has_listed(schema):
         return array
     mask = null_mask(array)
@@ -82,7 +82,7 @@ def to_lists(array: pa.Array, schema: ConnectSchema) -> pa.Array:
 
 
 def to_maps(array: pa.Array, schema: ConnectSchema) -> tuple[pa.Array, Mask]:
-    """Convert values of a schema's :func:`listed_schema` back; rows with a null key become null and are marked."""
+    """Convert values of a :func:`listed_schema` back to maps; a row with a null key becomes null and is marked."""
     wrong = np.zeros(len(array), bool)
     if not has_listed(schema):
         return array, wrong
@@ -124,7 +124,7 @@ def to_maps(array: pa.Array, schema: ConnectSchema) -> tuple[pa.Array, Mask]:
 
 
 def _entries(array: pa.MapArray) -> tuple[pa.Array, pa.Array, pa.Array]:
-    """Return keys and items of all maps, and the position where each map starts."""
+    """Return the keys and the values of all maps, and the position where each map starts."""
     entries = pa.StructArray.from_arrays([array.keys, array.items], names=["key", "value"])
     mask = null_mask(array)
     flat = pa.ListArray.from_arrays(pa.array(np.array(array.offsets)), entries, mask=mask).flatten()
@@ -132,7 +132,7 @@ def _entries(array: pa.MapArray) -> tuple[pa.Array, pa.Array, pa.Array]:
 
 
 def _offsets(array: pa.Array) -> pa.Array:
-    """Return the position (int32) of each list or map among the flattened values; a null has no values."""
+    """Return where each list or map starts among the flattened values; a null has no values."""
     counts = np.diff(np.asarray(array.offsets))
     if array.null_count:
         counts = np.where(np.asarray(array.is_valid()), counts, 0)
@@ -140,7 +140,7 @@ def _offsets(array: pa.Array) -> pa.Array:
 
 
 def _parents(array: pa.ListArray, bad: Mask) -> Mask:
-    """Return N flags: whether a list holds a value marked as bad."""
+    """Return a mask of the lists that contain a value marked as bad."""
     flags = np.zeros(len(array), bool)
     flags[np.repeat(np.arange(len(array)), np.diff(np.asarray(_offsets(array))))[bad]] = True
     return flags

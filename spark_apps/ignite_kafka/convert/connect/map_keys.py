@@ -1,4 +1,4 @@
-"""Removal of equal keys in maps: the last value is kept, at the first key's position, as in java.util.LinkedHashMap.
+"""Removal of repeated keys in maps, as by java.util.LinkedHashMap: the last value, at the first key's position.
 
 Keys are compared as Java's ``equals`` does, so NaN equals NaN, and 0.0 differs from -0.0; binary keys by their bytes.
 """
@@ -16,7 +16,7 @@ from ...common.arrays import Int64Array
 def unique_entries(
     offsets: npt.NDArray[np.int32], keys: pa.Array, values: pa.Array
 ) -> tuple[npt.NDArray[np.int32], pa.Array, pa.Array]:
-    """Return the entries of maps with each key at most once in a map.
+    """Return the entries of maps without repeated keys: each key with its last value.
 
     :param offsets: position of each map's first key, from 0, and the number of keys at the end.
     :param keys: keys of all maps, not null. :param values: the value of each key.
@@ -40,7 +40,7 @@ def unique_entries(
 
 
 def _codes(array: pa.Array) -> Int64Array:
-    """Return a number for each value, less than the array's length; equal values have equal numbers."""
+    """Return an integer for each value, so that equal values have equal integers."""
     kind = array.type
     if pa.types.is_struct(kind):
         rows = [_codes(array.field(number)) for number in range(kind.num_fields)]
@@ -55,7 +55,7 @@ def _codes(array: pa.Array) -> Int64Array:
 
 
 def _codes_of_lists(array: pa.Array) -> Int64Array:
-    """Return such numbers for lists and maps; the order of a map's entries does not matter."""
+    """Return an integer for each list or map, equal for equal ones; the order of a map's entries does not matter."""
     is_map = pa.types.is_map(array.type)
     inner = _number_tuples(_codes(array.keys), _codes(array.items)) if is_map else _codes(array.values)
     offsets = np.asarray(array.offsets)

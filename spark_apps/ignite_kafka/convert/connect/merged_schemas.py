@@ -1,4 +1,4 @@
-"""Merge of STRUCT schemas with different fields into one schema with all fields.
+"""Merging of STRUCT schemas that have different fields into one schema with all fields.
 
 A source that leaves out null fields (``field_nullability_policy`` LAZY) has a schema for each set of present fields.
 An absent field is stored in the same way as a null field, so one schema with all fields can read all values.
@@ -19,7 +19,7 @@ from .schema import ConnectField, ConnectSchema, ConnectType, arrow_type
 
 
 class MergedSchema:
-    """Schema merged from several: STRUCTs of one name, ARRAYs of such STRUCTs, or equal schemas of another type.
+    """Schema merged from several: of STRUCTs with one name, of ARRAYs of such STRUCTs, or of equal schemas.
 
     Fields are in the order of their first occurrence.
 
@@ -37,7 +37,7 @@ class MergedSchema:
         self._strict: list[int] = []
 
     def takes(self, schema: ConnectSchema, kind: pa.DataType | None = None) -> bool:
-        """Return whether a schema can be added.
+        """Return whether a schema can be merged in: no field gets two types or two spellings.
 
         No field may have two types, and no two names of fields may differ only in case, which Ignite ignores.
         """
@@ -70,7 +70,7 @@ class MergedSchema:
         return True
 
     def add(self, schema: ConnectSchema, kind: pa.DataType | None = None, number: int = 0) -> None:
-        """Add a schema that :meth:`takes` accepts.
+        """Merge in a schema that :meth:`takes` accepts.
 
         :param number: number of the schema, for :meth:`misfits`.
         """
@@ -91,11 +91,11 @@ class MergedSchema:
             self._element.add(schema.value_schema, inner, number)
 
     def schema(self) -> ConnectSchema:
-        """Return the merged schema, with all fields."""
+        """Return the merged schema, with the fields of all schemas."""
         return self._build(self._first, [ConnectField(name, field.schema()) for name, field in self._fields.items()])
 
     def nullable(self) -> ConnectSchema:
-        """Return the merged schema with all values optional and without defaults."""
+        """Return the merged schema with everything optional and without defaults, so that it can read all values."""
         first = replace(self._first, optional=True, default=None)
         return self._build(
             first, [ConnectField(name, field.nullable()) for name, field in self._fields.items()], nullable=True
@@ -117,7 +117,7 @@ class MergedSchema:
         return self._kind or arrow_type(self._first)
 
     def misfits(self, values: pa.Array, numbers: RowIndex, schemas: int) -> Mask:
-        """Return N flags: whether a value read with :meth:`nullable` differs when read with its own schema.
+        """Return a mask of the values that their own schema would read differently than :meth:`nullable` does.
 
         Such a value has a field missing in its schema, or a null where its schema has a default or allows no null.
 
@@ -146,7 +146,7 @@ class MergedSchema:
 
 
 def has_fields(schema: ConnectSchema | None) -> bool:
-    """Return whether a schema is a STRUCT with fields.
+    """Return whether a schema is a STRUCT with fields, so that it can be merged with others.
 
     A STRUCT without fields says nothing about its type, and is never merged.
     """
@@ -154,7 +154,7 @@ def has_fields(schema: ConnectSchema | None) -> bool:
 
 
 def merge(schemas: Iterable[ConnectSchema]) -> MergedSchema | None:
-    """Merge STRUCT schemas, numbered in their order; return None if the schemas contradict each other."""
+    """Merge STRUCT schemas into one; None if they contradict each other."""
     merged: MergedSchema | None = None
     for number, schema in enumerate(schemas):
         merged = merged or MergedSchema(schema)
@@ -165,7 +165,7 @@ def merge(schemas: Iterable[ConnectSchema]) -> MergedSchema | None:
 
 
 def _has_structs(schema: ConnectSchema) -> bool:
-    """Return whether a schema is an ARRAY of STRUCTs, or of ARRAYs of STRUCTs."""
+    """Return whether a schema is an ARRAY of STRUCTs, at any depth of ARRAYs."""
     inner = schema.value_schema
     return (
         schema.type is ConnectType.ARRAY

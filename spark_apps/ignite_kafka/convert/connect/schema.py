@@ -1,4 +1,4 @@
-"""Schemas of Kafka Connect as frozen values, and the Arrow type of each schema's values.
+"""Connect schemas as immutable objects, and the Arrow type for each schema's values.
 
 ========================================  ==============================================================================
 schema                                    Arrow type of its values
@@ -30,13 +30,13 @@ DATE = f"{_DATA}.Date"
 TIME = f"{_DATA}.Time"
 TIMESTAMP = f"{_DATA}.Timestamp"
 SCALE = "scale"
-"""Parameter of a Decimal: the number of digits after the point, as text."""
+"""Parameter of a Decimal schema: the number of digits behind the point, as text."""
 _MOST_DIGITS = 38
 _MOST_TYPES = 10_000  # schemas, within others too, whose Arrow types are kept
 
 
 class ConnectType(StrEnum):
-    """Types of Connect schemas (``org.apache.kafka.connect.data.Schema.Type``), with their names in JSON."""
+    """Types of Connect schemas (``org.apache.kafka.connect.data.Schema.Type``), under their names in JSON."""
 
     INT8 = "int8"
     INT16 = "int16"
@@ -54,7 +54,7 @@ class ConnectType(StrEnum):
 
 @dataclass(frozen=True)
 class ConnectField:
-    """A field of a STRUCT; its index is its position in the STRUCT's fields."""
+    """A field of a STRUCT."""
 
     name: str
     schema: ConnectSchema
@@ -62,7 +62,7 @@ class ConnectField:
 
 @dataclass(frozen=True)
 class ConnectSchema:
-    """A Connect schema, compared by its parts (``org.apache.kafka.connect.data.ConnectSchema``).
+    """A Connect schema, compared by its content (``org.apache.kafka.connect.data.ConnectSchema``).
 
     :param name: name of a logical type, or of a STRUCT's binary type.
     :param parameters: names and values, in order.
@@ -88,45 +88,45 @@ class ConnectSchema:
 
     @functools.cached_property
     def _hash(self) -> int:
-        """The hash, computed once, because each batch looks up its schemas several times."""
+        """The hash, computed once, because each batch looks its schemas up several times."""
         parts = self.type, self.optional, self.name, self.version, self.doc, self.parameters
         return hash((*parts, self.fields, self.key_schema, self.value_schema))
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return all attributes but the hash, which differs in another process."""
+        """Return the attributes to pickle: all but the hash, which differs in another process."""
         return {name: value for name, value in self.__dict__.items() if name != "_hash"}
 
     def as_optional(self, optional: bool = True) -> ConnectSchema:
-        """Return the same schema, optional or not."""
+        """Return the same schema, made optional or required."""
         return self if self.optional == optional else replace(self, optional=optional)
 
     def field(self, name: str) -> ConnectField | None:
-        """Return the field of a STRUCT by its exact name; None if the STRUCT has no such field."""
+        """Return a STRUCT's field by its exact name; None without such a field."""
         return next((field for field in self.fields if field.name == name), None)
 
 
 def decimal(scale: int, *, optional: bool = False) -> ConnectSchema:
-    """Return the schema of decimals with a scale (Decimal.builder)."""
+    """Return the schema of decimals with this scale, as Connect's Decimal.builder makes it."""
     return ConnectSchema(ConnectType.BYTES, optional, DECIMAL, 1, parameters=((SCALE, str(scale)),))
 
 
 def date(*, optional: bool = False) -> ConnectSchema:
-    """Return the schema of dates, as days since 1970-01-01."""
+    """Return the schema of dates, Connect's Date: days since 1970-01-01."""
     return ConnectSchema(ConnectType.INT32, optional, DATE, 1)
 
 
 def time(*, optional: bool = False) -> ConnectSchema:
-    """Return the schema of times of day, in milliseconds."""
+    """Return the schema of times of day, Connect's Time: milliseconds."""
     return ConnectSchema(ConnectType.INT32, optional, TIME, 1)
 
 
 def timestamp(*, optional: bool = False) -> ConnectSchema:
-    """Return the schema of timestamps, in milliseconds since 1970-01-01T00:00Z."""
+    """Return the schema of timestamps, Connect's Timestamp: milliseconds since 1970-01-01T00:00Z."""
     return ConnectSchema(ConnectType.INT64, optional, TIMESTAMP, 1)
 
 
 def scale_of(schema: ConnectSchema) -> int | None:
-    """Return the scale of a Decimal; None for another schema, or if the parameter is not an int of Java."""
+    """Return the scale of a Decimal schema; None for another schema, or if the parameter is not a Java int."""
     if schema.name != DECIMAL or schema.type is not ConnectType.BYTES:
         return None
     text = dict(schema.parameters).get(SCALE)
@@ -172,12 +172,12 @@ def arrow_type(schema: ConnectSchema) -> pa.DataType:
 
 
 def arrow_field(name: str, schema: ConnectSchema) -> pa.Field:
-    """Return a nullable Arrow field of a schema's values; whether null is allowed is up to the Connect schema."""
+    """Return a nullable Arrow field for a schema's values; only the Connect schema says whether nulls are allowed."""
     return pa.field(name, arrow_type(schema))
 
 
 def text_type(schema: ConnectSchema) -> pa.DataType:
-    """Return the Arrow type of a schema's values, with decimals as text."""
+    """Return the Arrow type of a schema's values if decimals are kept as text, with any number of digits."""
     if schema.type is ConnectType.STRUCT:
         return pa.struct([pa.field(field.name, text_type(field.schema)) for field in schema.fields])
     if schema.type is ConnectType.ARRAY:
@@ -188,7 +188,7 @@ def text_type(schema: ConnectSchema) -> pa.DataType:
 
 
 def default_array(schema: ConnectSchema, kind: pa.DataType | None = None) -> pa.Array:
-    """Return a schema's default as an array of one value.
+    """Return a schema's default as an array with one value.
 
     :param kind: Arrow type of the array; None: the type by :func:`arrow_type`, or text for decimals with more digits.
     :raises pa.ArrowException: a decimal of the default has more digits than the type holds.

@@ -20,7 +20,7 @@ __all__ = ["Filters", "check_conditions", "entry_filter"]
 
 
 def check_conditions(settings: ConnectorSettings) -> None:
-    """Check the constants in the conditions of a connector and of its overrides, without connecting to a cluster.
+    """Check the constants in the filter conditions of a connector and its overrides, without connecting to a cluster.
 
     :raises SettingsError: a constant has no value, such as ``1 / 0``, or its type cannot be used there.
     """
@@ -32,7 +32,7 @@ def check_conditions(settings: ConnectorSettings) -> None:
 
 
 def entry_filter(settings: ConnectorSettings, name: str) -> EntryFilter | None:
-    """Return the filter of a cache (source) or topic (sink); None if every entry is kept.
+    """Return the filter for the entries of a cache (source) or topic (sink); None if every entry is kept.
 
     :raises SettingsError: the function cannot be imported; event 15050.
     """
@@ -41,7 +41,7 @@ def entry_filter(settings: ConnectorSettings, name: str) -> EntryFilter | None:
 
 
 def entry_filter_of(where: str, function: str = "", zone: str = "UTC") -> EntryFilter | None:
-    """Return the filter with a condition and a user's function; None if both are empty.
+    """Return the filter for a condition and a user's function; None if both are empty.
 
     It raises the errors of :func:`entry_filter`.
     """
@@ -58,14 +58,14 @@ def entry_filter_of(where: str, function: str = "", zone: str = "UTC") -> EntryF
 
 
 class Filters:
-    """Filters of all caches or topics; caches or topics with the same settings share a filter."""
+    """Filters by cache or topic; caches or topics with the same settings share one."""
 
     def __init__(self, settings: ConnectorSettings) -> None:
         self._settings = settings
         self._filters: dict[str | None, EntryFilter | None] = {}
 
     def of(self, name: str) -> EntryFilter | None:
-        """Return the filter of a cache or topic, as :func:`entry_filter` does."""
+        """Return the filter for the entries of a cache or topic, as :func:`entry_filter` does."""
         override = self._settings.override_of(name)
         if override not in self._filters:
             self._filters[override] = entry_filter(self._settings, name)

@@ -1,4 +1,4 @@
-"""Arithmetic of whole numbers and floats as in Spark SQL's default ANSI mode, where an overflow is an error."""
+"""Arithmetic of integers and floats as in Spark SQL's default ANSI mode, where an overflow is an error."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ TYPES = {
     "TINYINT": pa.int8(), "SMALLINT": pa.int16(), "INT": pa.int32(), "BIGINT": pa.int64(), "FLOAT": pa.float32(),
     "DOUBLE": pa.float64(),
 }  # fmt: skip
-"""Types of numbers by their names in Spark."""
+"""Arrow types of numbers by their names in Spark SQL."""
 _NAMES = {kind: name for name, kind in TYPES.items()}
 _SIGNS = {"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide, "%": np.fmod}
 
 
 def calculated(operator: str, left: Operand, right: Operand, count: int) -> Operand:
-    """Calculate N results of an operator, null where an operand is null.
+    """Calculate ``left operator right`` in N rows; null where an operand is null.
 
     :param operator: ``+``, ``-``, ``*``, ``/`` or ``%``.
     :raises UnsupportedType: an operand is not a whole number or float, or both are NULL.
@@ -55,7 +55,7 @@ def calculated(operator: str, left: Operand, right: Operand, count: int) -> Oper
 
 
 def negated(operand: Operand, count: int) -> Operand:
-    """Negate N numbers.
+    """Negate a number in N rows.
 
     :raises UnsupportedType: the operand is not a whole number or float.
     """
@@ -64,7 +64,7 @@ def negated(operand: Operand, count: int) -> Operand:
 
 
 def absolute(operand: Operand, count: int) -> Operand:
-    """Return N absolute values; raise the errors of :func:`negated`."""
+    """Return the absolute values of a number in N rows; raise the errors of :func:`negated`."""
     check_number(operand, "function abs")
     return _calculate(operand, count, "abs", np.abs)
 
@@ -84,7 +84,7 @@ def _calculate(operand: Operand, count: int, name: str, function: Any) -> Operan
 
 
 def check_number(operand: Operand, what: str) -> None:
-    """Check that an operand is a whole number, a float or null; raise UnsupportedType otherwise."""
+    """Raise UnsupportedType unless an operand is an integer, a float or NULL."""
     if operand.kind is Kind.NULL or (operand.kind in (Kind.INT, Kind.DOUBLE) and operand.width is not None):
         return
     advice = " Write constants with D, such as 1.5D." if operand.kind is Kind.DECIMAL else ""
@@ -96,7 +96,7 @@ def check_number(operand: Operand, what: str) -> None:
 
 
 def result_type(operator: str, left: Operand, right: Operand) -> pa.DataType:
-    """Return the type of a calculation and its result, as Spark chooses it.
+    """Return the type in which Spark calculates two operands, and so the result's type.
 
     It raises UnsupportedType if both operands are NULL.
     """
@@ -114,12 +114,12 @@ def _untyped(what: str) -> UnsupportedType:
 
 
 def null_number(kind: pa.DataType, count: int) -> Operand:
-    """Return an operand of N nulls of a number type."""
+    """Return an operand of N nulls with a number type."""
     return operand_of(np.zeros(count, numpy_type(kind)), np.zeros(count, bool), kind, "NULL")
 
 
 def numbers(operand: Operand, kind: pa.DataType, count: int) -> tuple[Numbers, Mask]:
-    """Return N numbers in a type large enough for them, 0 for null, and a mask of the values that are not null."""
+    """Return an operand's N numbers in the given type, 0 for null, and a mask of the numbers that are not null."""
     array = operand.array(count)
     is_valid: Mask = np.asarray(array.is_valid())
     filled = np.asarray(array.fill_null(0) if array.null_count else array)
@@ -128,7 +128,7 @@ def numbers(operand: Operand, kind: pa.DataType, count: int) -> tuple[Numbers, M
 
 
 def operand_of(values: Numbers, is_valid: Mask, kind: pa.DataType, name: str, failed: Failure | None = None) -> Operand:
-    """Return an operand of N numbers; it is null where `is_valid` is false or `failed` has the row."""
+    """Return an operand of N numbers; null where `is_valid` is false or the calculation failed."""
     whole = pa.types.is_integer(kind)
     wide = values.astype(np.int64 if whole else np.float64)
     is_valid = is_valid if failed is None else is_valid & ~failed.rows
@@ -136,7 +136,7 @@ def operand_of(values: Numbers, is_valid: Mask, kind: pa.DataType, name: str, fa
 
 
 def _whole(operator: str, a: Numbers, b: Numbers) -> tuple[Numbers, Mask | None]:
-    """Calculate with whole numbers of one type; return the results and a mask of overflows, None if none can occur."""
+    """Calculate with integers of one type; return the results and a mask of overflows, None if impossible."""
     if operator == "%":
         return np.where(b == -1, a.dtype.type(0), np.fmod(a, np.where(b == -1, b.dtype.type(1), b))), None
     if a.dtype != np.int64:

@@ -25,7 +25,7 @@ _LAST_DAY = 2_932_896
 
 
 def cast(operand: Operand, target: str, count: int, *, tries: bool) -> Operand:
-    """Convert N values to another type.
+    """Convert the values of an operand to another Spark SQL type.
 
     :param target: a name of :data:`~ignite_kafka.sql.syntax.CAST_TARGETS`.
     :param tries: a value that cannot be converted becomes null instead of an error (``TRY_CAST``).
@@ -47,7 +47,7 @@ def _null(target: str, count: int) -> Operand:
 
 
 def _cast(operand: Operand, target: str, count: int) -> Operand | None:
-    """Return the converted operand, with only this cast's failures; None if the cast is not supported."""
+    """Return the converted operand with the failures of this cast only; None if the cast is not supported."""
     kind = TYPES.get(target)
     array = operand.array(count)
     if kind is None:
@@ -73,7 +73,7 @@ def _number(operand: Operand, kind: pa.DataType, target: str, count: int) -> Ope
 
 
 def _narrow(values: Numbers, kind: pa.DataType) -> tuple[Numbers, Mask]:
-    """Convert numbers to another type as Java does; return the results and a mask of the numbers that fit the type."""
+    """Convert numbers to another type as Java does; return also a mask of the numbers within the type's range."""
     dtype = numpy_type(kind)
     if dtype.kind == "f":
         with np.errstate(all="ignore"):
@@ -91,7 +91,7 @@ def _narrow(values: Numbers, kind: pa.DataType) -> tuple[Numbers, Mask]:
 
 
 def _parse(array: pa.Array, kind: pa.DataType, target: str) -> Operand:
-    """Parse texts as whole numbers."""
+    """Parse texts as integers, as Spark's CAST does."""
     limits = np.iinfo(numpy_type(kind))
     texts = array.to_pylist()
     matches = [None if text is None else _INTEGER.fullmatch(text) for text in texts]
@@ -137,10 +137,7 @@ def _text(operand: Operand, array: pa.Array) -> Operand | None:
 
 
 def near_days(array: pa.Array) -> tuple[pa.Array, Failure | None]:
-    """Return N dates, null where the year is not within 0 to 9999, and the failure of these rows.
-
-    Arrow's calendar does not cover other years.
-    """
+    """Return N dates, null outside the years 0 to 9999 that Arrow's calendar covers, and the failure of these rows."""
     days = np.asarray(array.cast(pa.int32()).fill_null(0))
     far = failure((days < _FIRST_DAY) | (days > _LAST_DAY), "a DATE is of another year than 0 to 9999")
     return without(array, far), far

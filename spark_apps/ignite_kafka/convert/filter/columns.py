@@ -1,4 +1,4 @@
-"""Columns that a condition can name.
+"""Columns that a condition can name: keys, values, and fields of entries.
 
 They are the columns of data source ``ignite``, so that a condition can be tried on a DataFrame first: ``_key``
 (``_key.id`` is a field of keys that are objects), the fields of the values by their names, ``_value`` for values that
@@ -28,12 +28,12 @@ VALUE = "_value"
 TYPE = "_type"
 TIMESTAMP = "_timestamp"
 OfRecords = Mapping[str, pa.Array]
-"""Columns of N entries' records, such as ``_timestamp``, by name; each has N values."""
+"""Columns of the Kafka records of N entries, such as ``_timestamp``, by name."""
 
 
 @dataclass(frozen=True)
 class NeededColumns:
-    """Keys, values and fields to decode for a condition.
+    """Fields of keys and values that must be decoded to evaluate a condition.
 
     :param keys: whether keys are needed at all; `values` is the same for values.
     :param key: needed fields of keys that are objects, in lower case; None: whole keys. `value` is the same for values.
@@ -46,7 +46,7 @@ class NeededColumns:
 
     @staticmethod
     def of(columns: Iterable[Column]) -> NeededColumns:
-        """Return the keys, values and fields needed for the columns of a condition."""
+        """Return the keys, values and fields to decode for the columns that a condition names."""
         paths = [tuple(name.lower() for name in column.path) for column in columns]
         keys = [path for path in paths if path[0] == KEY]
         others = {path[0] for path in paths if path[0] != KEY}
@@ -60,7 +60,7 @@ class NeededColumns:
 
 
 def columns_of_group(group: EntryGroup, records: OfRecords) -> dict[str, tuple[pa.Array, pa.Field]]:
-    """Return the columns of a group by name, each with its Arrow field and its mark."""
+    """Return the columns of an entry group by the names that conditions use, each with its marked Arrow field."""
     columns = {KEY: (group.key, field_of(KEY, group.key.type, group.key_type.mark))}
     value = group.value
     if pa.types.is_struct(value.type):
@@ -78,7 +78,7 @@ def columns_of_group(group: EntryGroup, records: OfRecords) -> dict[str, tuple[p
 
 
 class ColumnLookup:
-    """Lookup of the columns that a condition names, and of fields within them.
+    """Lookup of the columns, and of fields within columns, that a condition names.
 
     :param columns: columns by name.
     :param absent: function called with the name of a missing column; it raises UnsupportedType if no entry can have the
@@ -93,7 +93,7 @@ class ColumnLookup:
         self._absent = absent
 
     def __call__(self, column: Column) -> Operand:
-        """Return the operand of a column.
+        """Return the operand of a column that the condition names.
 
         :raises UnsupportedType: the column does not exist.
         """
@@ -108,7 +108,7 @@ class ColumnLookup:
 
 
 def _inner(array: pa.Array, name: str, outer: str) -> tuple[pa.Array, pa.Field]:
-    """Return a field of a struct column, null where the struct is null."""
+    """Return a field of a struct column as a column, null where the struct is null."""
     if pa.types.is_null(array.type):
         return array, pa.field(name, pa.null())
     if not pa.types.is_struct(array.type):
@@ -128,9 +128,9 @@ def _inner(array: pa.Array, name: str, outer: str) -> tuple[pa.Array, pa.Field]:
 
 
 def check_absent(setting: str, group: EntryGroup, cache: CacheInfo, types: TypeSource, name: str) -> None:
-    """Raise UnsupportedType for a column missing in the value's type and in the cache's declared types.
+    """Refuse a column that neither the values' type nor the cache's declared types have; its name must be wrong.
 
-    Such a column has a wrong name; a column that one of the types has is null instead.
+    A column that one of the types has is null instead.
     """
     if pa.types.is_null(group.value.type):
         return
@@ -145,7 +145,7 @@ def check_absent(setting: str, group: EntryGroup, cache: CacheInfo, types: TypeS
 
 
 def declared_fields(cache: CacheInfo, types: TypeSource) -> set[str]:
-    """Return the value fields declared by a cache's query entities and by the cluster's types, in lower case."""
+    """Return the value fields that a cache's query entities and binary types declare, in lower case."""
     names: set[str] = set()
     for entity in cache.query_entities:
         names |= {field.name.lower() for field in entity.fields if not field.is_key}
@@ -157,7 +157,7 @@ def declared_fields(cache: CacheInfo, types: TypeSource) -> set[str]:
 
 
 def no_column(setting: str, name: str, cache: str, names: Collection[str]) -> UnsupportedType:
-    """Return the error of a setting that names a missing column."""
+    """Return the error to raise for a setting that names a column missing from all values."""
     what = f"{setting} names column {name}, which values do not have (but {', '.join(sorted(names)) or VALUE})"
     return UnsupportedType(
         what, f"Correct {setting}: docs/filter.md says which columns there are.", cache=cache, field=name

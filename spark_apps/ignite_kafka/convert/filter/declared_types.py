@@ -1,4 +1,4 @@
-"""Check of the types in a condition before the first entry, by the types that the cache declares."""
+"""Check of a condition against the types that a cache declares, before the first entry is read."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LONG_DIGITS = 20
 
 
 def check_declared(condition: Condition, cache: CacheInfo, types: TypeSource) -> None:
-    """Evaluate a condition on columns without rows, with the types declared by a cache's only query entity.
+    """Check that a condition can be evaluated on the column types declared by a cache's only query entity.
 
     A number with more digits than a column of decimals is also refused, because Spark would round the number or the
     column.
@@ -53,7 +53,7 @@ def check_declared(condition: Condition, cache: CacheInfo, types: TypeSource) ->
 
 
 def _digits(operand: Column | Literal, lookup: ColumnLookup) -> tuple[int, int]:
-    """Return the maximum number of digits before the decimal point of a number, and behind it, as Spark counts them.
+    """Return the maximum number of digits before and behind the decimal point, as Spark counts them.
 
     Both are 0 for an operand that is not a whole number or decimal.
     """
@@ -69,7 +69,7 @@ def _digits(operand: Column | Literal, lookup: ColumnLookup) -> tuple[int, int]:
 
 
 def _pairs(condition: Condition) -> Iterator[tuple[Column, Column | Literal]]:
-    """Yield each column with the column or constant compared with it."""
+    """Yield each column in a condition with the column or constant that it is compared with."""
     match condition:
         case Compare(_, (Column() | Literal()) as left, (Column() | Literal()) as right):
             if isinstance(left, Column):

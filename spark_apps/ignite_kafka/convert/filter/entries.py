@@ -1,4 +1,4 @@
-"""Filter of a cache's entries: a condition, a user's function, or both."""
+"""Filter of a cache's entries by a condition, a user's function, or both."""
 
 from __future__ import annotations
 
@@ -45,9 +45,10 @@ NO_RECORDS: OfRecords = MappingProxyType({})
 
 
 class EntryFilter:
-    """Filter of a cache's entries. It has no state, so threads may share it.
+    """Filter of entries by a condition, a user's function, or both; threads may share it.
 
-    :param where: condition in Spark SQL; empty for none. UnsupportedType is raised if a constant in it has no value.
+    :param where: condition in Spark SQL; empty: none. A constant without a value, such as 1 / 0, raises
+        UnsupportedType.
     :param function: function that gets a batch with all columns of the entries that meet the condition, and returns a
         flag for each entry; None for no function.
     """
@@ -63,11 +64,11 @@ class EntryFilter:
 
     @property
     def needs_times(self) -> bool:
-        """Whether the condition uses the records' timestamps."""
+        """Whether the condition needs the timestamps of the Kafka records."""
         return any(column.path[0].lower() == TIMESTAMP for column in self._columns)
 
     def check(self, cache: CacheInfo, types: TypeSource) -> None:
-        """Check the columns of the condition against the types declared by query entities, before the first entry.
+        """Check, before the first entry, whether the condition suits the types declared for the cache.
 
         :raises UnsupportedType: no declared type has a column, or the condition cannot compare a column of its type.
         """
@@ -82,7 +83,7 @@ class EntryFilter:
                     check_declared(self._condition, replace(cache, query_entities=(entity,)), types)
 
     def of_pages(self, pages: Sequence[Page], cache: CacheInfo, types: TypeSource) -> Decided:
-        """Return a flag for each entry of the pages, in their order, and the errors of undecided entries.
+        """Decide which entries of the pages are kept; return a mask, and the errors of entries without a decision.
 
         :raises DecodeError: an entry's bytes are broken.
         :raises UnsupportedType: an entry lacks a column, or the condition cannot compare the type of its column.
@@ -114,7 +115,7 @@ class EntryFilter:
         types: TypeSource,
         records: OfRecords = NO_RECORDS,
     ) -> Decided:
-        """Return a flag for each of N entries, and the errors of undecided entries.
+        """Decide which of N encoded entries are kept; return a mask, and the errors of entries without a decision.
 
         :param keys: keys in Ignite's binary format, not wrapped, none null; `values` likewise.
         :param records: columns of the entries' records.
@@ -169,7 +170,7 @@ class EntryFilter:
 
 @contextmanager
 def naming_cache(cache: str) -> Iterator[None]:
-    """Add the cache's name to an UnsupportedType raised in the context."""
+    """Return a context that adds the cache's name to the error UnsupportedType."""
     try:
         yield
     except UnsupportedType as error:
@@ -181,7 +182,7 @@ def _schema(columns: dict[str, tuple[pa.Array, pa.Field]]) -> pa.Schema:
 
 
 def _call(function: MaskFunction, batch: pa.RecordBatch) -> Mask:
-    """Call a user's function on a batch, and return its flags; null counts as false.
+    """Call the user's filter function on a batch; return its result as a mask, null counted as false.
 
     :raises ProgramFault: the function failed, or did not return N flags.
     """

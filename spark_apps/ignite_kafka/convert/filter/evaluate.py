@@ -1,4 +1,4 @@
-"""Evaluation of conditions on Arrow columns, with Spark's three-valued logic and its errors.
+"""Evaluation of conditions on Arrow columns, with Spark's three-valued logic and errors.
 
 Spark evaluates from the left and skips operands that cannot change the result: operands after a false condition of AND,
 a true condition of OR, or a null that makes the result null. Errors of skipped operands do not count.
@@ -42,13 +42,13 @@ from .functions import called, is_folded
 from .operands import Operand
 
 Lookup = Callable[[Column], Operand]
-"""Function that returns the operand of a column; it raises UnsupportedType for a column that does not exist."""
+"""Function from a column named in a condition to its operand; it raises UnsupportedType for an unknown column."""
 
 _SPECIAL = frozenset("\\.^$|?*+()[]{}")
 
 
 def evaluate(condition: Condition, lookup: Lookup, count: int) -> Operand:
-    """Evaluate a condition on N rows: true, false or null, and the rows where Spark raises an error instead.
+    """Evaluate a condition on N rows; return true, false or null for each row, and the rows where Spark would fail.
 
     :param count: N.
     :raises UnsupportedType: a column does not exist, or its type cannot be compared in this way (the error names the
@@ -58,7 +58,7 @@ def evaluate(condition: Condition, lookup: Lookup, count: int) -> Operand:
 
 
 def check_constants(condition: Condition) -> None:
-    """Check the parts of a condition without columns: Spark evaluates them in advance, whatever the rows are.
+    """Refuse constant parts of a condition that fail: Spark evaluates them at the start, whatever the rows are.
 
     :raises UnsupportedType: a part's type cannot be used there, or the part has an error instead of a value.
     """
@@ -74,19 +74,19 @@ def _no_column(column: Column) -> Operand:
 
 
 class _Evaluation:
-    """Evaluation of conditions and expressions on N rows."""
+    """Evaluator of conditions and expressions on N rows."""
 
     def __init__(self, lookup: Lookup, count: int) -> None:
         self._lookup = lookup
         self._count = count
 
     def condition(self, condition: Condition) -> Operand:
-        """Return the result of a condition as an operand of N booleans."""
+        """Evaluate a condition; return its N booleans."""
         operand = self.operand(condition)
         return replace(operand, kind=Kind.BOOLEAN, values=_condition(operand, self._count))
 
     def operand(self, condition: Condition) -> Operand:
-        """Return the result of any expression as an operand.
+        """Evaluate any expression; return its result as an operand.
 
         :raises UnsupportedType: the expression is a constant with an error instead of a value.
         """
@@ -153,7 +153,7 @@ class _Evaluation:
     def _combine(
         self, combine: Callable[..., pa.BooleanArray], left: Condition, right: Condition, *, decides: bool
     ) -> Operand:
-        """Combine two conditions by AND or OR.
+        """Combine the results of two conditions by AND or OR.
 
         :param decides: the result of the left condition for which Spark skips the right condition; a constant with this
             value determines the result on either side.
@@ -188,18 +188,18 @@ class _Evaluation:
 
 
 def _fold(*parts: Operand) -> bool:
-    """Return whether Spark folds an expression into a constant: all operands are constant, or one is constant null."""
+    """Return whether Spark replaces an expression by a constant before it reads any row."""
     return all(part.constant for part in parts) or any(part.void for part in parts)
 
 
 def _first_is_constant(arguments: list[Operand]) -> bool:
-    """Return whether coalesce is constant: its first argument other than constant nulls is, or there is none."""
+    """Return whether Spark replaces coalesce by a constant, as no column precedes its first non-null constant."""
     first = next((argument for argument in arguments if not argument.void), None)
     return first is None or first.constant
 
 
 def _boolean(values: pa.BooleanArray, failed: Failure | None, *, constant: bool) -> Operand:
-    """Return a boolean operand, null in the rows with an error."""
+    """Return an operand of booleans, null in the rows that failed."""
     return Operand(Kind.BOOLEAN, without(values, failed), "a condition", failure=failed, constant=constant)
 
 
@@ -208,7 +208,7 @@ def _all(values: pa.BooleanArray, expected: bool) -> bool:
 
 
 def _condition(operand: Operand, count: int) -> pa.BooleanArray:
-    """Return the values of an operand used as a condition."""
+    """Return the booleans of an operand that is used as a condition."""
     if operand.kind is Kind.NULL:
         return pa.nulls(count, pa.bool_())
     if operand.kind is not Kind.BOOLEAN:
@@ -246,7 +246,7 @@ def _like(operand: Operand, pattern: tuple[tuple[str, str], ...], count: int) ->
 
 
 def _quote(letter: str) -> str:
-    """Quote a character for a regular expression of RE2; a null character is written in hexadecimal."""
+    """Quote a character for an RE2 regular expression; a null character is written in hexadecimal."""
     if letter == "\0":
         return r"\x00"
     return f"\\{letter}" if letter in _SPECIAL else letter

@@ -1,4 +1,4 @@
-"""Separation of rows with errors in a filter, so that all other rows are still decided."""
+"""Separation of the rows on which a filter fails, to still decide the other rows."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from ...common.arrays import Mask
 from ...errors import DecodeError, IgniteKafkaError, UnsupportedType
 
 ROW_ERRORS = (DecodeError, UnsupportedType)
-"""Errors of a batch that a single row may have caused."""
+"""Errors of a batch that may come from a single row, so that a smaller batch may succeed."""
 
 
 Decided = tuple[Mask, dict[int, IgniteKafkaError]]
-"""N flags of the rows to keep, and the errors of single rows; a row with an error is not kept."""
+"""Mask of the rows to keep, and the error of each row that could not be decided."""
 
 
 def decide_each_row(count: int, evaluate: Callable[[int, int], Decided]) -> Decided:
-    """Decide N rows by bisection; return flags, false for rows with an error, and the errors by row.
+    """Decide N rows, in halves where a batch fails, so that only the failing rows have errors.
 
     :param evaluate: function that decides the rows from the first number to the second (excluded); it raises an error
         of :data:`ROW_ERRORS` if any of these rows fails.

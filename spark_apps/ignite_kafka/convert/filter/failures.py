@@ -1,4 +1,4 @@
-"""Rows where Spark SQL raises an error instead of returning a result, such as a division by zero."""
+"""Failures: rows for which Spark SQL would raise an error, such as a division by zero."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from ...errors import ConditionFailed
 
 @dataclass(frozen=True)
 class Failure:
-    """N flags of the rows with an error, at least one true, and each reason with the flags of its rows."""
+    """Rows for which Spark would raise an error, as a mask, with the reasons."""
 
     rows: Mask
     reasons: tuple[tuple[Mask, str], ...]
 
     def why(self, row: int) -> str:
-        """Return the first reason of a row with an error."""
+        """Return the first reason why a row failed."""
         return next(why for rows, why in self.reasons if rows[row])
 
     @property
     def first(self) -> str:
-        """The reason of the first row with an error."""
+        """Reason of the first row that failed."""
         return self.why(int(np.argmax(self.rows)))
 
 
 def failure(rows: Mask, why: str) -> Failure | None:
-    """Return the failure of the rows with a true flag; None if no flag is true."""
+    """Return a failure for the rows in a mask, with one reason; None if no row failed."""
     return Failure(rows, ((rows, why),)) if rows.any() else None
 
 
 def within(failed: Failure | None, evaluated: Mask | pa.BooleanArray) -> Failure | None:
-    """Return an operand's failures in the rows where Spark evaluates the operand; None without such failures.
+    """Restrict an operand's failures to the rows in which Spark evaluates the operand; None if none is left.
 
     :param evaluated: N flags without nulls.
     """
@@ -47,7 +47,7 @@ def within(failed: Failure | None, evaluated: Mask | pa.BooleanArray) -> Failure
 
 
 def either(*failures: Failure | None) -> Failure | None:
-    """Combine the failures of several operands; None if no operand failed."""
+    """Combine the failures of several operands; None if none of them failed."""
     present = [failed for failed in failures if failed is not None]
     if not present:
         return None
@@ -58,12 +58,12 @@ def either(*failures: Failure | None) -> Failure | None:
 
 
 def without(values: pa.Array, failed: Failure | None) -> pa.Array:
-    """Return N values with null in the failed rows."""
+    """Replace the values of failed rows by null."""
     return values if failed is None else pc.if_else(pa.array(failed.rows), pa.scalar(None, values.type), values)
 
 
 def condition_failed(why: str, cache: str) -> ConditionFailed:
-    """Return the error of an entry whose condition fails in Spark."""
+    """Return the error for an entry on which the condition fails, as in Spark."""
     what = f"where fails for an entry, as it would in Spark SQL: {why}"
     return ConditionFailed(
         what, "Correct the entry, or where: TRY_CAST gives null, and AND can exclude the entry.", cache=cache

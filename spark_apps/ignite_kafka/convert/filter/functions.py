@@ -1,4 +1,4 @@
-"""Functions in conditions, as in Spark SQL, by their main names in :data:`~ignite_kafka.sql.syntax.FUNCTIONS`."""
+"""Functions that conditions can call, as in Spark SQL, by their names in :data:`~ignite_kafka.sql.syntax.FUNCTIONS`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MOST_INT = 2**31 - 1
 
 
 def called(name: str, arguments: Sequence[Operand], count: int) -> Operand:
-    """Call a function on N rows and return its results.
+    """Call a Spark SQL function on N rows; return its results.
 
     :raises UnsupportedType: an argument has a type that Spark would convert or refuse.
     """
@@ -45,7 +45,7 @@ def called(name: str, arguments: Sequence[Operand], count: int) -> Operand:
 
 
 def is_folded(name: str, arguments: Sequence[Operand]) -> bool:
-    """Return whether Spark folds a function into null, because an argument is a constant null.
+    """Return whether Spark replaces a function call by null, because an argument is a constant null.
 
     Spark does not evaluate the other arguments then.
     """
@@ -71,7 +71,7 @@ def _typed_null(kind: Kind, count: int) -> Operand:
 
 
 def _coalesce(name: str, arguments: Sequence[Operand], count: int) -> Operand:
-    """Return the first argument that is not null, in each row; Spark does not evaluate the arguments after it."""
+    """Return the first argument that is not null, in each row, as Spark's coalesce does."""
     typed = [argument for argument in arguments if argument.kind is not Kind.NULL]
     if any(
         argument.kind in (None, Kind.DECIMAL) or (argument.kind, argument.width) != (typed[0].kind, typed[0].width)
@@ -104,7 +104,7 @@ def _texts(function: Callable[[pa.Array], pa.Array]) -> Callable[[Sequence[Opera
 def _change_case(
     ascii_only: Callable[[pa.Array], pa.Array], whole: Callable[[str], str]
 ) -> Callable[[Sequence[Operand], int], Operand]:
-    """Return a function that converts texts to upper or lower case.
+    """Return a function that converts texts to upper or lower case as Spark does.
 
     It fails for a character without a case in Python's Unicode version if Spark's version may define a case.
     """
@@ -125,7 +125,7 @@ def _change_case(
 
 
 def _is_new(letter: str) -> bool:
-    """Return whether a Unicode version newer than Python's may define a case for a character."""
+    """Return whether a character's case may be defined only in a Unicode version newer than Python's."""
     if letter in _CASED_LATER:
         return True
     point = ord(letter)
@@ -150,7 +150,7 @@ def _substring(arguments: Sequence[Operand], count: int) -> Operand:
 
 
 def _part(text: str | None, start: int | None, size: int | None) -> str | None:
-    """Return a substring as Spark does: starts 0 and 1 are the first character.
+    """Return a substring as Spark SQL does: starts 0 and 1 both mean the first character.
 
     A negative start counts from the end and may lie before the beginning.
     """
@@ -170,7 +170,7 @@ def _of_day(function: Callable[[pa.Array], pa.Array]) -> Callable[[Sequence[Oper
 
 
 def _days(sign: int) -> Callable[[Sequence[Operand], int], Operand]:
-    """Return a function that adds days to dates (`sign` 1) or subtracts days (`sign` -1)."""
+    """Return a function that adds (`sign` 1) or subtracts (`sign` -1) days of dates."""
 
     def call(arguments: Sequence[Operand], count: int) -> Operand:
         (first, is_valid), (more, more_valid) = (

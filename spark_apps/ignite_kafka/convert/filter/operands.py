@@ -1,4 +1,4 @@
-"""Operands of conditions, columns or literals, with the kinds of types that Spark distinguishes."""
+"""Operands of conditions: columns, literals and results, with the types that Spark distinguishes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _LITERALS = {
 
 @dataclass(frozen=True)
 class Operand:
-    """An operand of a condition: a column of N values, or a literal.
+    """An operand of a condition: N values of a column or an expression, or one literal.
 
     :param kind: kind of the type; None for a type that can only be tested for null.
     :param values: int64, double, string, bool, date32, timestamp(us, UTC), or a decimal; a literal has a scalar.
@@ -57,16 +57,16 @@ class Operand:
 
     @property
     def type_name(self) -> str:
-        """Name of the type for messages: Spark's name, or Arrow's for a type unknown to Spark."""
+        """Name of the type for messages: Spark's name, or Arrow's if Spark has none."""
         return self.kind.value if self.kind is not None else str(self.values.type)
 
     def array(self, count: int) -> pa.Array:
-        """Return the N values; a literal is repeated N times."""
+        """Return the operand's N values; a literal is repeated N times."""
         return pa.repeat(self.values, count) if isinstance(self.values, pa.Scalar) else self.values
 
 
 def literal(constant: Literal) -> Operand:
-    """Return the operand of a literal in a condition."""
+    """Return the operand for a literal in a condition."""
     if constant.kind is Kind.TIMESTAMP:
         return Operand(
             constant.kind, pa.scalar(constant.value, pa.int64()).cast(_MICROSECONDS), "a TIMESTAMP", constant=True
@@ -98,7 +98,7 @@ def literal(constant: Literal) -> Operand:
 
 
 def column(array: pa.Array, field: pa.Field, name: str) -> Operand:
-    """Return the operand of a decoded column.
+    """Return the operand for a decoded column.
 
     :param field: Arrow field with the mark of the Ignite type.
     :raises UnsupportedType: a time is outside the range of Spark's timestamps.
@@ -135,7 +135,7 @@ def _microseconds(array: pa.Array, name: str) -> pa.Array:
 
 
 def compared(operator: str, left: Operand, right: Operand, count: int) -> pa.Array:
-    """Compare N values of two operands; the result is null where an operand is null.
+    """Compare the values of two operands in N rows; null where an operand is null.
 
     :param operator: ``=``, ``<>``, ``<``, ``<=``, ``>`` or ``>=``.
     :raises UnsupportedType: Spark refuses to compare the types, or converts one in a way that is not reproduced here.
@@ -178,7 +178,7 @@ def _full(result: pa.Array | pa.Scalar, count: int) -> pa.Array:
 
 
 def _as_double(left: Operand, right: Operand) -> bool:
-    """Return whether a decimal can be compared as a double: it is a literal with at most 15 digits."""
+    """Return whether a decimal can be compared as a double without an error: a literal of at most 15 digits."""
     decimal = left if left.kind is Kind.DECIMAL else right
     return decimal.is_literal and len(decimal.values.as_py().as_tuple().digits) <= _EXACT_DIGITS
 
@@ -205,7 +205,7 @@ def _doubles(operator: str, left: pa.Array | pa.Scalar, right: pa.Array | pa.Sca
 
 
 def _decimals(operator: str, left: Operand, right: Operand, count: int) -> pa.Array:
-    """Compare decimals exactly; refuse to compare two columns of decimals."""
+    """Compare decimals exactly; refuse two columns, which Spark may round."""
     if not (left.is_literal or right.is_literal) and left.kind is right.kind:
         what = f"columns {left.name} and {right.name} are decimals, which Spark may round to compare them"
         raise UnsupportedType(what, REMEDY, field=left.name)
@@ -234,7 +234,7 @@ _PYTHON = {
 
 
 def _decimal_texts(operator: str, left: Operand, right: Operand, count: int) -> pa.Array:
-    """Compare decimals held as text, because they have several scales or more than 38 digits."""
+    """Compare decimals kept as text, because they have several scales or more than 38 digits."""
     first, second = (_python_decimals(operand, count) for operand in (left, right))
     order: npt.NDArray[np.int8] = np.array(
         [0 if a is None or b is None else (a > b) - (a < b) for a, b in zip(first, second, strict=True)], np.int8

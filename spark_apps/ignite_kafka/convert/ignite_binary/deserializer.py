@@ -1,4 +1,4 @@
-"""Reader of records with values in Ignite's binary format.
+"""Reader of record keys or values in Ignite's binary format, which are stored unchanged after a check.
 
 The bytes are passed on unchanged if they are exactly one value of known types.
 """
@@ -29,7 +29,7 @@ _REFUSED = {
 
 
 class BinaryReader:
-    """Reader of keys or values in Ignite's binary format; their bytes are checked, not converted.
+    """Reader of keys or values in Ignite's binary format: the bytes are checked and stored unchanged.
 
     Binary types must be registered before: a value of an unknown type is refused.
     """
@@ -39,7 +39,7 @@ class BinaryReader:
         self._types = types
 
     def read(self, data: pa.BinaryArray) -> ConvertedSide:
-        """Return the values that are sound, unchanged, and the other rows with reasons; no value is null."""
+        """Return the rows whose bytes are valid, with the bytes, and the reasons for the other rows."""
         if self._wrong(data) is None:
             return ConvertedSide(np.arange(len(data)), data, ())
         whys = [_not_one(value) or self._wrong(data.slice(row, 1)) for row, value in enumerate(data.to_pylist())]
@@ -49,7 +49,7 @@ class BinaryReader:
         )
 
     def _wrong(self, data: pa.BinaryArray) -> str | None:
-        """Return a reason why some of the values are not sound; None if all are."""
+        """Return a reason why at least one of the values is invalid; None if all are valid."""
         sizes = np.asarray(pc.binary_length(data))
         if not sizes.all():
             return "no bytes at all"
@@ -82,7 +82,7 @@ class BinaryReader:
 
 
 def _not_one(data: bytes) -> str | None:
-    """Return why the bytes are not exactly one value in Ignite's binary format; None if they are."""
+    """Return why bytes are not exactly one value in Ignite's binary format; None if they are."""
     if not data:
         return "no bytes at all"
     try:

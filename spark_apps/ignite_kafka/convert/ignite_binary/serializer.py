@@ -1,4 +1,4 @@
-"""Converter `ignite-binary` of a source: keys and values exactly as Ignite marshalled them, not decoded.
+"""Source converter `ignite-binary`: keys and values as Ignite marshalled them, copied without decoding.
 
 Each key or value begins with its type code; objects are not wrapped (code 27).
 A reader needs the binary types: the types topic has a type before the type's first record.
@@ -20,24 +20,24 @@ from ..rules.failure_stages import Stage
 
 
 class IgniteBinaryConverter:
-    """Converter of entries to records with the bytes of keys and values as Ignite marshalled them."""
+    """Converter from entries to records that copies the marshalled bytes of keys and values."""
 
     name = key_name = "ignite-binary"
 
     def component(self, stage: Stage) -> type:
-        """Return the class of the converter, for keys and values alike."""
+        """Return this class, which converts both keys and values; a dead letter's headers name it."""
         return type(self)
 
     def check(self, cache: CacheInfo, types: TypeSource, topic: str = "") -> None:
-        """Do nothing, because every type can be written."""
+        """Do nothing: values of every type can be copied."""
 
     def register(self, cache: CacheInfo, types: TypeSource, topic: str) -> None:
-        """Do nothing, because types are written to the types topic with the first records that need them."""
+        """Do nothing: the sender writes types to the types topic with the first records that need them."""
 
     def convert(
         self, pages: Sequence[Page], cache: CacheInfo, types: TypeSource, *, topic: str = "", in_order: bool = True
     ) -> Records:
-        """Return the keys and values of the pages, and the binary types they contain.
+        """Return the keys and values in the pages as records, and the ids of the binary types in them.
 
         The joined pages are treated, without a copy, as one array of pieces (key, gap, value, gap, key, ...); the keys
         are every fourth piece, and so are the values.
@@ -63,12 +63,12 @@ class IgniteBinaryConverter:
     def key_forms(
         self, keys: Sequence[bytes], kinds: Collection[KeyKind], cache: CacheInfo, types: TypeSource, *, topic: str = ""
     ) -> list[list[bytes]]:
-        """Return each key unchanged, as its only form."""
+        """Return each key unchanged: the Kafka key is Ignite's key."""
         return [[key] for key in keys]
 
 
 def _cuts(bounds: EntryBounds) -> npt.NDArray[np.int32]:
-    """Return start and end of each entry's key and value in one ascending array of positions."""
+    """Return the start and end positions of each entry's key and value as one ascending array."""
     cuts = np.empty((bounds.key_start.size, 4), np.int32)
     for column, cut in enumerate((bounds.key_start, bounds.key_end, bounds.value_start, bounds.value_end)):
         cuts[:, column] = cut

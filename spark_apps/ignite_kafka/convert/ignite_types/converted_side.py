@@ -1,4 +1,4 @@
-"""Converted keys or converted values of a batch of records."""
+"""Keys or values of a batch of records, converted to Ignite's binary format."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ...common.arrays import Mask, RowIndex
 
 @dataclass(frozen=True)
 class ConvertedSide:
-    """Converted keys or values: `data[i]` belongs to row `rows[i]`; the rows are ascending.
+    """Converted keys (or values) of a batch, and the records whose key (or value) cannot be converted.
 
     `data` is binary, with null for a JSON null. `bad` has the other rows, with reasons.
     """
@@ -25,14 +25,14 @@ class ConvertedSide:
 
 
 class Reader(Protocol):
-    """Reader of one side of records, keys or values."""
+    """Interface of a reader, which converts record keys or values to Ignite's binary format."""
 
     def read(self, texts: pa.BinaryArray) -> ConvertedSide:
-        """Read the bytes of N keys or values, none null."""
+        """Convert the bytes of N keys or N values, none null."""
 
 
 def read_rows(reader: Reader, data: pa.BinaryArray, selected: Mask) -> ConvertedSide:
-    """Read the rows of a binary array with a true flag in `selected`."""
+    """Convert only the selected rows of a binary array, and return them under their rows in the whole array."""
     if selected.all():
         return reader.read(data)
     rows = np.flatnonzero(selected)
@@ -40,7 +40,7 @@ def read_rows(reader: Reader, data: pa.BinaryArray, selected: Mask) -> Converted
 
 
 def concat_sides(sides: Sequence[ConvertedSide], places: Sequence[RowIndex]) -> ConvertedSide:
-    """Join sides read from separate sets of rows; the rows of the result are ascending."""
+    """Join the results of converting separate sets of rows, in the order of the whole batch's rows."""
     rows = np.concatenate([place[side.rows] for side, place in zip(sides, places, strict=True)])
     order = np.argsort(rows)
     bad = [(int(place[row]), why) for side, place in zip(sides, places, strict=True) for row, why in side.bad]

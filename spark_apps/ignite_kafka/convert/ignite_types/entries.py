@@ -1,4 +1,4 @@
-"""Input and output of the conversion from Kafka records to Ignite entries, as frozen values."""
+"""Result types of the conversion from Kafka records to Ignite entries."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..rules.failure_stages import Stage
 
 @dataclass(frozen=True)
 class BadRecord:
-    """A record that cannot be converted: its row in the :class:`Consumed`, and the reason with the field's name.
+    """A record that cannot be converted, with the reason.
 
     :param where: details of the error. If a transform refuses the record: alias and class of the transform, and the
         exception's class. If the record was read but makes no entry: `part`, the entry's key or value.
@@ -30,7 +30,7 @@ class BadRecord:
 
 @dataclass(frozen=True)
 class Entries:
-    """Entries of a batch in the order of their records; `rows` has each entry's row in the :class:`Consumed`.
+    """Ignite entries converted from a batch of records, in the records' order, and the bad records.
 
     `rows` is ascending. `keys` and `values` are ``pa.binary()`` arrays of N values in Ignite's binary format, each with
     its type code; a null value removes its key. `bad` has the records that cannot be converted, in the order of rows:
@@ -50,11 +50,11 @@ class Entries:
         return len(self.keys)
 
     def part(self, first: int, last: int) -> Entries:
-        """Return the entries from `first` to `last` (excluded), without bad records."""
+        """Return the entries from index `first` to index `last` (excluded), without the bad records."""
         return Entries(self.rows[first:last], self.keys[first:last], self.values[first:last])
 
     def without(self, refused: Sequence[BadRecord]) -> Entries:
-        """Return the entries without the refused records, and with these records in `bad`."""
+        """Return the entries of all but the refused records, which become bad records."""
         good = ~np.isin(self.rows, [record.row for record in refused])
         mask = pa.array(good)
         bad = sorted([*self.bad, *refused], key=lambda record: record.row)
@@ -63,7 +63,7 @@ class Entries:
 
 @dataclass(frozen=True)
 class EntryTypes:
-    """Types of a cache's keys and values as marked Arrow fields (ignite/types/type_table.py, marked_fields.py).
+    """Types of a cache's keys and values, as Arrow fields with marks.
 
     :param objects: fields of binary types, by name of the type, as a query entity declares them.
     :param key_objects: names of the types in `objects` that keys have.
@@ -79,10 +79,10 @@ class EntryTypes:
 
 
 class Types(TypeSource, Protocol):
-    """Binary types of a cluster, which the conversion reads and extends."""
+    """Interface to a cluster's binary types, which the conversion reads and extends."""
 
     def register(self, kind: BinaryType, *, unless_known: bool = False) -> BinaryType:
-        """Register a type, or its missing fields and schemas; return the type as the cluster holds it afterwards.
+        """Register a binary type, or its missing fields and schemas; return it as the cluster then has it.
 
         :param unless_known: add nothing to an existing type.
         :raises UnsupportedType: the cluster has another type code for a field of the type.

@@ -1,4 +1,4 @@
-"""Checks of binary types as the cluster holds them: order of fields, and whether keys can be written."""
+"""Checks of key types in the cluster: their fields, the order of the fields, and the number of schemas."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ...java.hash_code import java_hash
 
 
 def has_expected_fields(held: BinaryType, expected: BinaryType) -> bool:
-    """Return whether the cluster holds a key type as expected: its schemas, no other fields, equal field types."""
+    """Return whether the cluster's key type has the expected schemas and exactly the expected fields and types."""
     expected_codes = {field.field_id: field.type_code for field in expected.fields}
     return (
         expected.schemas.keys() <= held.schemas.keys()
@@ -17,7 +17,7 @@ def has_expected_fields(held: BinaryType, expected: BinaryType) -> bool:
 
 
 def declared_form(held: BinaryType, names: tuple[str, ...]) -> tuple[str, ...] | None:
-    """Return a key type's declared fields, in lower case, in the order of keys with exactly these fields.
+    """Return a key type's declared fields in the order of the cluster's schema with exactly these fields.
 
     None if the cluster knows no such keys: then keys have all fields of the type, as with a Java class that has more
     fields than the query entity declares. A field that another program adds to the type later changes no key.
@@ -28,7 +28,7 @@ def declared_form(held: BinaryType, names: tuple[str, ...]) -> tuple[str, ...] |
 
 
 def require_one_form(held: BinaryType) -> None:
-    """Raise TypeClash if a type of keys has several schemas in the cluster.
+    """Raise TypeClash if a key type has several schemas in the cluster, because a key is found under one of them only.
 
     Then two tasks have registered the type at the same moment, each with the fields of its own first records.
 

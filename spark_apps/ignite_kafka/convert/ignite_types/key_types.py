@@ -1,4 +1,4 @@
-"""Binary types of objects that are keys, or parts of keys.
+"""Binary types of keys and of objects within keys, whose fields must not change.
 
 A record adds no field to such a type, because all its keys would become different keys.
 """
@@ -15,7 +15,7 @@ from .entries import EntryTypes
 
 
 class KeyTypes:
-    """Names of the types of keys; a type named ``<type>.<field>`` is a part of ``<type>``.
+    """Names of key types; a type named ``<type>.<field>`` belongs to the keys of ``<type>``.
 
     :param keys: types of keys and of objects within keys. :param declared: all types that query entities declare.
     """
@@ -25,7 +25,7 @@ class KeyTypes:
         self._declared = frozenset(declared)
 
     def add(self, type_name: str) -> None:
-        """Note that objects of a type are keys, or parts of keys."""
+        """Add a type as one of keys or of objects within keys."""
         self._keys.add(type_name)
 
     def __contains__(self, type_name: str) -> bool:
@@ -33,7 +33,7 @@ class KeyTypes:
 
 
 def types_of_keys(entry_types: EntryTypes) -> frozenset[str]:
-    """Return the names of the types of a cache's keys, and of the classes declared for fields of keys.
+    """Return the names of all binary types that a cache's keys, and objects declared within keys, may have.
 
     If a field of the value has the same class, the objects there get no further fields either.
     """
@@ -48,7 +48,7 @@ def types_of_keys(entry_types: EntryTypes) -> frozenset[str]:
 
 
 def _names(field: pa.Field) -> Iterator[str]:
-    """Yield the names of the binary types of a field's objects, also a class unknown to the cluster."""
+    """Yield the names of the binary types of a field's objects, even of a class unknown to the cluster."""
     kind = field.type
     if any(is_a(field, mark) for mark in (OBJECT, ANY, UNDECIDED)):
         yield str(field.metadata[TYPE_NAME], "utf-8")

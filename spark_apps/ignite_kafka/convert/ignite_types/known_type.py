@@ -1,4 +1,4 @@
-"""A binary type, and changes of its fields learned from records, which can be undone."""
+"""A binary type that learns fields from records, each change with a way to undo it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ...java.hash_code import java_hash
 from ..rules.marked_fields import UNKNOWN, is_a
 
 MAX_DENSE_FIELDS = 256
-"""Maximum number of fields of a type whose values have all fields, as objects of a Java class do.
+"""Maximum number of fields of a type whose objects have all fields written, like objects of a Java class.
 
 See docs/decisions/0040-fields-of-a-row.md.
 """
@@ -20,7 +20,7 @@ See docs/decisions/0040-fields-of-a-row.md.
 
 @dataclass
 class KnownType:
-    """A binary type: its fields by name in lower case, in the order written, and the cluster's type codes.
+    """A binary type: its fields in the order written, and the type codes that the cluster stores for them.
 
     :param by_name: the fields are written in the order of their names.
     :param always: names in lower case of the fields that all objects have, in the order written. The other fields are
@@ -44,11 +44,11 @@ class KnownType:
 
     @property
     def dense(self) -> bool:
-        """Whether objects have all fields of the type, including null fields."""
+        """Whether objects are written with all fields of the type, null fields included."""
         return self.always is None or (not self.of_key and len(self.fields) <= MAX_DENSE_FIELDS)
 
     def written(self) -> tuple[pa.Field, ...]:
-        """Return the fields in the order written, with marks on the optional fields."""
+        """Return the fields in the order in which objects are written; optional fields are marked."""
         if self.dense or self.always is None:
             return (
                 tuple(field for _, field in sorted(self.fields.items()))
@@ -59,13 +59,13 @@ class KnownType:
         return (*first.values(), *(optional(field) for name, field in sorted(self.fields.items()) if name not in first))
 
     def put(self, name: str, field: pa.Field) -> None:
-        """Add a field under its name in lower case, or replace the field with this name."""
+        """Add a field under its lower-case name, or replace the field that has this name."""
         self.fields[name] = field
         if not is_a(field, UNKNOWN):
             self.ids[java_hash(name)] = name
 
     def learn(self, name: str, field: pa.Field, *, by_name: bool) -> Callable[[], None]:
-        """Add or replace a field learned from a record; return a function that undoes the change.
+        """Add or replace a field learned from a record; return a function that undoes it.
 
         The function keeps this field only: a copy of all fields for each field would be quadratic.
         """

@@ -1,4 +1,4 @@
-"""Conversion of fields in the cluster's metadata into marked Arrow fields, and of Arrow fields into type codes."""
+"""Conversion between field types in the cluster's metadata and Arrow fields with marks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _UNTYPED = "is of an enum that no query entity names"
 
 
 def metadata_field(binary: BinaryField, type_name: str, declared: pa.Field | None) -> pa.Field:
-    """Return the Arrow field for a field in a type's metadata.
+    """Return the Arrow field for a field in the cluster's metadata of a type.
 
     A field with code Object, such as a Java field of class Object, List or Map, holds values of any type.
 
@@ -59,7 +59,7 @@ def metadata_field(binary: BinaryField, type_name: str, declared: pa.Field | Non
 
 
 def _by_code(declared: pa.Field, code: int) -> pa.Field:
-    """Return a field of an unknown class as an object or an untyped enum, if its code in the metadata decides that."""
+    """Decide by the metadata's type code whether a field of an unknown class holds objects or enums."""
     if code in (codes.OBJECT, codes.OBJECT_ARRAY):
         element = reference("item" if pa.types.is_list(declared.type) else declared.name, undecided_class(declared))
         return (
@@ -71,7 +71,7 @@ def _by_code(declared: pa.Field, code: int) -> pa.Field:
 
 
 def metadata_code(field: pa.Field) -> int:
-    """Return the type code of a field in the cluster's metadata."""
+    """Return the type code that the cluster's metadata must have for an Arrow field."""
     if pa.types.is_null(field.type):
         return codes.OBJECT
     if pa.types.is_list(field.type) and pa.types.is_null(field.type.value_type) and mark_of(field) != "collection":

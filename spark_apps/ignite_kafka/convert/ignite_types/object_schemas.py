@@ -1,4 +1,4 @@
-"""Schemas of objects with optional fields: accepted schemas, and schemas to register.
+"""Schemas of objects with optional fields, limited in number, because Ignite keeps every schema for ever.
 
 Ignite keeps each schema of a type for ever, in metadata held by all nodes and clients and sent as a whole at each
 change. So a type has a budget (`MAX_SCHEMA_FIELDS`); beyond it, objects have all fields of their type, with nulls.
@@ -24,7 +24,7 @@ def _cost(schema: Schema) -> int:
 
 
 class ObjectSchemas:
-    """Schemas of objects by type name. Threads must not share it."""
+    """Schemas of each binary type: those of the cluster, and new ones to register. Threads must not share it."""
 
     def __init__(self, types: TypeSource) -> None:
         self._types = types
@@ -32,7 +32,7 @@ class ObjectSchemas:
         self._new: dict[str, set[Schema]] = defaultdict(set)
 
     def accepted(self, type_name: str, schemas: Sequence[Schema], *, limited: bool) -> list[bool]:
-        """Return for each schema whether objects may have it; an accepted schema is registered later if new.
+        """Return for each schema whether objects may be written with it; an accepted new schema is registered later.
 
         The schema of objects without fields is always accepted: Java registers it, too, and other clients look it up.
 
@@ -52,21 +52,21 @@ class ObjectSchemas:
         return flags
 
     def use(self, type_name: str, schema: Schema) -> None:
-        """Accept a schema whatever the budget is."""
+        """Accept a schema even beyond the type's limit, to be registered later."""
         if schema not in self._of_cluster(type_name):
             self._new[type_name].add(schema)
 
     def new(self, type_name: str) -> dict[int, Schema]:
-        """Return the schemas to register, by their ids."""
+        """Return the schemas of a type that must still be registered, by their ids."""
         return {schema_id_of(schema): schema for schema in sorted(self._new.get(type_name, ()))}
 
     def registered(self, type_name: str, held: Mapping[int, Schema]) -> None:
-        """Note the schemas that the cluster holds after a registration."""
+        """Take over the schemas that the cluster has after a registration."""
         self._held[type_name] = {tuple(schema) for schema in held.values()}
         self._new.pop(type_name, None)
 
     def forget(self, type_name: str) -> None:
-        """Forget the schemas of a type, because the type is read again."""
+        """Forget a type's schemas, so that they are fetched again."""
         self._held.pop(type_name, None)
         self._new.pop(type_name, None)
 

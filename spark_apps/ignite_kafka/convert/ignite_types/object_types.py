@@ -1,4 +1,4 @@
-"""Binary types of the objects in records: their declared fields, their fields in the cluster, and learned fields.
+"""Binary types of the objects in records: fields declared, fields of the cluster, and fields learned from records.
 
 The cluster's metadata decides for all tasks and runs: an existing field keeps its type, whatever a record holds. Only a
 field missing there is learned, from its first value that is not null: integers become long, other numbers double,
@@ -48,7 +48,7 @@ from .unknown_classes import UnknownClasses
 
 
 class ObjectTypes:
-    """Binary types by name, each read from the cluster when it is first needed.
+    """Binary types by name, read from the cluster when first needed and extended by fields learned from records.
 
     `version` rises with each learned field and each noted spelling, `rereads` with each type that is read again from
     the cluster.
@@ -90,25 +90,25 @@ class ObjectTypes:
         self.lists: dict[str, str | None] = {}
 
     def fields(self, type_name: str) -> tuple[pa.Field, ...]:
-        """Return all fields of a type in the order written."""
+        """Return all fields of a type, in the order in which objects are written."""
         return self._type(type_name).written()
 
     def field(self, type_name: str, name: str) -> pa.Field | None:
-        """Return the field of a type by its name in any case; None if the type has no such field."""
+        """Return a type's field by its name in any case; None without such a field."""
         return self._type(type_name).fields.get(name.lower())
 
     def same_id(self, type_name: str, name: str) -> str | None:
-        """Return the name of another field with the same field id (a hash of the name); None if there is none."""
+        """Return another field of the type with the same field id, a hash of the name; None without such a field."""
         object_type = self._type(type_name)
         other = object_type.ids.get(java_hash(name.lower()))
         return None if other is None or other == name.lower() else str(object_type.fields[other].name)
 
     def is_full(self, type_name: str) -> bool:
-        """Return whether a type has as many fields as records may give it (`MAX_FIELDS`)."""
+        """Return whether a type has the maximum number of fields, so that records cannot add more."""
         return len(self._type(type_name).ids) >= MAX_FIELDS
 
     def spell(self, type_name: str, name: str) -> None:
-        """Note the spelling of a field's name in JSON; the first spelling is kept."""
+        """Record how JSON spells a field's name; the first spelling is kept."""
         fields = self._type(type_name).fields
         field = fields[name.lower()]
         if spelling(field) == name or spelling(field) != field.name:
@@ -117,7 +117,7 @@ class ObjectTypes:
         fields[name.lower()] = spelled(field, name)
 
     def learn(self, type_name: str, name: str, value: Any) -> pa.Field | None:
-        """Add a field by a record's member, or set the type of an unknown field; None if the type accepts no new field.
+        """Add a field from a record, or set the type of an untyped field; return None if the type accepts no field.
 
         A null member adds no field to the objects written, so any type accepts it; a full type does not note it.
         """
@@ -136,7 +136,7 @@ class ObjectTypes:
         return field
 
     def decide(self, type_name: str, name: str, *, is_object: bool) -> pa.Field | None:
-        """Set the type of a field of an unknown class by a value (:class:`~.unknown_classes.UnknownClasses`).
+        """Decide by a value whether a field of an unknown class holds objects or enums; None if it stays open.
 
         Return None if the class is still undecided.
         """
@@ -149,14 +149,14 @@ class ObjectTypes:
         return field
 
     def new_batch(self) -> None:
-        """Allow new questions to the cluster about unknown classes; note if an earlier question was in vain."""
+        """Start a batch: unknown classes may be looked up in the cluster again."""
         if self._classes.new_batch():
             self.rereads += 1
 
     def add_fields(
         self, type_name: str, fields: Sequence[pa.Field], *, of_key: bool = False, by_name: bool = False
     ) -> None:
-        """Add the fields that a type does not have, in their order.
+        """Add the fields that a type lacks, in their order.
 
         Nothing is added to a full type (:meth:`is_full`), nor to a type of keys that is declared or in the cluster.
 
@@ -179,7 +179,7 @@ class ObjectTypes:
                 self._note(object_type.learn(name, self.columns.key_field(type_name, name) or field, by_name=by_name))
 
     def _first(self, type_name: str, label: str, value: Any) -> pa.Field:
-        """Return the field of a first value.
+        """Return the Arrow field for a new field, typed by the first value.
 
         For a text such as NaN, the type is a guess: double, as converter `json` writes floats, or String in keys.
         """
@@ -193,7 +193,7 @@ class ObjectTypes:
         return any_kind(label, inner) if type(value) is dict else kind_of(value, inner, label)
 
     def reconsider(self, type_name: str, name: str, value: Any) -> pa.Field | None:
-        """Change a guessed type to fit a value that contradicts the guess; None if the type was not guessed."""
+        """Change a guessed field type to the type of a contradicting value; None if the type was no guess."""
         object_type = self._type(type_name)
         old = object_type.fields[name.lower()]
         kind = pa.string() if type(value) is str else pa.float64() if type(value) is Number else None
@@ -205,14 +205,14 @@ class ObjectTypes:
         return field
 
     def settle(self, type_name: str, name: str) -> None:
-        """Mark a guessed type as certain, because a value fits no other type."""
+        """Make a guessed field type certain, because a value fits no other type."""
         fields = self._type(type_name).fields
         field = fields.get(name.lower())
         if field is not None and is_guessed(field):
             fields[name.lower()] = settled(field)
 
     def forget(self, version: int) -> None:
-        """Undo all changes since a version, because a bad record must not change types."""
+        """Undo all changes of types since a version, because the record that caused them is bad."""
         while self.version > version:
             self._undo.pop()()
             self.version -= 1
@@ -222,11 +222,11 @@ class ObjectTypes:
         self.version += 1
 
     def declare(self, type_name: str, field: pa.Field) -> None:
-        """Add a field with a known type."""
+        """Add a field whose type is known, or replace it."""
         self._type(type_name).put(field.name.lower(), field)
 
     def hint(self, type_name: str, kind: pa.Field) -> None:
-        """Note the type of a field's first value, for a field that may hold values of any type.
+        """Remember the first value's type of a field that may hold any type, to read the field as a column.
 
         The field is first read as a column of this type; values of other types are read row by row. Doubles are not
         noted, because a column of doubles would also accept integers, nor are arrays, which may be nested.
@@ -238,12 +238,12 @@ class ObjectTypes:
                 self._note(lambda: self._hints.pop(type_name))
 
     def remember(self, type_name: str, content: str) -> None:
-        """Note the content of lists of an element type: `text`, `number`, or `guess` for only texts such as NaN."""
+        """Remember the content of an element type's lists: `text`, `number`, or `guess` if only texts such as NaN."""
         old, self.lists[type_name] = self.lists.get(type_name), content
         self._note(lambda: self.lists.update({type_name: old}))
 
     def expanded(self, root: pa.Field, within: tuple[str, ...] = ()) -> pa.Field:
-        """Return the field with structs instead of references, and with the first value's type instead of any.
+        """Return a field with references replaced by structs, and fields of any type by the type of their first value.
 
         A type within itself stays a reference; a field of any type gets the type noted by :meth:`hint`.
         """
@@ -265,13 +265,13 @@ class ObjectTypes:
         return root.with_type(pa.struct(inner)).with_metadata(metadata)
 
     def written(self, type_name: str) -> tuple[pa.Field, ...]:
-        """Return the fields of the objects as written: all fields that have a type."""
+        """Return the fields to write in objects: all fields with a known type."""
         return tuple(field for field in self.fields(type_name) if not is_open(field))
 
     def register(self) -> bool:
-        """Register the types of all objects in the cluster, with their fields and schemas.
+        """Register all types of the batch; return False if the batch must be read again with the cluster's types.
 
-        Return False if the cluster has another form of a type: the records must be read again with this form.
+        This is so if the cluster has another form of a type.
 
         :raises TypeClash: a field is declared differently in a query entity and in the cluster's metadata, or a type of
             keys has several schemas.
@@ -279,18 +279,18 @@ class ObjectTypes:
         return all(self._register(name) for name in list(self._by_name))
 
     def accepted(self, type_name: str, schemas: Sequence[Schema]) -> list[bool]:
-        """Return for each schema whether objects of the type may have it.
+        """Return, for each schema, whether objects of the type may be written with it.
 
         See :class:`~ignite_kafka.ignite.binary.encode_sparse.Schemas`.
         """
         return self._schemas.accepted(type_name, schemas, limited=not self.of_key(type_name))
 
     def use(self, type_name: str, schema: Schema) -> None:
-        """Accept a schema, to be registered with its type; see :meth:`accepted`."""
+        """Accept a schema for a type's objects, to be registered together with the type."""
         self._schemas.use(type_name, schema)
 
     def whole(self, type_name: str) -> tuple[pa.Field, ...]:
-        """Return all fields of the type's objects, for objects without an accepted schema; see :meth:`accepted`."""
+        """Return the fields to write for objects whose own schema was not accepted: all fields of the type."""
         return self.written(type_name)
 
     def _register(self, type_name: str) -> bool:
@@ -341,7 +341,7 @@ class ObjectTypes:
         self.rereads += 1
 
     def _report_guesses(self, type_name: str, object_type: KnownType) -> None:
-        """Report fields with guessed types, which never change once they are registered."""
+        """Report fields whose types were guessed, because a registered type never changes."""
         for name, field in object_type.fields.items():
             if is_guessed(field):
                 events.emit(events.FLOAT_GUESSED, type=type_name, field=field.name, kind=code_name(type_code(field)))
@@ -389,5 +389,5 @@ class ObjectTypes:
         return None if self._always is None else self._always.get(type_name, ())
 
     def of_key(self, type_name: str) -> bool:
-        """Return whether objects of the type are keys or parts of keys."""
+        """Return whether objects of a type are keys or within keys."""
         return type_name in self._keys

@@ -1,4 +1,4 @@
-"""Types of a cache's keys and values by its query entities; without them, keys and values have any type."""
+"""Types of a cache's keys and values, as query entities declare; any types without query entities."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PRIMITIVES = {"S": "short", "I": "int", "J": "long", "F": "float", "D": "double
 
 
 def entry_types(cache: CacheInfo, types: TypeSource, *, several: bool = False) -> EntryTypes:
-    """Return the types of a cache's entries by its query entities.
+    """Return the types of a cache's keys and values, as its query entities declare them.
 
     Without a query entity, each key and value determines its own type; objects are ``<cache>.Key`` and
     ``<cache>.Value``.
@@ -73,12 +73,12 @@ def _of_entity(cache: CacheInfo, types: TypeSource, entity: QueryEntity) -> Entr
 
 
 def _scale(entity: QueryEntity, whole: str | None) -> int:
-    """Return the declared scale of a key or value with a column of its own; -1 if there is none."""
+    """Return the scale declared for a whole key or value that is a decimal; -1 if none is declared."""
     return next((field.scale for field in entity.fields if whole and field.name.lower() == whole.lower()), -1)
 
 
 def _fields_within(cache: CacheInfo, types: TypeSource, entity: QueryEntity) -> dict[str, tuple[pa.Field, ...]]:
-    """Return the fields of objects within the value, by type, for columns such as `address.city`."""
+    """Return the declared fields of objects within values, by binary type, from columns such as `address.city`."""
     fields: dict[str, tuple[pa.Field, ...]] = {}
     for column in _value_fields(entity):
         *_, (type_name, name) = object_paths(entity, column, whole=True)
@@ -88,7 +88,7 @@ def _fields_within(cache: CacheInfo, types: TypeSource, entity: QueryEntity) -> 
 
 
 def object_paths(entity: QueryEntity, column: QueryField, *, whole: bool = False) -> Iterator[tuple[str, str]]:
-    """Yield the binary types along a column's path, such as `address.geo.lat`, each with the rest of the path.
+    """Yield the binary types along a column's path, such as `address.geo.lat`, each with the path below it.
 
     :param whole: also yield the last type, in which the rest of the path is a single field.
     """
@@ -103,7 +103,7 @@ def object_paths(entity: QueryEntity, column: QueryField, *, whole: bool = False
 
 
 def _value_fields(entity: QueryEntity) -> Iterable[QueryField]:
-    """Yield the columns of the value's fields, without the SQL names of a whole key or value."""
+    """Yield the columns for single fields of the value, without columns for a whole key or value."""
     return (
         field
         for field in entity.fields
@@ -112,7 +112,7 @@ def _value_fields(entity: QueryEntity) -> Iterable[QueryField]:
 
 
 def _fields(cache: CacheInfo, types: TypeSource, columns: Sequence[QueryField], type_name: str) -> tuple[pa.Field, ...]:
-    """Return the declared fields of an object; a column such as `address.city` makes `address` an object."""
+    """Return the fields that columns declare for a type; a column `address.city` makes `address` an object."""
     outer = {column.name.partition(".")[0] for column in columns if "." in column.name}
     plain = (column for column in columns if "." not in column.name)
     return tuple(
@@ -138,7 +138,7 @@ def class_field(
     *,
     unknown: Callable[[str, str], pa.Field] = reference,
 ) -> pa.Field:
-    """Return the Arrow field of a Java class: a simple class, a binary type or an enum.
+    """Return the Arrow field for values of a Java class.
 
     The type table has the simple classes; any other class is a binary type with the class's name, or an enum.
 

@@ -1,4 +1,4 @@
-"""Arrow arrays of values read row by row, for fields that refer to types or hold values of any type."""
+"""Arrow arrays of values that were read row by row, because columns could not hold them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ENCODED = pa.field("", pa.binary(), metadata={MARK: b"encoded"})
 
 
 def array_of(values: Sequence[Any], field: pa.Field, objects: ObjectTypes) -> tuple[pa.Array, pa.Field]:
-    """Return values of :class:`~.json.read_rows.RowReader` as an Arrow array, with its field for :func:`encoded`."""
+    """Return values from :class:`~.json.read_rows.RowReader` as an Arrow array and the field to encode it with."""
     kind = field.type
     if is_a(field, OBJECT) or pa.types.is_struct(kind):
         return _structs(values, field, objects)
@@ -58,13 +58,13 @@ def _structs(values: Sequence[Any], field: pa.Field, objects: ObjectTypes) -> tu
 
 
 def _written_fields(fields: Sequence[pa.Field], values: Sequence[Any]) -> Sequence[pa.Field]:
-    """Return the fields without optional fields that are null in all values."""
+    """Return the fields to write, without optional fields that are null in all values."""
     names = {label for value in values if value is not None for label, item in value.items() if item is not None}
     return [field for field in fields if field.name in names or not is_optional(field)] or fields[:1]
 
 
 def _any(values: Sequence[Any], field: pa.Field, objects: ObjectTypes) -> tuple[pa.Array, pa.Field]:
-    """Encode values of any type: all values of the same type as one column."""
+    """Encode values of any types: the values of each type as one column."""
     kinds: dict[tuple[str, bytes | None], list[int]] = {}
     of_field: dict[int, tuple[str, bytes | None]] = {}  # by identity: values of one type share their field
     for row, value in enumerate(values):

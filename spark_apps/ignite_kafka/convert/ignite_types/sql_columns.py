@@ -1,4 +1,4 @@
-"""Columns of query entities that are not fields of a value, although records may have fields with such names."""
+"""Columns of query entities that are no fields of a value, though records may have fields with their names."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class NestedColumn(NamedTuple):
 
 @dataclass(frozen=True)
 class SqlColumns:
-    """Columns of a cache that are not fields of a value.
+    """Columns of a cache that are no fields of a value: columns of the key, and columns of nested objects.
 
     :param key_fields: Arrow fields for columns of the key, by binary type of the value and by name in lower case. A
         Java class of values that repeats a part of its key has a field of the column's class, so a record's field gets
@@ -37,15 +37,18 @@ class SqlColumns:
     nested: Mapping[str, Mapping[str, NestedColumn]] = field(default_factory=dict)
 
     def key_field(self, type_name: str, name: str) -> pa.Field | None:
-        """Return the Arrow field for the key's column with a field's name, in any case; None without such a column."""
+        """Return the Arrow field of the key column that has a field's name, in any case; None without such a column."""
         return self.key_fields.get(type_name, {}).get(name.lower())
 
     def undecided(self, type_name: str) -> Iterator[pa.Field]:
-        """Return the fields for a type's key columns whose class is unknown to the cluster."""
+        """Return a type's key columns of Java classes unknown to the cluster."""
         return (field for field in self.key_fields.get(type_name, {}).values() if undecided_class(field))
 
     def refusal(self, type_name: str, name: str) -> str | None:
-        """Return why a field of a type cannot be stored, as predicate of a sentence; None for other fields."""
+        """Return the reason why SQL could not read a field under this name; None if it can.
+
+        The reason is the predicate of a sentence.
+        """
         nested = self.nested.get(type_name, {}).get(name.lower())
         if nested is None:
             return None
@@ -57,7 +60,7 @@ class SqlColumns:
 
 
 def sql_columns(cache: CacheInfo, types: TypeSource) -> SqlColumns:
-    """Return the columns of a cache that are not fields of a value.
+    """Return the columns of a cache's query entities that are no fields of a value.
 
     :raises UnsupportedType: JSON cannot be converted to a Java class.
     """
@@ -76,7 +79,7 @@ def sql_columns(cache: CacheInfo, types: TypeSource) -> SqlColumns:
 
 
 def _key_columns(entity: QueryEntity) -> Iterator[QueryField]:
-    """Yield the key's columns without nested columns: columns of its fields, or the name of the whole key."""
+    """Yield the columns for fields of the key and for the whole key."""
     listed = [
         column
         for column in entity.fields

@@ -1,4 +1,4 @@
-"""Decision about fields of classes unknown to the cluster: each class is either of objects or an enum.
+"""Fields of Java classes that the cluster does not know: whether they hold objects or enums.
 
 An object and an enum have different type codes in the metadata, and the cluster never changes the code of a field. So
 such a field is not registered until a value decides, or an application registers the class.
@@ -17,7 +17,7 @@ from ..rules.marked_fields import is_untyped_enum, reference, undecided_class
 
 
 class UnknownClasses:
-    """Decisions about fields of unknown classes; the cluster is asked for a class at most once in a batch.
+    """Lookup that decides whether fields of unknown classes hold objects or enums.
 
     Threads must not share it.
     """
@@ -27,13 +27,13 @@ class UnknownClasses:
         self._asked: set[str] = set()
 
     def new_batch(self) -> bool:
-        """Allow another question for each class; return whether one of the last batch found no class."""
+        """Allow each class to be looked up again; return whether a lookup of the last batch failed."""
         asked = bool(self._asked)
         self._asked.clear()
         return asked
 
     def decided(self, field: pa.Field) -> pa.Field:
-        """Return the field with its class if the cluster knows the class by now; otherwise the field unchanged."""
+        """Return the field with its class if the cluster knows the class by now; otherwise unchanged."""
         name = undecided_class(field)
         try:
             return _of_class(field, self._types.binary_type(java_hash(name.lower()))) if name else field
@@ -41,7 +41,7 @@ class UnknownClasses:
             return field
 
     def by_value(self, field: pa.Field, *, is_object: bool) -> pa.Field | None:
-        """Return a field of an unknown class as the cluster or a value decides it; None if it is still undecided.
+        """Decide, by the cluster or else by a value, what a field of an unknown class holds; None if it stays open.
 
         The cluster is asked first; if it does not know the class, a value that is an object decides.
 
@@ -61,7 +61,10 @@ class UnknownClasses:
 
 
 def unknown_class(name: str) -> str:
-    """Return why a value of an unknown class cannot be stored, and a remedy, as the predicate of a sentence."""
+    """Return the reason why a value of an unknown class cannot be stored, with a remedy.
+
+    The text is the predicate of a sentence.
+    """
     what = f"is of class {name}, which the cluster does not know: a text fits only if this is an enum"
     remedy = (
         "register it (put an object that has one by a Java client), or let types_topic name the types of a source that "
@@ -80,6 +83,6 @@ def _element(field: pa.Field) -> pa.Field:
 
 
 def _of_element(field: pa.Field, element: pa.Field) -> pa.Field:
-    """Return the field of an element, or of a list of such elements if `field` is a list."""
+    """Return a field with the type of `element`; for a list, a list of such elements."""
     typed = pa.field(field.name, pa.list_(element)) if pa.types.is_list(field.type) else element
     return typed.with_nullable(field.nullable)

@@ -1,4 +1,4 @@
-"""Types of keys and values seen by a source, where neither query entities nor binary metadata have them.
+"""Classes that a source has seen in keys and values, where query entities and binary metadata leave them open.
 
 Binary metadata does not have the class of an object, enum or element within an object, nor the content of a field of
 class Object, List or Map. A source that decodes its entries notes these classes; if all values at a path have the same
@@ -25,11 +25,11 @@ from .resolve_types import class_field
 
 OTHER = "?"  # a value that a source has seen, and has no name of a class for
 Objects = dict[str, dict[str, pa.Field | None]]
-"""Fields by name, by name of the binary type; None for a field with two classes in two places, which stays open."""
+"""Fields by binary type and name; None for a field with different classes in different places."""
 
 
 def with_uses(entry_types: EntryTypes, cache: CacheInfo, types: TypeSource, uses: Iterable[TypeUse]) -> EntryTypes:
-    """Return the types of a cache, completed by the classes and types that a source has seen.
+    """Return a cache's entry types, completed by the classes that the source of the records has seen.
 
     :param uses: classes and types seen by the source of the records: they complete types that the query entity leaves
         open.
@@ -52,7 +52,7 @@ def with_uses(entry_types: EntryTypes, cache: CacheInfo, types: TypeSource, uses
 
 
 def _names(uses: Iterable[TypeUse]) -> dict[tuple[str, str], set[str]]:
-    """Return the names of the classes seen, by side and path."""
+    """Group the names of the seen classes by key or value, and by path."""
     names: dict[tuple[str, str], set[str]] = defaultdict(set)
     for use in uses:
         names[use.side, use.path].add(use.name)
@@ -71,14 +71,14 @@ class _Seen:
     declared: Mapping[str, Sequence[pa.Field]]
 
     def objects(self, side: str, type_name: str) -> Objects:
-        """Return the completed fields of binary types, starting with the type at the root of a side."""
+        """Return the fields completed by seen classes, by binary type, for all objects within keys or values."""
         objects: Objects = {}
         self._collect(side, "", type_name, objects)
         self._visit(side, "", objects)
         return objects
 
     def refined(self, side: str, path: str, field: pa.Field) -> pa.Field:
-        """Return a field completed by the classes seen; the same field if there is nothing to complete."""
+        """Return a field completed by the classes seen at its path; the same field if there are none."""
         kind = field.type
         if is_a(field, ANY):
             by_use = self._at(side, path, field.name, _name_of(field))
@@ -101,7 +101,7 @@ class _Seen:
         return field
 
     def _visit(self, side: str, path: str, objects: Objects) -> None:
-        """Collect the completed fields of all objects at a path, and in the containers there."""
+        """Collect the completed fields of all objects at a path, also within arrays and maps."""
         for name in sorted(self.names.get((side, path), ())):
             self._collect(side, path, name, objects)
         for inner in (f"{path}[]", f"{path}{{key}}", f"{path}{{value}}"):
@@ -134,12 +134,12 @@ class _Seen:
             return None
 
     def _only(self, side: str, path: str) -> str:
-        """Return the only class at a path; empty if several classes or a value without a class name were seen."""
+        """Return the class seen at a path if it is the only one; empty otherwise."""
         names = self.names.get((side, path), {OTHER})
         return "" if len(names) > 1 or OTHER in names else next(iter(names))
 
     def _at(self, side: str, path: str, name: str, inner: str) -> pa.Field | None:
-        """Return the field for the only class at a path; None if there is no such class.
+        """Return the field for the only class seen at a path; None without such a class.
 
         :param inner: name of the binary type for objects with a class that was not seen.
         """
@@ -161,18 +161,18 @@ class _Seen:
         return self._at(side, path, name, inner) or any_kind(name, inner)
 
     def _enum(self, side: str, path: str, name: str) -> pa.Field | None:
-        """Return the field for the only class at a path if it is an enum; None otherwise."""
+        """Return the field for the only class seen at a path if it is an enum; None otherwise."""
         only = self._only(side, path)
         field = class_field(self.cache, self.types, name, only) if only and not only.startswith("[") else None
         return field if field is not None and mark_of(field) == "enum" else None
 
     def _enums(self, side: str, path: str, name: str) -> pa.Field | None:
-        """Return the field for an array of enums if the elements at a path have one class, an enum; None otherwise."""
+        """Return the field for an array of enums if all elements seen have one enum class; None otherwise."""
         element = self._enum(side, f"{path}[]", "item")
         return None if element is None else pa.field(name, pa.list_(element))
 
 
 def _objects(name: str, element: pa.Field) -> pa.Field:
-    """Return the field for an array of class Object[], marked unless its elements imply this class."""
+    """Return the field for a Java Object[], marked if its elements alone would make another array type."""
     field = pa.field(name, pa.list_(element))
     return field if metadata_code(field) == codes.OBJECT_ARRAY else objects_of(name, element)

@@ -1,4 +1,4 @@
-"""Converter `json` of a source: keys and values as Kafka's JsonConverter writes them without schemas.
+"""Source converter `json` without schemas: keys and values as Kafka's JsonConverter writes them.
 
 That is with ``schemas.enable=false``. :mod:`.write_columns` has the source of the JSON forms;
 tests/integration/convert compares them with Kafka's connect-json.
@@ -32,7 +32,7 @@ _HOLDS = codes.KNOWN - {codes.PROXY}
 
 
 class JsonConverter:
-    """Converter of Arrow columns of keys or values to JSON texts, as JsonConverter writes them without schemas.
+    """Converter of key or value columns to JSON texts, as Kafka's JsonConverter writes them without schemas.
 
     :param part: `key` or `value`.
     """
@@ -44,7 +44,7 @@ class JsonConverter:
         self._form = form or JsonFormat()
 
     def check(self, context: SideContext) -> None:
-        """Check that JSON can hold all fields of the types named by query entities; raise UnsupportedType if not.
+        """Raise UnsupportedType if a declared type has a field that JSON cannot hold.
 
         A type without a query entity is checked with its first entry, by :meth:`convert`.
         """
@@ -71,10 +71,10 @@ class JsonConverter:
                 )
 
     def register(self, context: SideContext) -> None:
-        """Do nothing: JSON without schemas has nothing to register."""
+        """Do nothing: JSON without schemas registers nothing."""
 
     def convert(self, values: pa.Array, kind: TypeRef, context: SideContext) -> pa.BinaryArray:
-        """Return the JSON text of each value.
+        """Return the JSON text of each key or value.
 
         :raises ValueNotWritten: JSON cannot hold a value, or a decimal is not exact at its declared scale; the message
             names cache and field.
@@ -90,11 +90,11 @@ class JsonConverter:
             return text(values, field, self._form)
 
     def key_kinds(self, group: EntryGroup, keys: pa.BinaryArray, context: SideContext) -> set[KeyKind]:
-        """Return the kinds of a group's keys."""
+        """Return how Ignite marshalled the keys of a group, which their JSON does not show."""
         return proved_kinds(group, keys, self, context)
 
     def key_forms(self, keys: Sequence[bytes], kinds: Collection[KeyKind], context: SideContext) -> list[list[bytes]]:
-        """Return, for each JSON text of a key, all Ignite keys of some kinds with this text, not wrapped."""
+        """Return for each JSON key all Ignite keys, of the given kinds, that are written as this JSON."""
         unscaled = self._form.decimal_format == "BASE64"
         forms = KeyForms(kinds, context.cache, context.types, context.enums, unscaled=unscaled)
         forms_of_keys = []
@@ -108,12 +108,12 @@ class JsonConverter:
         return forms_of_keys
 
     def key_types(self, group: EntryGroup, keys: pa.BinaryArray) -> set[KeyType]:
-        """Return the types of a group's keys."""
+        """Return the types of a group's keys, to find two types with equal JSON."""
         return key_types_of(group, keys, self._form.decimal_format)
 
 
 def declared_types(cache: CacheInfo, types: TypeSource, part: str) -> Iterator[BinaryType]:
-    """Yield the binary types of keys or values that query entities name and the cluster knows."""
+    """Yield the binary types that query entities name for keys or values and the cluster knows."""
     names = {entity.key_type if part == "key" else entity.value_type for entity in cache.query_entities}
     for name in sorted(names):
         try:

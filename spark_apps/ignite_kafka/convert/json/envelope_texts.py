@@ -1,4 +1,4 @@
-"""Split of envelopes ``{"schema":…,"payload":…}`` into the texts of their members, without parsing these texts."""
+"""Split of envelopes ``{"schema":…,"payload":…}`` into the JSON texts of schema and payload, without parsing these."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ _PAYLOAD = re.compile(r'[ \t\r\n]*,[ \t\r\n]*"payload"[ \t\r\n]*:')
 # finds where a value ends; int refuses more than 4,300 digits
 _DECODER = json.JSONDecoder(parse_int=str, parse_float=str)
 SPACE = " \t\r\n"
-"""Characters allowed between the parts of a JSON text."""
+"""Characters that may separate the tokens of a JSON text."""
 BEGINS = r'^[ \t\r\n]*\{[ \t\r\n]*"(schema|payload)"[ \t\r\n]*:'
-"""Pattern of the beginning of an envelope."""
+"""Regular expression that matches the beginning of an envelope."""
 
 
 def head_of(text: bytes) -> bytes:
-    """Return the bytes of an envelope before its payload, which are equal in all records of a schema.
+    """Return an envelope's bytes before its payload, which all records of a schema share.
 
     The head is empty if the record has another layout.
     """
@@ -25,7 +25,7 @@ def head_of(text: bytes) -> bytes:
 
 
 def split_head(text: bytes) -> tuple[bytes, str] | None:
-    """Return the bytes of an envelope before its payload, and the JSON text of its schema.
+    """Return an envelope's bytes before its payload, and its schema's JSON text.
 
     None if the record has another layout.
     """
@@ -45,7 +45,7 @@ def split_head(text: bytes) -> tuple[bytes, str] | None:
 
 
 def member_texts(text: str) -> dict[str, str]:
-    """Return the JSON text of each member of an object."""
+    """Return the JSON text of each member of an object, by name."""
     texts: dict[str, str] = {}
     at = text.index("{")
     while text[at] != "}":

@@ -1,4 +1,4 @@
-"""Recognition of envelopes, which Kafka Connect's JsonConverter writes by default.
+"""Recognition of envelopes of Kafka Connect's JsonConverter, which must not be stored as plain objects.
 
 An envelope is ``{"schema": ..., "payload": ...}`` (``schemas.enable=true``). It is recognized as
 `JsonConverter.toConnectData` of Kafka 4.3.1 does: an object with exactly these two members, whose schema is null or
@@ -23,13 +23,13 @@ _MEMBERS = frozenset({"schema", "payload"})
 
 
 def envelopes(texts: pa.BinaryArray) -> RowIndex:
-    """Return the rows with envelopes in an array of JSON texts without nulls."""
+    """Return the rows of JSON texts that are envelopes of schema and payload."""
     begin = np.flatnonzero(np.asarray(pc.match_substring_regex(texts, BEGINS)))
     return np.array([row for row in begin.tolist() if _is_envelope(texts[row].as_py())], np.int64)
 
 
 def refusal(side: str) -> str:
-    """Return why a record is bad if its key or value (`side`) is an envelope."""
+    """Return the reason why an envelope, as a key or value without schemas, is a bad record."""
     return (
         "an object of schema and payload, as Kafka Connect's JsonConverter writes by default: set schemas.enable to "
         f"true, or to auto where other records are plain, in {side}_converter_config ({side}.converter.schemas.enable "
@@ -38,7 +38,7 @@ def refusal(side: str) -> str:
 
 
 def are_columns(cache: CacheInfo, side: str) -> bool:
-    """Return whether a query entity declares columns schema and payload, so that such objects are plain data."""
+    """Return whether a query entity has columns schema and payload, so that such objects are no envelopes."""
     names = (
         {field.name.lower() for field in entity.fields if field.is_key == (side == "key")}
         for entity in cache.query_entities

@@ -1,4 +1,4 @@
-"""JSON of floats and doubles as Jackson writes it: Java's text of the number, quoted if it is not finite.
+"""JSON texts of floats and doubles as Jackson writes them: Java's text, quoted if the number is not finite.
 
 Source: com.fasterxml.jackson.databind.node.DoubleNode and FloatNode 2.21.
 """
@@ -19,13 +19,13 @@ _QUOTE = pa.scalar('"')
 
 
 def have_one_form(array: pa.FloatingPointArray) -> bool:
-    """Return whether polars' serializer writes every value of the array as Jackson does."""
+    """Return whether polars would write every number of the array as Jackson does."""
     size = np.abs(np.asarray(array.fill_null(0)))
     return bool(((size == 0) | ((size >= _PLAIN_FROM) & (size < _PLAIN_TO))).all())
 
 
 def floats(array: pa.FloatingPointArray) -> pa.BinaryArray:
-    """Return the JSON of each value as bytes: ``null`` for null, quoted text for NaN and infinities."""
+    """Return the JSON text of each number: ``null`` for null, quoted text for NaN and infinities."""
     texts = java_text(array)
     finite = pc.is_finite(array).fill_null(True)
     if not pc.all(finite, min_count=0).as_py():

@@ -1,4 +1,4 @@
-"""Parser of many JSON records at once by Arrow, as strict as parsing each record alone.
+"""Parser of many JSON records in one call of Arrow, as strict as parsing each record alone.
 
 Records that Arrow cannot parse are found by bisection.
 
@@ -37,9 +37,9 @@ _SMALLEST = 32  # a call of the parser costs as much as reading ten rows one by 
 def parsed(
     texts: pa.BinaryArray, kind: pa.DataType, *, ignore: bool = False
 ) -> Iterator[tuple[slice, pa.Array | None]]:
-    """Yield runs of consecutive rows in order, each with its values as the plain JSON type `kind`.
+    """Parse JSON texts as columns, and yield each run of rows with its column.
 
-    The values are None for rows that must be read one by one.
+    The column is None for rows that must be read one by one.
 
     :param texts: JSON texts, none null; objects if `kind` is a struct.
     :param ignore: ignore members of objects that the struct does not have; otherwise such rows must be read one by one.
@@ -82,7 +82,7 @@ def _halve(
 
 
 def _read(texts: pa.BinaryArray, schema: pa.Schema, unexpected: str) -> pa.Table | None:
-    """Return a table with a row for each text; None if Arrow cannot parse the texts, or not safely."""
+    """Parse texts as a table with a row for each; None if Arrow cannot, or cannot safely."""
     offsets = np.frombuffer(texts.buffers()[1], np.int32, len(texts) + 1, texts.offset * 4)
     block = texts.buffers()[2].slice(int(offsets[0]), int(offsets[-1] - offsets[0]))
     if _NULL_RECORD.search(block) or not np.frombuffer(block, np.uint8).all():  # Arrow reads a zero byte as the end
@@ -106,7 +106,7 @@ def _trim(texts: pa.BinaryArray) -> pa.BinaryArray:
 
 
 def _are_objects(texts: pa.BinaryArray) -> Mask:
-    """Return N flags: whether the first byte of a text is { and its last byte is }."""
+    """Return a mask of the texts that begin with { and end with }."""
     offsets = np.frombuffer(texts.buffers()[1], np.int32, len(texts) + 1, texts.offset * 4)
     data = texts.buffers()[2]
     if data is None or not data.size:
@@ -120,7 +120,7 @@ def _are_objects(texts: pa.BinaryArray) -> Mask:
 
 
 def _runs(flags: Mask) -> Iterator[slice]:
-    """Yield the runs of consecutive equal flags."""
+    """Yield the slices of consecutive equal flags."""
     if flags.size:
         cuts = [0, *(np.flatnonzero(np.diff(flags)) + 1).tolist(), flags.size]
         yield from (slice(a, b) for a, b in itertools.pairwise(cuts))

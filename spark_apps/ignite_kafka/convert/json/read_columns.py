@@ -1,4 +1,4 @@
-"""Reader of JSON texts column by column, in the JSON forms of the type table.
+"""Reader of JSON texts as Arrow columns, without a Python object per row.
 
 :mod:`~ignite_kafka.convert.json.write_columns` writes these forms.
 
@@ -33,7 +33,7 @@ _MARKED = {"char": pa.uint16(), "time": pa.int64(), "date": pa.int64(), "uuid": 
 
 
 def parsed_as(field: pa.Field, form: JsonFormat) -> pa.DataType | None:
-    """Return the plain JSON type to parse a field's values as; None if the values must be read row by row."""
+    """Return the plain Arrow type to parse a field's JSON as; None if the field must be read row by row."""
     kind = field.type
     mark = mark_of(field)
     if is_open(field):
@@ -63,7 +63,7 @@ def parsed_as(field: pa.Field, form: JsonFormat) -> pa.DataType | None:
 
 
 def narrowed(field: pa.Field, texts: pa.BinaryArray) -> pa.Field:
-    """Return the field without the optional members of wide objects that occur in no text.
+    """Return a wide object's field without optional members absent from all texts, to parse fewer columns.
 
     Each column costs time, even if it is all null.
 
@@ -95,7 +95,7 @@ def _with_members(field: pa.Field, names: set[bytes]) -> pa.Field:
 
 
 def typed(array: pa.Array, field: pa.Field) -> tuple[pa.Array, Mask]:
-    """Convert a parsed column to its field's type; return the column and a mask of the rows with wrong values.
+    """Convert a parsed column to its field's type; return it and a mask of the rows whose values do not fit.
 
     Values in wrong rows are undefined.
     """
@@ -159,7 +159,7 @@ def _list(array: pa.ListArray, field: pa.Field) -> tuple[pa.Array, Mask]:
 
 
 def _enum(array: pa.Array, field: pa.Field) -> tuple[pa.Array, Mask]:
-    """Return the ordinals of constants given by name, and a mask of rows with unknown names."""
+    """Return the ordinals of enum constants given by name, and a mask of the rows with unknown names."""
     forms = enum_forms(field)
     places = pc.index_in(array, value_set=pa.array(list(forms), pa.string()))
     wrong = np.asarray(places.is_null()) & np.asarray(array.is_valid())

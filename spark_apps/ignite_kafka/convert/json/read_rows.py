@@ -1,4 +1,4 @@
-"""Reader of JSON records one by one, for types that columns cannot hold, and for the reasons of bad records."""
+"""Reader of single JSON records, for values that columns cannot hold and for the reasons of bad records."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _QUOTED_OR_ZEROS = re.compile(rb'"(?:[^"\\]|\\.)*(?:"|\\?\Z)|(?<![\w.+-])(-?)0+(
 
 
 class Typed:
-    """A value of a field that may hold any type, with a field of the value's own type."""
+    """A value of a field that may hold any type, with the Arrow field for this value's own type."""
 
     __slots__ = ("field", "value")
 
@@ -50,9 +50,7 @@ class Typed:
 
 
 def parse(text: bytes, *, doubled: bool = False) -> Any:
-    """Parse the JSON value of a record, with numbers as :class:`Number`.
-
-    Raise Refused if the text is not exactly one JSON value.
+    """Parse a record's JSON, with numbers as :class:`Number`; raise Refused if it is not exactly one value.
 
     Numbers may have leading zeros, as for Kafka's JsonConverter.
 
@@ -74,7 +72,7 @@ def parse(text: bytes, *, doubled: bool = False) -> Any:
 
 
 def without_leading_zeros(text: bytes) -> bytes:
-    """Remove leading zeros, which JSON does not allow, from the numbers of a JSON text: 007 becomes 7.
+    """Remove leading zeros, which JSON forbids, from the numbers of a JSON text: 007 becomes 7.
 
     Quoted texts stay unchanged.
     """
@@ -82,7 +80,7 @@ def without_leading_zeros(text: bytes) -> bytes:
 
 
 def is_json(text: bytes) -> bool:
-    """Return whether a text is exactly one JSON value; objects may have duplicate names."""
+    """Return whether a text is exactly one JSON value; repeated names in objects are allowed."""
     try:
         parse(text, doubled=True)
     except Refused:
@@ -113,7 +111,7 @@ _DECODER, _DOUBLED_TOO = (
 
 
 class RowReader:
-    """Reader of parsed JSON values as values of a field; `objects` learns new fields."""
+    """Reader that checks parsed JSON against a field's type, and learns new fields of binary types."""
 
     def __init__(self, objects: ObjectTypes, form: JsonFormat) -> None:
         self._objects = objects
@@ -126,19 +124,19 @@ class RowReader:
         self._kinds: dict[tuple[str, str], tuple[pa.Field, Read]] = {}
 
     def forget(self) -> None:
-        """Forget the readers of members, because changes by a bad record were undone."""
+        """Drop the kept readers of object members, because a bad record's changes of types were undone."""
         self._members = {}
         self._required = {}
 
     def value(self, item: Any, field: pa.Field) -> Any:
-        """Read a parsed JSON value, for :func:`~ignite_kafka.convert.ignite_types.row_encoder.array_of`.
+        """Convert a parsed JSON value to a field's type; raise Refused if it does not fit.
 
-        Raise Refused, with the field's name, if the field cannot hold the value.
+        The error names the field. Values are for :func:`~ignite_kafka.convert.ignite_types.row_encoder.array_of`.
         """
         return self.reader(field)(item)
 
     def reader(self, field: pa.Field) -> Read:
-        """Return the reader of a field's values."""
+        """Return the function that converts parsed JSON values to a field's type."""
         read = self._not_null(field)
         if field.nullable:
             return lambda item: None if item is None else read(item)
@@ -173,7 +171,7 @@ class RowReader:
         return scalar_reader(kind, mark, strict=is_strict(field))
 
     def _any_list(self, type_name: str, read: Read, item: Any) -> list[Any]:
-        """Read a list whose elements determine their own types.
+        """Convert a JSON array whose elements determine their own types.
 
         A text such as NaN is read as a number, unless this list or an earlier one has other texts.
         """
@@ -252,7 +250,7 @@ class RowReader:
         return names
 
     def _read(self, type_name: str, label: str, read: Read, member: Any) -> Any:
-        """Read a member's value; a text or number other than NaN and infinities makes a guessed type certain."""
+        """Convert a member of an object; correct a guessed field type, or make it certain."""
         try:
             value = read(member)
         except Refused:
@@ -265,7 +263,7 @@ class RowReader:
         return value
 
     def _members_of(self, type_name: str) -> dict[str, tuple[str, Read]]:
-        """Return the readers of a type's members by their names in JSON; they are dropped when a type changes."""
+        """Return the kept readers of a type's members by JSON name; they are dropped when a type changes."""
         if self._version != self._objects.version:
             self._members = {}
             self._required = {}
@@ -304,13 +302,13 @@ class RowReader:
 
 
 def _holds_objects(item: Any) -> bool:
-    """Return whether a value is an object, or an array whose first element other than null is an object."""
+    """Return whether a JSON value is an object or, by its first element that is not null, an array of objects."""
     first = next((first for first in item if first is not None), None) if type(item) is list else item
     return isinstance(first, dict)
 
 
 def _of_column(read: Read, java_type: str, item: Any) -> Any:
-    """Read a field with the name of a key's column; an error names the column's class."""
+    """Convert a field that has the name of a key column; an error names the column's Java class."""
     try:
         return read(item)
     except Refused as error:
@@ -318,7 +316,7 @@ def _of_column(read: Read, java_type: str, item: Any) -> Any:
 
 
 def _json_kind(item: Any) -> str:
-    """Return the kind of a parsed JSON value: its class or, for a number, `fraction` or `integer`."""
+    """Return the kind of a parsed JSON value: its class name or, for a number, `fraction` or `integer`."""
     kind = type(item)
     if kind is Number:
         return "fraction" if "." in item or "e" in item or "E" in item else "integer"
@@ -336,7 +334,7 @@ def _list(read: Read, item: Any) -> list[Any]:
 
 
 def report_list_guesses(objects: ObjectTypes) -> None:
-    """Report lists read as doubles only because of texts such as NaN, once for each element type."""
+    """Report, once per element type, lists that were read as doubles only because of texts such as NaN."""
     for type_name, content in objects.lists.items():
         if content == "guess":
             emit(FLOAT_GUESSED, type=type_name, field="(list element)", kind="double")
@@ -344,7 +342,7 @@ def report_list_guesses(objects: ObjectTypes) -> None:
 
 
 def _map(read_key: Read, read_item: Read, item: Any) -> list[tuple[Any, Any]]:
-    """Read a map: an object, or an array of [key, value] as JsonConverter writes maps with keys that are not text."""
+    """Convert a JSON map: an object, or an array of [key, value] if the keys are not text."""
     pairs = []
     for pair in item.items() if type(item) is dict else expect(list, "object", item):
         if type(pair) not in (list, tuple) or len(pair) != 2:

@@ -1,4 +1,4 @@
-"""Conversion of JSON texts of keys or values to values in Ignite's binary format."""
+"""Conversion of JSON keys or values to Ignite's binary format."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _NONE = np.zeros(0, np.int64)
 
 
 class JsonReader:
-    """Reader of JSON texts as values of one field; it adds fields that the records introduce to `objects`.
+    """Reader that converts the JSON texts of keys or values to Ignite's binary format, and learns new fields of types.
 
     :param root: field with the type of all values, which may be a reference (marked_fields.py).
     :param chosen: names of the members to read, each required; empty for all members.
@@ -65,7 +65,7 @@ class JsonReader:
         self._seen: set[str] = set()
 
     def read(self, texts: pa.BinaryArray) -> ConvertedSide:
-        """Read N texts, none null.
+        """Convert N JSON texts, none null, to Ignite's binary format.
 
         :raises TypeClash: a field is declared differently in a query entity and in the cluster's binary metadata.
         """
@@ -94,7 +94,7 @@ class JsonReader:
         raise AssertionError("the types of a batch change each time it is read")
 
     def _by_kind(self, texts: pa.BinaryArray) -> ConvertedSide:
-        """Read values whose types depend on their JSON kinds: all values of a kind as one column."""
+        """Convert texts of values that may have any type, with a column for each JSON kind."""
         name = str(self._root.metadata[TYPE_NAME], "utf-8")
         if not len(texts):
             return ConvertedSide(_NONE, texts, ())
@@ -116,7 +116,7 @@ class JsonReader:
         return concat_sides(sides, places)
 
     def _with_floats(self, trimmed: pa.StringArray, kinds: np.ndarray, name: str) -> np.ndarray:
-        """Return the kinds of the texts; the kind of "NaN", "Infinity" and "-Infinity" depends on the other texts.
+        """Return the texts' JSON kinds, where "NaN" and infinities are doubles or Strings as the other texts suggest.
 
         These texts may be doubles as converter `json` writes them, or Strings.
 
@@ -142,7 +142,7 @@ class JsonReader:
 
 @dataclass(frozen=True)
 class _Choice:
-    """Selection of the members to read; see :class:`JsonReader`."""
+    """Members of JSON objects to read, such as the fields of a key; see :class:`JsonReader`."""
 
     names: tuple[str, ...]
     alone: bool
@@ -172,7 +172,7 @@ class _Choice:
 
 
 class _Batch:
-    """An attempt to read the texts of a batch with the types known so far."""
+    """One attempt to convert a batch with the types known so far; it fails when a record adds a field."""
 
     def __init__(
         self,
@@ -196,7 +196,7 @@ class _Batch:
         self._columns: tuple[RowIndex, pa.BinaryArray] = (_NONE, pa.array([], pa.binary()))
 
     def by_columns(self) -> bool:
-        """Read the texts as columns; return True if a field was learned, so that all must be read again."""
+        """Convert the texts as columns; return True if a field was learned, so that the batch must be read again."""
         field = self._choice.of_field(narrowed(self._objects.expanded(self._root), self._texts))
         plain = parsed_as(field, self._form)
         if plain is None:
@@ -236,7 +236,7 @@ class _Batch:
         return False
 
     def by_rows(self, rows: Iterable[int]) -> bool:
-        """Read some rows one by one; return True if a field was learned."""
+        """Convert some rows one by one; return True if a field was learned, so that the batch must be read again."""
         for row in rows:
             version = self._objects.version
             try:
@@ -250,7 +250,7 @@ class _Batch:
         return self._objects.version != self._version
 
     def side(self) -> ConvertedSide:
-        """Return the converted values in the order of the rows, with the bad rows."""
+        """Return the converted values in the order of the rows, and the bad rows."""
         rows, data = self._columns
         if self._single:
             array, field = array_of([value for _, value in self._single], self._root, self._objects)
@@ -262,14 +262,14 @@ class _Batch:
         return ConvertedSide(rows, data, tuple(sorted(self._bad)))
 
     def _encode(self, array: pa.Array, field: pa.Field) -> pa.BinaryArray:
-        """Encode values in Ignite's binary format; null for null."""
+        """Encode values in Ignite's binary format; null stays null."""
         array, field = self._choice.of_column(array, field)
         data = encoded(array, field, date_zone=self._date_zone, schemas=self._objects)
         return pc.if_else(array.is_valid(), data, pa.scalar(None, pa.binary())) if array.null_count else data
 
 
 def _settle(array: pa.Array, field: pa.Field, objects: ObjectTypes) -> None:
-    """Mark guessed types as certain for fields with values other than NaN and infinities."""
+    """Make the guessed types of fields certain that have values other than NaN and infinities."""
     kind = field.type
     type_name = (field.metadata or {}).get(TYPE_NAME, b"").decode()
     for number, inner in enumerate(kind if pa.types.is_struct(kind) else ()):
@@ -293,7 +293,7 @@ _FIRST[list(b"-0123456789")] = "1"
 
 
 def _kinds(trimmed: pa.StringArray) -> np.ndarray:
-    """Return the kind of each JSON text by its first letter; a text that begins like no other kind is a string."""
+    """Return the kind of each JSON text by its first character."""
     first = pc.binary_slice(trimmed.view(pa.binary()), 0, 1)
     letters = np.array(
         [letter[0] if letter else 0 for letter in first.dictionary_encode().dictionary.to_pylist()], np.uint8

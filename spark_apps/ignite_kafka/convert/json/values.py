@@ -1,4 +1,4 @@
-"""Reader of single JSON values, by the type they must have, and the error of a value that does not fit its type.
+"""Readers of single JSON values by their expected type, and the error of a value that does not fit.
 
 Numbers keep their digits until their type is known, so that only floats are converted to float.
 """
@@ -37,7 +37,7 @@ MOST_DIGITS = 40_000  # about MAX_MAGNITUDE bytes; 1E+999999999 would have a gig
 
 
 class Refused(Exception):
-    """Error of a record that cannot be converted; names of enclosing objects are added while the error propagates."""
+    """Error of a record that cannot be converted; outer field names are added as it propagates."""
 
     def __init__(self, what: str, *, of_value: bool = False) -> None:
         super().__init__(what)
@@ -46,7 +46,7 @@ class Refused(Exception):
         self._path = ""
 
     def within(self, name: str) -> Refused:
-        """Add the name of an enclosing field or position to the front of the error's path; return the error."""
+        """Put the name of an outer field or position in front of the error's path; return the error."""
         self._path = f"{name}.{self._path}" if self._path and not self._path.startswith("[") else f"{name}{self._path}"
         return self
 
@@ -57,14 +57,14 @@ class Refused(Exception):
 
     @property
     def reason(self) -> str:
-        """Reason as a sentence that names the field."""
+        """Reason why the record is bad, as a sentence that names the field."""
         if not self._of_value:
             return self._what
         return f"field {self._path} {self._what}" if self._path else f"it {self._what}"
 
 
 class DuplicateNames(dict[str, Any]):
-    """A JSON object with duplicate names; it has the last member of each name."""
+    """A JSON object with repeated names, which are an error only if they are read; the last member counts."""
 
     def __init__(self, pairs: list[tuple[str, Any]]) -> None:
         super().__init__(pairs)
@@ -72,7 +72,10 @@ class DuplicateNames(dict[str, Any]):
         self._twice = [name for name in self if counts[name] > 1]
 
     def refuse(self, read: Iterable[str] | None = None) -> None:
-        """Raise Refused if one of the names in `read` is a duplicate; None: all names."""
+        """Raise Refused if a name to be read occurs twice in the object.
+
+        :param read: the names to be read; None: all.
+        """
         among = self.keys() if read is None else set(read)
         for name in self._twice:
             if name in among:
@@ -80,7 +83,7 @@ class DuplicateNames(dict[str, Any]):
 
 
 def decimal_of(kind: pa.DataType | None, numeric: bool, item: Any) -> Any:
-    """Return a decimal: as text if its type has no fixed scale (`kind` None), else as Decimal of the type's scale."""
+    """Convert a JSON number or base64 text to a decimal; as text if its type has no fixed scale."""
     if numeric:
         value = number_of(_digits(item))
     elif kind is None:
@@ -102,7 +105,7 @@ def decimal_of(kind: pa.DataType | None, numeric: bool, item: Any) -> Any:
 
 
 def number_of(digits: str) -> Decimal:
-    """Return the decimal of a JSON number; raise Refused if it has more digits than Ignite's largest decimal."""
+    """Return the decimal of a JSON number; raise Refused for more digits than Ignite allows."""
     value = parsed(digits)
     if value is None or abs(value.adjusted()) > MOST_DIGITS or len(digits) > MOST_DIGITS:
         refuse(f"is a decimal of more than {MOST_DIGITS} digits")
@@ -110,7 +113,7 @@ def number_of(digits: str) -> Decimal:
 
 
 def parsed(digits: str) -> Decimal | None:
-    """Return the decimal of some digits; None if its exponent is beyond Python's limit."""
+    """Return the decimal of a number's text; None if its exponent is beyond Python's limit."""
     try:
         return Decimal(digits)
     except InvalidOperation:
@@ -118,7 +121,7 @@ def parsed(digits: str) -> Decimal | None:
 
 
 def scalar_reader(kind: pa.DataType, mark: str | None, *, strict: bool = False) -> Read:
-    """Return the reader of values of a simple type; with `strict` it refuses numbers that a double does not hold."""
+    """Return the function that converts a JSON value to a simple type; `strict` refuses inexact doubles."""
     if mark in _MARKED_RANGES:
         return partial(_integer, *_MARKED_RANGES[mark])
     if mark == "uuid":
@@ -171,7 +174,7 @@ def _integer(low: int, high: int, item: Any) -> int:
 
 
 def bytes_of(item: Any) -> bytes:
-    """Return the bytes of a base64 text; raise Refused for another value."""
+    """Decode a base64 text; raise Refused for another value."""
     data = base64_bytes(text_of(item))
     if data is None:
         refuse("is no base64")
@@ -179,9 +182,7 @@ def bytes_of(item: Any) -> bytes:
 
 
 def constant_of(type_name: str, forms: dict[str, int], names: dict[int, str], by_name: bool, item: Any) -> Any:
-    """Return the name or the ordinal of an enum constant, given by name or by ordinal.
-
-    Raise Refused if the enum has no such constant.
+    """Convert an enum constant's name or ordinal to its name, or to its ordinal; raise Refused if it is unknown.
 
     :param forms: ordinals by the forms of a constant's name. :param names: names by ordinals.
     :param by_name: return the name, not the ordinal.
@@ -203,7 +204,7 @@ def _digits(item: Any) -> str:
 
 
 def text_of(item: Any) -> str:
-    """Return a JSON string; raise Refused for another item, or for a string with half of a surrogate pair."""
+    """Return a JSON string; raise Refused for another value, or half of a surrogate pair."""
     text: str = expect(str, "text", item)
     if not text.isascii():
         try:
@@ -225,29 +226,29 @@ _JSON_KINDS = {
 
 
 def expect(kind: type, expected: str, item: Any) -> Any:
-    """Return an item that has the expected type; raise Refused for an item of another type."""
+    """Return a JSON value if it has the expected type; otherwise raise Refused."""
     if type(item) is not kind:
         refuse(f"is a JSON {_JSON_KINDS[type(item)]} where a{'n' if expected[0] in 'ao' else ''} {expected} is due")
     return item
 
 
 def no_value(item: Any) -> None:
-    """Return None for any item, as reader of members that are not stored."""
+    """Return None for any JSON value, because members without a type are not stored."""
     return
 
 
 def no_null() -> NoReturn:
-    """Raise Refused because null is not allowed."""
+    """Raise Refused for a null that the type does not allow."""
     raise null_error()
 
 
 def null_error() -> Refused:
-    """Return the error of a null where the type does not allow null."""
+    """Return the error of a null that the type does not allow."""
     return Refused("is null, which its type does not allow", of_value=True)
 
 
 def refuse(what: str) -> NoReturn:
-    """Raise Refused for a value that does not fit its type."""
+    """Raise Refused for a value that does not fit its type; the reason names the field."""
     raise Refused(what, of_value=True)
 
 

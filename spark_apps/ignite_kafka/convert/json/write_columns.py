@@ -40,7 +40,7 @@ _NULL = pa.scalar(b"null", _BINARY)
 
 @dataclass(frozen=True)
 class JsonFormat:
-    """Choices between several JSON forms of a value.
+    """Options of the JSON written: form of decimals, nulls left out, form of maps.
 
     :param decimal_format: Connect's ``decimal.format``, BASE64 or NUMERIC.
     :param omit_nulls: leave out null fields of objects; nulls in arrays and maps stay.
@@ -53,7 +53,7 @@ class JsonFormat:
 
 
 def text(array: pa.Array, field: pa.Field, form: JsonFormat) -> pa.Array:
-    """Return the JSON of each value as ``pa.binary()``; null is the four bytes ``null``.
+    """Return the JSON text of each value as ``pa.binary()``; ``null`` for null.
 
     The marks of `field` and of its inner fields are considered.
 
@@ -83,7 +83,7 @@ def text(array: pa.Array, field: pa.Field, form: JsonFormat) -> pa.Array:
 
 
 def objects(array: pa.StructArray, field: pa.Field, form: JsonFormat) -> pa.Array:
-    """Return the rows of a struct array as JSON objects with fields in order; null rows must be masked later."""
+    """Return each struct as a JSON object; the caller must replace null structs."""
     fields = list(field.type)
     if not fields:
         return pa.array([b"{}"] * len(array), _BINARY)
@@ -116,7 +116,7 @@ def objects(array: pa.StructArray, field: pa.Field, form: JsonFormat) -> pa.Arra
 
 
 def present_members(array: pa.StructArray, field: pa.Field, form: JsonFormat) -> pa.Array:
-    """Return structs, none null, as JSON objects without their null fields; nulls within fields are written.
+    """Return structs, none null, as JSON objects without their own null fields; deeper nulls are written.
 
     It raises the errors of :func:`text`.
     """
@@ -137,7 +137,7 @@ def _objects_without_nulls(
     form: JsonFormat,
     names: Collection[str],
 ) -> pa.Array:
-    """Return rows as JSON objects without their null fields.
+    """Return structs as JSON objects without null fields.
 
     The parts of a row are runs of plain columns and single texts; each part may be empty.
 
@@ -168,7 +168,7 @@ def _has_orders(fields: Sequence[pa.Field]) -> bool:
 
 
 def _ordered_objects(array: pa.StructArray, fields: Sequence[pa.Field], form: JsonFormat) -> pa.Array:
-    """Write JSON objects whose fields, or their order, differ from row to row.
+    """Return structs as JSON objects whose fields, or their order, differ from row to row.
 
     Members are written by column, and then taken row by row.
     """
@@ -198,7 +198,7 @@ def _ordered_objects(array: pa.StructArray, fields: Sequence[pa.Field], form: Js
 
 
 def plain(array: pa.Array, field: pa.Field, form: JsonFormat) -> pa.Array | None:
-    """Return the column in a type that polars writes as Connect does; None if there is no such type."""
+    """Return a column in a type that polars writes as Kafka's JsonConverter does; None if there is none."""
     array = _decode(array)
     kind = array.type
     if is_decimal(field):
@@ -253,7 +253,7 @@ def _run(
 
 
 def _encode(rows: pa.StructArray, omitted: Collection[str] = ()) -> pa.Array:
-    """Return the JSON object of each row, written by polars, as ``pa.binary()``.
+    """Return each struct as a JSON object written by polars, as ``pa.binary()``.
 
     :param omitted: names of fields to leave out where they are null.
     """
@@ -271,7 +271,7 @@ def _no_form(field: pa.Field) -> UnsupportedType:
 
 
 def _cut_by_c(field: pa.Field) -> bool:
-    """Return whether polars would get a cut name, because a C string ends at a zero character."""
+    """Return whether polars would cut a field's name, because a C string ends at a zero character."""
     return "\0" in field.name
 
 
@@ -284,7 +284,7 @@ def _with_nulls(written: pa.Array, source: pa.Array) -> pa.Array:
 
 
 def _flat_list(array: pa.Array) -> tuple[pa.Array, pa.Array]:
-    """Return the values of all lists, or the entries of all maps as structs, and where each list starts (int32).
+    """Return the values of all lists (entries of all maps, as structs), and where each list starts (int32).
 
     A null list has no values.
     """
@@ -295,13 +295,13 @@ def _flat_list(array: pa.Array) -> tuple[pa.Array, pa.Array]:
 
 
 def _lists(items: pa.Array, starts: pa.Array, opening: bytes, closing: bytes) -> pa.Array:
-    """Join the fragments of each list, between an opening and a closing bracket."""
+    """Join the JSON fragments of each list, with commas and between brackets."""
     joined = pc.binary_join(pa.ListArray.from_arrays(starts, items), b",")
     return pc.binary_join_element_wise(pa.scalar(opening, _BINARY), joined, pa.scalar(closing, _BINARY), _NOTHING)
 
 
 def _union(array: pa.UnionArray, field: pa.Field, form: JsonFormat) -> pa.Array:
-    """Write a dense union, each value in the form of its own type."""
+    """Return the JSON text of each value of a dense union, in the form of the value's own type."""
     kind = field.type
     children = [text(array.field(i), kind.field(i), form) for i in range(kind.num_fields)]
     first = np.cumsum([0, *(len(child) for child in children[:-1])])
@@ -312,7 +312,7 @@ def _union(array: pa.UnionArray, field: pa.Field, form: JsonFormat) -> pa.Array:
 
 
 def _maps(array: pa.MapArray, field: pa.Field, form: JsonFormat) -> pa.Array:
-    """Write each map as an object if all its keys are strings, or if it is empty; else as an array of [key, value].
+    """Return each map as a JSON object if its keys are strings; otherwise as an array of [key, value].
 
     Without a schema each map is decided alone, as JsonConverter does: an entry's form never depends on other entries of
     its batch. With a schema the type of the keys decides for all maps.
@@ -336,7 +336,7 @@ def _maps(array: pa.MapArray, field: pa.Field, form: JsonFormat) -> pa.Array:
 
 
 def _are_text(keys: pa.Array, field: pa.Field) -> npt.NDArray[np.bool_]:
-    """Return N flags: whether a key is a string for Connect: a string, a UUID, or the name of an enum or class."""
+    """Return a mask of the keys that are strings for Connect: strings, UUIDs, names of enums or classes."""
     kind = field.type
     if pa.types.is_union(kind):
         by_code = np.zeros(128, bool)

@@ -1,4 +1,4 @@
-"""Writer of single Python values as JSON, for checks: the simple counterpart of :mod:`.write_columns`.
+"""Writer of single Python values as JSON, an independent check of :mod:`.write_columns`.
 
 Both have only the declared scales in common.
 
@@ -48,7 +48,7 @@ def json_value(
     is_key: bool = False,
     omit_nulls: bool = False,
 ) -> Any:
-    """Return the expected result of `json.loads` for the record of a value (`ignite/binary/row_values.py`).
+    """Return what `json.loads` of a value's record must return, to verify records.
 
     :param scales: declared scales of decimals, by the path of their fields.
     :param is_key: objects have only the fields of their own schemas; in a value they also have all other fields of
@@ -99,7 +99,7 @@ def _scalar(value: Any) -> str | int:
 
 
 def same_json(expected: Any, actual: Any) -> bool:
-    """Return whether a parsed record equals the expected value, with the same fields in the same order.
+    """Return whether a record's parsed JSON equals the expected value, with the same order of fields.
 
     A float32 may be written in its shortest form.
     """

@@ -1,4 +1,4 @@
-"""Check whether the registered JSON Schema accepts all documents of another JSON Schema.
+"""Check that a registered JSON Schema accepts every document of the schema to be written.
 
 It covers the part of JSON Schema that Connect's schemas use.
 """
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def find_refusal(theirs: Any, ours: Any, path: str = "") -> str:
-    """Return the first place where schema `theirs` refuses a document of schema `ours`, and why; empty if none.
+    """Return the first place where schema `theirs` refuses a document of schema `ours`, with the reason; empty if none.
 
     :param theirs: the registered schema; keywords that Connect's schemas do not use are ignored.
     :param ours: a schema made by :func:`~.schema_from_connect.json_schema_text`.
@@ -56,7 +56,7 @@ def _items(theirs: dict[str, Any], ours: dict[str, Any], path: str) -> str:
 
 
 def _without_null(schema: Any) -> tuple[bool, dict[str, Any]]:
-    """Return whether a schema allows null, and the schema of values that are not null."""
+    """Return whether a JSON Schema allows null, and the schema of values other than null."""
     if not isinstance(schema, dict) or not schema:  # true, or an object without keywords, allows any value
         return schema is not False, {}
     kinds = schema.get("type")

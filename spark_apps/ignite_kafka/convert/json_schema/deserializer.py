@@ -33,7 +33,7 @@ _NULL_KEY = "a map has a null key, which Arrow's maps cannot hold"
 
 
 class JsonSchemaDeserializer:
-    """Deserializer of keys or values that are JSON documents with the id of their schema.
+    """Deserializer of keys or values that are JSON documents behind the id of their JSON Schema.
 
     :param required: do not allow null for members that are not required (not ``use.optional.for.nonrequired``).
     """
@@ -49,7 +49,7 @@ class JsonSchemaDeserializer:
         )
 
     def deserialize(self, data: pa.BinaryArray, topic: str) -> Deserialized:
-        """Read N records; a document of null is a null with a schema.
+        """Deserialize N keys or values; return one column or more for each schema.
 
         :raises RegistryError: the registry refuses the credentials, or the server is not a registry.
         :raises RegistryUnavailable: the registry did not answer for ``retry_timeout_ms``.
@@ -79,7 +79,7 @@ class JsonSchemaDeserializer:
         return Deserialized(tuple(parts), tuple(sorted(bad)))
 
     def _schemas(self, ids: list[int]) -> tuple[dict[int, KnownSchema], dict[int, str]]:
-        """Return the schemas of ids, and the reasons for ids whose schemas cannot be read, by index in `ids`."""
+        """Return the schema for each schema id or, for an unreadable schema, the reason; both by index in `ids`."""
         schemas = {}
         refused = {}
         for place, id in enumerate(ids):
@@ -90,7 +90,7 @@ class JsonSchemaDeserializer:
         return schemas, refused
 
     def _schema_of(self, text: str) -> ConnectSchema:
-        """Return the Connect schema to read documents with a schema id."""
+        """Return the Connect schema of the JSON Schema with an id, given as text."""
         try:
             registered = self._registry.schema(int(text))
             if registered.type != JSON:
@@ -117,7 +117,7 @@ class JsonSchemaDeserializer:
         return read
 
     def _maps(self, part: ConnectPart) -> tuple[ConnectPart, list[int]]:
-        """Return the part with maps instead of lists, and the rows of maps that Arrow cannot hold."""
+        """Return a column with maps in place of lists of entries, and the rows whose maps have a null key."""
         assert part.column.schema
         schema = self._listed.get(part.column.schema)
         if schema is None:

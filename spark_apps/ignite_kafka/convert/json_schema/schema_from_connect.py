@@ -30,7 +30,7 @@ _INTEGERS = {ConnectType.INT8, ConnectType.INT16, ConnectType.INT32, ConnectType
 
 
 def json_schema_text(schema: ConnectSchema, form: JsonFormat, *, additional: bool = True) -> str:
-    """Return the JSON Schema of a Connect schema, as JSON without spaces.
+    """Convert a Connect schema to the text of a JSON Schema.
 
     :param form: JSON form of decimals in defaults.
     :param additional: whether objects may have members that the schema does not name.
@@ -40,7 +40,7 @@ def json_schema_text(schema: ConnectSchema, form: JsonFormat, *, additional: boo
 
 
 class _Json(str):
-    """A JSON text to be written unchanged, so that the numbers in a default keep their digits."""
+    """A JSON text written unchanged into the schema, so that numbers in a default keep their digits."""
 
 
 def _text(node: Any) -> str:

@@ -29,11 +29,11 @@ _NULL = {"type": "null"}
 _TYPES = frozenset({"object", "array", "string", "boolean", "integer", "number"})
 
 Referenced = Callable[[str], Any]
-"""Function that returns the parsed JSON Schema for a reference's name; None for an unknown name."""
+"""Function that returns the parsed JSON Schema that a reference names; None for an unknown name."""
 
 
 class SchemaReader:
-    """Conversion of one JSON Schema into a Connect schema.
+    """Reader that converts one JSON Schema into a Connect schema.
 
     :param root: the JSON Schema, parsed by :func:`~.json.read_rows.parse`.
     :param referenced: function that returns the schemas it refers to.
@@ -50,7 +50,7 @@ class SchemaReader:
         self._kept: dict[tuple[int, bool], tuple[ConnectSchema, int, int]] = {}
 
     def schema(self) -> ConnectSchema:
-        """Return the Connect schema of the JSON Schema.
+        """Return the Connect schema that the JSON Schema converts to.
 
         :raises Refused: Connect has no such schema, or the schema is larger than `MAX_SCHEMA_NODES` or
             `MAX_SCHEMA_DEPTH` allow.
@@ -96,7 +96,7 @@ class SchemaReader:
             )
 
     def _read_reference(self, reference: Any, root: Any, optional: bool, depth: int) -> ConnectSchema:
-        """Return the schema of a ``$ref``; its target is read once, but its types count at each reference."""
+        """Return the Connect schema that a ``$ref`` refers to, converted once but counted at each reference."""
         target, its_root = self._target(reference, root)
         place = id(target), optional
         if place in self._kept:
@@ -185,7 +185,7 @@ class SchemaReader:
         return tuple(field for _place, field in sorted(placed, key=lambda pair: pair[0]))
 
     def _target(self, reference: Any, root: Any) -> tuple[Any, Any]:
-        """Return the target of a ``$ref``, and the document with the target.
+        """Return the JSON Schema that a ``$ref`` points to, with the document containing it.
 
         Each document is parsed once, and each pointer is followed once.
         """
@@ -217,7 +217,7 @@ def _type_of(node: dict[str, Any]) -> str:
 
 
 def _merge(node: dict[str, Any]) -> dict[str, Any]:
-    """Merge the parts of an allOf: properties and required members of all parts, the last value of other keywords."""
+    """Merge the parts of an allOf into one schema: properties and required members of all parts."""
     merged: dict[str, Any] = {name: value for name, value in node.items() if name != "allOf"}
     properties = dict(_object(merged, "properties"))
     required = list(_required(merged))
@@ -236,7 +236,7 @@ def _text(node: dict[str, Any], name: str) -> str | None:
 
 
 def _object(node: dict[str, Any], name: str) -> dict[str, Any]:
-    """Return the members of the object under a keyword; none if the keyword is missing."""
+    """Return the members of the object under a keyword; none without the keyword."""
     member = node.get(name)
     if member is not None and type(member) is not dict:
         raise Refused(f"{name} of the JSON Schema is no object")
@@ -244,6 +244,6 @@ def _object(node: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def _required(node: dict[str, Any]) -> list[Any]:
-    """Return the names of the required members; `required` in the members themselves (Draft 3) is ignored."""
+    """Return the names of the required members; Draft 3's `required` within members is ignored."""
     names = node.get("required")
     return names if type(names) is list else []

@@ -1,4 +1,4 @@
-"""Serializer of Connect columns as JSON documents with the id of their JSON Schema.
+"""Serializer of Connect columns as JSON documents behind the id of their JSON Schema.
 
 Confluent's JsonSchemaConverter writes the same bytes: 0x00, the schema's id in the registry in four bytes, and the JSON
 document.
@@ -34,7 +34,7 @@ _REMEDY = "Set isSchemaless to false (is_schemaless), or use converter json"
 
 
 class JsonSchemaSerializer:
-    """Serializer of keys or values as JSON documents with the id of their schema.
+    """Serializer of keys or values as JSON documents behind the id of their JSON Schema.
 
     :param additional: whether objects may have members that the schema does not name
         (``object.additional.properties``).
@@ -54,16 +54,16 @@ class JsonSchemaSerializer:
         )
 
     def check(self, schema: ConnectSchema, topic: str) -> None:
-        """Check that JSON Schema has a form for the schema, without registering it; raise UnsupportedType if not."""
+        """Raise UnsupportedType if a Connect schema has no JSON Schema; nothing is registered."""
         self._registry.subject(topic, schema.name)
         self._text(schema)
 
     def register(self, schema: ConnectSchema, topic: str) -> None:
-        """Register the schema or, if settings do not allow that, look it up; errors of :meth:`serialize`."""
+        """Register a schema, or look it up if settings do not allow registration; errors as :meth:`serialize`."""
         self._prefix(schema, topic)
 
     def serialize(self, column: ConnectColumn, topic: str) -> pa.BinaryArray:
-        """Return the bytes of each value: a document of null for a null with a schema, null for a null without one.
+        """Return the bytes of each value, with the schema's id in front; null for a null without a schema.
 
         :raises UnsupportedType: a value has no schema, or a required field without a default is null.
         :raises RegistryError, RegistryUnavailable: see :meth:`~ignite_kafka.registry.client.Registry.registered`.
@@ -81,7 +81,7 @@ class JsonSchemaSerializer:
         return pc.binary_join_element_wise(pa.scalar(prefix, _BINARY), values, _NOTHING)
 
     def serialize_sparse(self, column: SparseColumn, topic: str) -> pa.BinaryArray:
-        """Return the bytes of structs of many schemas; raise the errors of :meth:`serialize`."""
+        """Return the bytes of structs of different schemas; raise the errors of :meth:`serialize`."""
         schema = column.whole.schema
         data = column.whole.data
         assert schema is not None

@@ -47,7 +47,7 @@ _SAMPLE = 32
 
 
 class ConnectJsonDeserializer:
-    """Deserializer of JSON with schemas; it reads both forms of decimals.
+    """Deserializer of JSON with schemas, as Kafka's JsonConverter with schemas.enable writes it.
 
     :param plain: read records that are no envelopes as JSON without a schema (``schemas.enable=auto``); otherwise such
         records are bad.
@@ -79,7 +79,7 @@ class ConnectJsonDeserializer:
             raise Refused("null is no schema")
 
     def deserialize(self, data: pa.BinaryArray, topic: str, head: bytes = b"") -> Deserialized:
-        """Read records; a null payload without a schema is a null without a schema.
+        """Deserialize N records; a null payload without a schema becomes a null without a schema.
 
         :param head: common beginning of all records (:func:`head_of`), missing in `data`.
         """
@@ -90,14 +90,14 @@ class ConnectJsonDeserializer:
     def deserialize_payloads(
         self, payloads: pa.BinaryArray, groups: Sequence[tuple[RowIndex, KnownSchema]]
     ) -> Deserialized:
-        """Read payloads without envelopes.
+        """Deserialize payloads without envelopes, given with their schemas.
 
         :param groups: the rows of each schema, ascending; every row is in one group.
         """
         return _Batch(self, payloads).read_payloads(groups)
 
     def deserialize_joined(self, data: pa.BinaryArray, topic: str) -> Deserialized:
-        """Read records; STRUCT schemas that differ only in their fields are read as one schema."""
+        """Deserialize N records; STRUCTs whose schemas differ only in their fields get one common schema."""
         if self._schema is not None:
             return self.deserialize(data, topic)
         return _Batch(self, data, joined=True).read()
@@ -108,14 +108,14 @@ class ConnectJsonDeserializer:
 
 @dataclass
 class _Values:
-    """Values of one schema, collected from columns and single rows."""
+    """Values of one schema, collected from columns and from rows that were read one by one."""
 
     pieces: list[tuple[RowIndex, pa.Array]] = field(default_factory=list)
     rows: list[int] = field(default_factory=list)
     items: list[Any] = field(default_factory=list)
 
     def parts(self, schema: ConnectSchema | None) -> Iterable[ConnectPart]:
-        """Yield the values as one part; as two parts if values of single rows need another Arrow type."""
+        """Yield the values as one column; as two if the values of single rows need another Arrow type."""
         if self.rows:
             single = array_of(self.items, schema) if schema else pa.array(self.items, _BINARY)
             self.pieces.append((np.array(self.rows, np.int64), single))
@@ -131,7 +131,7 @@ class _Values:
 
 
 class _Batch:
-    """The records of one call, while they are read.
+    """The records of one call while they are deserialized.
 
     :param head: common beginning of the records, missing in `texts`.
     :param joined: see :meth:`ConnectJsonDeserializer.deserialize_joined`.
@@ -148,7 +148,7 @@ class _Batch:
         self._bad: list[tuple[int, str]] = []
 
     def read(self) -> Deserialized:
-        """Read every row, as part of a column or alone."""
+        """Deserialize every record, in columns where possible, otherwise one by one."""
         rows = np.arange(len(self._texts))
         if self._head and rows.size:
             whole = split_head(self._head)
@@ -159,7 +159,7 @@ class _Batch:
         return self._result()
 
     def read_payloads(self, groups: Sequence[tuple[RowIndex, KnownSchema]]) -> Deserialized:
-        """Read every row as a payload; see :meth:`ConnectJsonDeserializer.deserialize_payloads`."""
+        """Deserialize every row as a payload; see :meth:`ConnectJsonDeserializer.deserialize_payloads`."""
         for number, (rows, known_schema) in enumerate(groups):
             rest = rows
             if number < _MOST_SCHEMAS:
@@ -188,14 +188,14 @@ class _Batch:
         self._singly(self._by_schema(rest, _MOST_SCHEMAS))
 
     def _by_schema(self, rest: RowIndex, most: int) -> RowIndex:
-        """Read the rows of the first schemas, `most` at most; return the other rows."""
+        """Deserialize the rows of at most `most` schemas, the first rows' ones; return the other rows."""
         for _ in range(most):
             if rest.size:
                 rest = self._one_schema(rest)
         return rest
 
     def _one_schema(self, rest: RowIndex) -> RowIndex:
-        """Read the rows with the schema of the first row; return the other rows."""
+        """Deserialize the rows that have the first row's schema; return the other rows."""
         head = split_head(self._texts[int(rest[0])].as_py())
         if head is None:
             self._singly(rest[:1])
@@ -210,7 +210,7 @@ class _Batch:
         return others
 
     def _read_closed(self, rows: RowIndex, texts: pa.BinaryArray, begin: int, schema_text: str) -> None:
-        """Read rows of one schema whose payloads begin at byte `begin`."""
+        """Deserialize rows of one schema, whose payloads all begin at byte `begin`."""
         closed = np.asarray(pc.ends_with(texts, _CLOSE))
         if not closed.all():
             self._singly(rows[~closed])
@@ -224,7 +224,7 @@ class _Batch:
             self._singly(self._payloads(rows, pc.binary_slice(texts, begin, -1), known_schema))
 
     def _payloads(self, rows: RowIndex, payloads: pa.BinaryArray, known_schema: KnownSchema) -> RowIndex:
-        """Read payloads of one schema as columns; return the rows that must be read one by one."""
+        """Deserialize payloads of one schema as columns; return the rows that must be read one by one."""
         if known_schema.schema is None:
             self._add_plain(rows, payloads)
             return rows[:0]
@@ -239,7 +239,7 @@ class _Batch:
         schema: ConnectSchema,
         misfits: Callable[[pa.Array, RowIndex], Mask] | None = None,
     ) -> tuple[list[tuple[RowIndex, pa.Array]], RowIndex]:
-        """Read payloads of one schema as columns with their places, and return the places that must be read one by one.
+        """Parse payloads of one schema as columns; return these with their places, and the places still to be read.
 
         :param misfits: function that marks further such places, by their parsed values.
         """
@@ -266,7 +266,7 @@ class _Batch:
         return read, np.sort(np.concatenate(odd))
 
     def _read_merged(self, rest: RowIndex) -> RowIndex:
-        """Read STRUCTs of one name with different fields by one merged schema; return the remaining rows."""
+        """Deserialize STRUCTs of one name but different fields by a merged schema; return the remaining rows."""
         if rest.size < _FEW_ROWS:
             return rest
         texts = self._texts if rest.size == len(self._texts) else self._texts.take(pa.array(rest))
@@ -276,13 +276,13 @@ class _Batch:
         return np.sort(np.concatenate(left))
 
     def _read_singly(self, rows: RowIndex) -> RowIndex:
-        """Read rows one by one; return the rows that are not bad."""
+        """Deserialize rows one by one; return the rows that are not bad."""
         before = len(self._bad)
         self._singly(rows)
         return rows[~np.isin(rows, [row for row, _ in self._bad[before:]])]
 
     def _runs(self, group: PayloadGroup, cuts: RowIndex, most: int) -> RowIndex:
-        """Read a group in runs that end at some of its places; return the remaining rows.
+        """Deserialize a group's records before, between and behind the given places; return the remaining rows.
 
         Schemas before and behind a record read alone are not merged: a type has its fields in the order of the records.
         """
@@ -298,7 +298,7 @@ class _Batch:
             return None
 
     def _group(self, group: PayloadGroup, cuts: int) -> RowIndex:
-        """Read a group by its merged schema, and records that do not fit one by one; return the remaining rows.
+        """Deserialize a group by its merged schema, and misfits one by one; return the remaining rows.
 
         A bad record must not influence types, so the other records are read again without it.
         """
@@ -320,7 +320,7 @@ class _Batch:
 
     @staticmethod
     def _find_quoted(payloads: pa.BinaryArray, known_schema: KnownSchema) -> Mask | None:
-        """Return the rows with :func:`.uncertain_decimals` if decimals are read as numbers, else None.
+        """Return a mask of the payloads whose decimals may not be numbers; None to read all decimals as base64.
 
         Decimals are read as base64 if most of them are, and there is nothing to find without decimals.
         """

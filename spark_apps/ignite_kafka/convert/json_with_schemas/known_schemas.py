@@ -1,4 +1,4 @@
-"""Cache of the schemas in JSON texts."""
+"""Cache of the schemas in JSON records, by the schemas' JSON text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SchemaOf = Callable[[str], ConnectSchema | None]
 
 
 class KnownSchema:
-    """A schema with the reader of its values.
+    """A schema with its reader of single values.
 
     :param defaults: see :class:`.PayloadReader`.
     """
@@ -26,17 +26,17 @@ class KnownSchema:
 
     @cached_property
     def reader(self) -> PayloadReader | None:
-        """Reader of a single value; None without a schema."""
+        """Reader of single values; None without a schema."""
         return None if self.schema is None else PayloadReader(self.schema, defaults=self._defaults)
 
     @cached_property
     def decimals(self) -> frozenset[tuple[str, int]]:
-        """Names and scales of the schema's decimals; see :func:`.decimal_members`."""
+        """Names and scales of the decimals in the schema; see :func:`.decimal_members`."""
         return frozenset() if self.schema is None else frozenset(decimal_members(self.schema))
 
 
 class KnownSchemas:
-    """Cache of the schemas used last.
+    """Cache of the most recently used schemas, by their JSON text.
 
     :param schema_of: function that returns the schema for a text, or raises Refused.
     :param most: maximum number of schemas kept.
@@ -49,7 +49,7 @@ class KnownSchemas:
         self._kept: OrderedDict[str, KnownSchema | str] = OrderedDict()
 
     def get(self, text: str) -> KnownSchema:
-        """Return the schema that a text describes; raise Refused if it describes no schema."""
+        """Return the schema that a JSON text describes; raise Refused if it describes none."""
         entry = self._kept.get(text)
         if entry is None:
             try:

@@ -1,4 +1,4 @@
-"""Groups of JSON records with different STRUCT schemas, so that each group is read by one schema."""
+"""Groups of JSON records with STRUCT schemas of one name, so that one merged schema reads each group."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _END = b"}"
 
 @dataclass(frozen=True)
 class PayloadGroup:
-    """Records of STRUCTs with the same name.
+    """Records whose STRUCT schemas have the same name.
 
     :param rows: rows of the records, ascending. :param payloads: JSON text of each record's payload.
     :param schemas: distinct schemas in the order of their first records.
@@ -34,19 +34,19 @@ class PayloadGroup:
 
     @property
     def several(self) -> bool:
-        """Whether the group's records have more than one schema."""
+        """Whether the group's records have several schemas."""
         return len(self.schemas) > 1
 
     def merge(self) -> MergedSchema | None:
-        """Return the merged schema, with all fields; None if the schemas contradict each other."""
+        """Return the merged schema of the group, with all fields; None if its schemas contradict each other."""
         return merge(self.schemas)
 
     def misfits(self, merged: MergedSchema, values: pa.Array, places: RowIndex) -> Mask:
-        """Return a flag for each value: whether it is a misfit; see :meth:`.MergedSchema.misfits`."""
+        """Return a mask of the values that their own schema would read differently (:meth:`.MergedSchema.misfits`)."""
         return merged.misfits(values, self.numbers[places], len(self.schemas))
 
     def take(self, places: RowIndex) -> PayloadGroup:
-        """Return the records at some places, ascending, with only their schemas."""
+        """Return a group with only the records at some places (ascending), and with their schemas."""
         distinct, first, numbers = np.unique(self.numbers[places], return_index=True, return_inverse=True)
         order = np.argsort(first)
         rank = np.empty_like(order)
@@ -104,7 +104,7 @@ def _group_of(
 
 @dataclass
 class _Group:
-    """A group of records while it is collected."""
+    """A group of records whose rows are still being collected."""
 
     rows: list[int]
     payloads: list[bytes]

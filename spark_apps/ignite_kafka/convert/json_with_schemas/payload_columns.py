@@ -1,4 +1,4 @@
-"""Reader of payloads of JSON with schemas, column by column.
+"""Reader of payloads of JSON with schemas as columns, much faster than reading them one by one.
 
 Payloads are parsed as plain Arrow types and then converted to the types of their schema. Rows that do not match are
 returned as a mask; :mod:`.payload_rows` finds the reason or the value.
@@ -28,7 +28,7 @@ _MOST_DIGITS = 38
 
 @functools.lru_cache(maxsize=1_000)
 def parsed_as(schema: ConnectSchema, numeric: bool) -> pa.DataType | None:
-    """Return the plain JSON type to parse a schema's values as; None if the values must be read one by one.
+    """Return the plain Arrow type to parse a schema's payloads as; None if they must be read one by one.
 
     :param numeric: whether decimals are numbers, not base64.
     """
@@ -53,7 +53,7 @@ def parsed_as(schema: ConnectSchema, numeric: bool) -> pa.DataType | None:
 
 
 def decimal_members(schema: ConnectSchema) -> Iterator[tuple[str, int]]:
-    """Yield names and scales of the members that are decimals, or arrays of decimals.
+    """Yield the name and scale of each member that is a decimal or an array of decimals.
 
     The name of the whole payload is empty.
     """
@@ -67,7 +67,7 @@ def decimal_members(schema: ConnectSchema) -> Iterator[tuple[str, int]]:
 
 
 class PayloadColumns:
-    """Reader of payloads as columns of a schema's values.
+    """Reader that parses payloads as columns and converts them to a schema's types.
 
     :param defaults: read a null of a field with a default as the default.
     :param numeric: whether decimals are numbers, not base64.
@@ -80,7 +80,7 @@ class PayloadColumns:
     def read(
         self, payloads: pa.BinaryArray, schema: ConnectSchema, kind: pa.DataType, most: int
     ) -> tuple[list[tuple[RowIndex, pa.Array, pa.Array]], RowIndex]:
-        """Read payloads, none the text ``null``, as values of a schema.
+        """Parse payloads, none the text ``null``, as values of a schema.
 
         :param kind: plain type by :func:`parsed_as`.
         :param most: number of refused payloads after which all remaining ones are refused.
@@ -110,7 +110,7 @@ class PayloadColumns:
         return pieces, np.concatenate(rest)
 
     def typed(self, array: pa.Array, schema: ConnectSchema, parent: pa.Array | None = None) -> tuple[pa.Array, Mask]:
-        """Convert a parsed column to its schema's type; return the column and a mask of the rows with wrong values.
+        """Convert a parsed column to its schema's type; return it and a mask of the rows whose values do not fit.
 
         Values in wrong rows are undefined.
 
@@ -172,7 +172,7 @@ class PayloadColumns:
 
 
 def uncertain_decimals(texts: pa.BinaryArray, members: Collection[tuple[str, int]]) -> Mask:
-    """Return N flags: whether a text has a decimal that Arrow's parser may misread as a number.
+    """Return a mask of the texts with a decimal that Arrow's parser may misread as a number.
 
     Such a decimal may be base64 that consists of digits only. Or it has more digits before the point than the type, for
     which the parser returns a different number (:mod:`~ignite_kafka.common.exact_decimals`).
@@ -188,7 +188,7 @@ def uncertain_decimals(texts: pa.BinaryArray, members: Collection[tuple[str, int
 
 
 def number_decimals(texts: pa.BinaryArray, members: Collection[tuple[str, int]]) -> Mask:
-    """Return N flags: whether a decimal in a text is a number. Parameters as in :func:`uncertain_decimals`."""
+    """Return a mask of the texts with a decimal that is a JSON number; parameters as in :func:`uncertain_decimals`."""
     if any(not name for name, _ in members):
         return np.asarray(pc.match_substring_regex(texts, r"^[ \t\r\n\[]*-?[0-9]"))
     choice = "|".join(re.escape(name) for name, _ in sorted(members))

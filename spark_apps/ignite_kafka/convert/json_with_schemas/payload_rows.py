@@ -1,4 +1,4 @@
-"""Reader of payloads of JSON with schemas, one by one.
+"""Reader of single payloads of JSON with schemas, where columns cannot hold them or a reason is needed.
 
 It serves schemas that columns cannot hold, and finds the reasons of bad records.
 
@@ -37,7 +37,7 @@ _Read = Callable[[Any], Any]
 
 
 class PayloadReader:
-    """Reader of parsed JSON as values of a schema.
+    """Reader that converts parsed JSON payloads to values of a schema.
 
     :param defaults: read a null of a field with a default as the default (``replace.null.with.default``).
     """
@@ -47,7 +47,7 @@ class PayloadReader:
         self._read = self._reader(schema)
 
     def value(self, item: Any) -> Any:
-        """Return the value of a parsed JSON item, for :func:`array_of`.
+        """Convert a parsed JSON payload to a value of the schema, for :func:`array_of`.
 
         Dates and times are numbers, a decimal is a Decimal, a map a list of pairs, and a struct a dict.
 
@@ -132,10 +132,7 @@ class PayloadReader:
 
 
 def array_of(values: Sequence[Any], schema: ConnectSchema) -> pa.Array:
-    """Return values as an array of the schema's :func:`~ignite_kafka.convert.connect.schema.arrow_type`.
-
-    Decimals are text if this type cannot hold one of them.
-    """
+    """Return values of a schema as an Arrow array; decimals become text if the type cannot hold one of them."""
     try:
         return pa.array(values, arrow_type(schema))
     except (pa.ArrowInvalid, pa.ArrowTypeError):
@@ -186,7 +183,7 @@ def _wrong(rule: str, item: Any, but_found: str = ", but found ") -> Refused:
 
 
 def _whole(item: Any) -> Any:
-    """Return a number such as 1.0 or 1e3 as the digits of an integer; other items unchanged."""
+    """Return a number such as 1.0 or 1e3 as an integer's digits; other JSON values unchanged."""
     if type(item) is not Number or item.lstrip("-").isdecimal():
         return item
     value = parsed(item)
@@ -232,7 +229,7 @@ def _decimal(schema: ConnectSchema) -> _Read:
 
 
 def _numeric(digits: str, scale: int) -> Decimal:
-    """Return a number with the schema's scale if that is exact; otherwise with the number's own scale."""
+    """Return a decimal with the schema's scale if it is exact there; otherwise with its own scale."""
     value = number_of(digits)
     sign, figures, exponent = value.as_tuple()
     assert isinstance(exponent, int)

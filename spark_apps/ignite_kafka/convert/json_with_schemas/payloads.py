@@ -1,4 +1,4 @@
-"""Writer of columns with a Connect schema as JSON payloads, as Kafka's JsonConverter writes them.
+"""Writer of Connect columns as JSON payloads, as Kafka's JsonConverter writes them.
 
 It adds the rules of schemas to :mod:`~.json.write_columns`: the schema of a map's keys decides the map's form, a
 decimal has its schema's scale, and a null becomes the field's default, or an error if the field is required.
@@ -26,7 +26,7 @@ _ROOT = ""
 
 
 def payload(column: ConnectColumn, form: JsonFormat, *, defaults: bool = True) -> pa.BinaryArray:
-    """Return the JSON of each value of a column with a schema; null is the four bytes ``null``.
+    """Return the JSON text of each value of a column with a schema; ``null`` for null.
 
     :param defaults: write a null of a field with a default as the default (``replace.null.with.default``).
     :raises UnsupportedType: a required field without a default is null, or a decimal is not exact at its schema's
@@ -39,7 +39,7 @@ def payload(column: ConnectColumn, form: JsonFormat, *, defaults: bool = True) -
 
 
 def sparse_payload(column: ConnectColumn, form: JsonFormat) -> pa.BinaryArray:
-    """Return each struct as JSON without its null fields; nulls within fields are written.
+    """Return each struct as JSON without its own null fields; deeper nulls are written.
 
     It raises the errors of :func:`payload`.
     """
@@ -50,7 +50,7 @@ def sparse_payload(column: ConnectColumn, form: JsonFormat) -> pa.BinaryArray:
 
 
 class _Filling:
-    """Preparation of columns for :mod:`~.json.write_columns`: defaults instead of nulls, checks, and marked fields."""
+    """Preparation of Connect columns for :mod:`~.json.write_columns`: defaults for nulls, checks, marked fields."""
 
     def __init__(self, defaults: bool) -> None:
         self._defaults = defaults
@@ -58,7 +58,7 @@ class _Filling:
     def value(
         self, array: pa.Array, schema: ConnectSchema, path: str, parent: pa.Array | None = None
     ) -> tuple[pa.Array, pa.Field]:
-        """Return the values under `path`, prepared for writing, with their field.
+        """Return the column under `path`, with defaults for nulls, and the Arrow field to write it with.
 
         :param parent: struct array that contains the values; its null rows have no value.
         """
@@ -81,7 +81,7 @@ class _Filling:
         return array, with_scales(field_of(name, array.type, "decimal"), {(): scale})
 
     def _without_null(self, array: pa.Array, schema: ConnectSchema, path: str, parent: pa.Array | None) -> pa.Array:
-        """Return the array with its nulls replaced by the default; unchanged if null is allowed."""
+        """Replace the nulls of a column by the schema's default; refuse nulls of a required field."""
         replaced = schema.default is not None and self._defaults
         if not replaced and schema.optional:
             return array
@@ -132,7 +132,7 @@ class _Filling:
 
 
 def _starts(array: pa.Array) -> pa.Array:
-    """Return the position (int32) of each list or map among the flattened values; a null has no values."""
+    """Return where each list or map starts among the flattened values; a null has no values."""
     bounds = np.asarray(array.offsets)
     counts = np.diff(bounds)
     if array.null_count:

@@ -1,4 +1,4 @@
-"""Writer of Connect schemas as JSON, with the same bytes as Kafka's JsonConverter (``schemas.enable=true``).
+"""Writer of Connect schemas as JSON, byte for byte as Kafka's JsonConverter with ``schemas.enable=true``.
 
 Source: org.apache.kafka.connect.json.JsonConverter.asJsonSchema (4.3.1).
 """
@@ -16,12 +16,12 @@ from .payloads import payload
 
 
 def quoted(text: str) -> str:
-    """Return a text as a JSON string, as Jackson writes it: half of a surrogate pair is kept as an escape."""
+    """Return a text as a JSON string with Jackson's escapes; half of a surrogate pair becomes an escape."""
     return escape(json.dumps(text, ensure_ascii=False).encode("utf-8", "surrogatepass")).decode("utf-8")
 
 
 def schema_json(schema: ConnectSchema | None, form: JsonFormat) -> str:
-    """Return the JSON object of a schema, without spaces; ``null`` if there is no schema.
+    """Return a Connect schema as compact JSON; ``null`` without a schema.
 
     :param form: JSON form of decimals in defaults.
     :raises UnsupportedType: a default does not fit its schema.

@@ -1,4 +1,4 @@
-"""Reader of Connect schemas in JSON, as Kafka's JsonConverter reads them, with the same error messages.
+"""Reader of Connect schemas in JSON, as Kafka's JsonConverter reads them, with its error messages.
 
 Source: org.apache.kafka.connect.json.JsonConverter.asConnectSchema and org.apache.kafka.connect.data.SchemaBuilder
 (4.3.1).
@@ -26,7 +26,7 @@ _PLAIN_MEMBERS = frozenset({"type", "optional", "field"})
 
 
 def connect_schema(node: Any, *, defaults: bool = True) -> ConnectSchema | None:
-    """Return the schema that parsed JSON describes; None for null.
+    """Return the Connect schema that parsed JSON describes; None for null.
 
     :param node: JSON parsed by :func:`~.json.read_rows.parse`.
     :param defaults: how a null within a default is read (:class:`~.payload_rows.PayloadReader`).
@@ -38,7 +38,7 @@ def connect_schema(node: Any, *, defaults: bool = True) -> ConnectSchema | None:
 
 @dataclass
 class _Rules:
-    """Rules for reading a schema, and the number of types read so far."""
+    """Options for reading a schema, and the number of types read so far, which is limited."""
 
     defaults: bool
     nodes: int = 0
@@ -117,7 +117,7 @@ def _parameters(node: Any) -> tuple[tuple[str, str], ...]:
 
 
 def encodable(text: str) -> str:
-    """Return a text of a schema; raise Refused if the text has half of a surrogate pair."""
+    """Return a text of a schema unchanged; raise Refused for half of a surrogate pair."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -126,15 +126,15 @@ def encodable(text: str) -> str:
 
 
 def _int32(digits: str) -> int:
-    """Return the number of some digits as Jackson's intValue does, which wraps around."""
+    """Parse digits as a 32-bit integer that wraps around, as Jackson's intValue does."""
     number = int(digits) if len(digits) < 20 else 0
     return (number + 2**31) % 2**32 - 2**31
 
 
 def with_default(schema: ConnectSchema, node: Any, defaults: bool = True) -> ConnectSchema:
-    """Return the schema with a default given as parsed JSON; unchanged if the default is null.
+    """Return the schema with a default given as parsed JSON; raise Refused if the default does not fit.
 
-    Raise Refused if the default does not fit the schema, or is a date or time beyond Python's range.
+    A null default changes nothing. A date or time beyond Python's range does not fit.
     """
     value = PayloadReader(schema, defaults=defaults).value(node)
     if value is None:

@@ -1,4 +1,4 @@
-"""Serializer of Connect columns as JSON of Kafka's JsonConverter, with or without schemas.
+"""Serializer of Connect columns as JSON, as Kafka's JsonConverter writes it, with or without schemas.
 
 ``{"schema":…,"payload":…}`` has the constant text of the column's schema, and then the payload of the row. Without
 ``schemas.enable`` a record is only the payload.
@@ -27,7 +27,7 @@ _SCHEMALESS = b'{"schema":null,"payload":'
 
 
 class ConnectJsonSerializer:
-    """Serializer of Connect columns as JSON.
+    """Serializer of Connect columns as JSON, as Kafka's JsonConverter writes it.
 
     :param schemas: write the schema with each value (``schemas.enable``).
     :param defaults: write a null of a field with a default as the default (``replace.null.with.default``).
@@ -45,12 +45,12 @@ class ConnectJsonSerializer:
         self._prefix = functools.lru_cache(maxsize=kept)(self._prefix_of)
 
     def check(self, schema: ConnectSchema, topic: str) -> None:
-        """Check the defaults of a schema; raise UnsupportedType for a default that does not fit its schema."""
+        """Raise UnsupportedType if a schema has a default that does not fit it."""
         if self._schemas:
             schema_json(schema, self._form)
 
     def serialize(self, column: ConnectColumn, topic: str) -> pa.BinaryArray:
-        """Return the bytes of each value: JSON for a null with a schema, null for a null without one.
+        """Return the JSON of each value; null for a null without a schema.
 
         :raises UnsupportedType: a required field without a default is null, or a decimal is not exact at its schema's
             scale.
@@ -61,7 +61,7 @@ class ConnectJsonSerializer:
         return self._wrap(pa.scalar(self._prefix(column.schema), _BINARY), values) if self._schemas else values
 
     def serialize_sparse(self, column: SparseColumn, topic: str) -> pa.BinaryArray:
-        """Return the bytes of structs of many schemas; raise the errors of :meth:`serialize`."""
+        """Return the JSON of structs of different schemas; raise the errors of :meth:`serialize`."""
         values = sparse_payload(column.whole, self._form)
         if not self._schemas:
             return values

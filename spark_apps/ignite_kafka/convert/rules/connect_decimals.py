@@ -1,4 +1,4 @@
-"""Conversion of decimals to and from the unscaled bytes of Kafka Connect's Decimal.
+"""Conversion between decimals and the unscaled bytes of Kafka Connect's Decimal.
 
 The bytes are the unscaled integer in two's complement, big-endian, in the shortest form. No value is converted through
 float.
@@ -24,7 +24,7 @@ _ARROW_DIGITS = 38
 
 
 def unscaled_bytes(array: pa.Array, scale: int | None = None, name: str = "") -> pa.BinaryArray:
-    """Return the unscaled bytes of each value of a decimal128, decimal256 or string array.
+    """Return each decimal as unscaled bytes, as Connect's Decimal has them.
 
     A string has java.math.BigDecimal's form.
 
@@ -48,12 +48,12 @@ def unscaled_bytes(array: pa.Array, scale: int | None = None, name: str = "") ->
 
 
 def unscaled_of(value: Decimal, scale: int) -> bytes:
-    """Return the unscaled bytes of a value at a scale; raise UnsupportedType for a value that is not exact there."""
+    """Return a decimal as unscaled bytes; raise UnsupportedType if it is not exact at the scale."""
     return _shortest(_unscaled(str(value), scale, ""))
 
 
 def decimals_from_bytes(data: pa.BinaryArray, wrong: Mask, kind: pa.DataType) -> tuple[pa.Array, Mask]:
-    """Convert unscaled bytes to decimals of type `kind` (decimal128); return decimals and a mask of rows without one.
+    """Convert unscaled bytes to decimal128 values; return also a mask of the rows without a valid decimal.
 
     The mask includes values of 16 bytes or more, which may have more than 38 digits and must be read one by one.
 
@@ -79,7 +79,7 @@ def decimals_from_bytes(data: pa.BinaryArray, wrong: Mask, kind: pa.DataType) ->
 
 
 def _unscaled(text: str, scale: int | None, name: str) -> int:
-    """Return the unscaled value of a BigDecimal's text at a scale; None: at its own scale."""
+    """Return a decimal text's unscaled value at a scale; `scale` None: at the text's own scale."""
     sign, digits, exponent = Decimal(text).as_tuple()
     assert isinstance(exponent, int)
     unscaled = int(Decimal((sign, digits, 0)))  # not through str: Python limits the digits of int(str)
@@ -105,7 +105,7 @@ def _inexact(text: str, exponent: int, scale: int | None, name: str) -> Unsuppor
 
 
 def _shortest(unscaled: int) -> bytes:
-    """Encode an integer as BigInteger.toByteArray does: at least one sign bit, no redundant byte."""
+    """Encode an integer in the fewest bytes of two's complement, as BigInteger.toByteArray does."""
     bits = (unscaled if unscaled >= 0 else ~unscaled).bit_length() + 1
     return unscaled.to_bytes((bits + 7) // 8, "big", signed=True)
 

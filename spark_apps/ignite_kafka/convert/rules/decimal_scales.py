@@ -1,4 +1,4 @@
-"""Declared scales of decimals in a cache's query entities, and decimals without a declared scale.
+"""Scales of decimals that query entities declare; Connect's Decimal needs them, for Ignite stores none per column.
 
 BASE64 writes only the unscaled value, as Kafka Connect's Decimal does, so its reader needs the scale. Ignite keeps the
 scale of each value (12.5 in a DECIMAL(10,2) column has scale 1). So values are written at the declared scale, the only
@@ -19,7 +19,7 @@ from ...ignite.types.type_table import mark_of
 from ...java.hash_code import java_hash
 
 Path = tuple[str, ...]
-"""Path of a decimal: names of fields in lower case, from the key or value down; empty: the key or value itself."""
+"""Path of a decimal from the key or value down: lower-case field names; empty: the key or value itself."""
 
 DECIMAL_CLASS = "java.math.BigDecimal"
 _SCALE = b"ignite.scale"
@@ -27,7 +27,7 @@ _DECIMALS = (DECIMAL_CLASS, f"[L{DECIMAL_CLASS};")
 
 
 def declared_scales(cache: CacheInfo, type_id: int | None, *, key: bool) -> dict[Path, int]:
-    """Return the declared scales of the decimals in a type of keys or values; an array has its elements' scale.
+    """Return the scales that query entities declare for decimals of a type, by path.
 
     :param type_id: type id of the objects; None: keys or values are not objects.
     """
@@ -53,7 +53,7 @@ def _has_scale(column: QueryField) -> bool:
 
 
 def with_scales(field: pa.Field, scales: Mapping[Path, int], path: Path = ()) -> pa.Field:
-    """Return the field with declared scales added to its decimals."""
+    """Return an Arrow field whose decimals carry their declared scales as metadata."""
     kind = field.type
     if not scales:
         return field
@@ -67,25 +67,25 @@ def with_scales(field: pa.Field, scales: Mapping[Path, int], path: Path = ()) ->
 
 
 def scale_of(field: pa.Field) -> int | None:
-    """Return a field's declared scale, added by :func:`with_scales`; None without one."""
+    """Return the declared scale in a field's metadata, put there by :func:`with_scales`; None without one."""
     scale = (field.metadata or {}).get(_SCALE)
     return None if scale is None else int(scale)
 
 
 def scale_of_text(text: str) -> int:
-    """Return the scale of a number in java.math.BigDecimal's form: 2 for ``1.50``, -2 for ``1E+2``."""
+    """Return the scale of a number's text, as java.math.BigDecimal has it: 2 for ``1.50``, -2 for ``1E+2``."""
     exponent = Decimal(text).as_tuple().exponent
     assert isinstance(exponent, int)
     return -exponent
 
 
 def is_decimal(field: pa.Field) -> bool:
-    """Return whether a field holds BigDecimals, as decimals or as text."""
+    """Return whether a field holds BigDecimals, whether as Arrow decimals or as text."""
     return pa.types.is_decimal(field.type) or (pa.types.is_string(field.type) and mark_of(field) == "decimal")
 
 
 def without_scale(field: pa.Field, path: str = "") -> Iterator[str]:
-    """Yield the paths of a field's decimals without a declared scale, such as ``total`` or ``prices[]``."""
+    """Yield the paths of the decimals in a field that have no declared scale, such as ``total`` or ``prices[]``."""
     kind = field.type
     if pa.types.is_struct(kind):
         for child in kind:
@@ -104,7 +104,7 @@ def without_scale(field: pa.Field, path: str = "") -> Iterator[str]:
 
 @functools.cache
 def warn_without_scale(cache: str, part: str, field: str) -> None:
-    """Report a decimal without a declared scale, once in a process.
+    """Report, once per process, a decimal without a declared scale, which readers cannot scale correctly.
 
     :param part: `key` or `value`. :param field: path of the decimal; empty: the key or value itself.
     """

@@ -1,4 +1,4 @@
-"""Names and ordinals of an enum's constants, in the forms of all enum policies."""
+"""Names and ordinals of an enum's constants, in the spellings of all enum policies."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from ...ignite.types.type_table import ENUM_VALUES, type_name_of
 
 
 def enum_values(field: pa.Field) -> dict[str, int]:
-    """Return the ordinals of an enum's constants by name."""
+    """Return the ordinals of an enum's constants, by name."""
     values: dict[str, int] = json.loads(field.metadata[ENUM_VALUES])
     return values
 
 
 def enum_forms(field: pa.Field) -> dict[str, int]:
-    """Return the ordinals of an enum's constants by all forms of their names: RED, Color.RED, org.example.Color.RED."""
+    """Return the ordinals of an enum's constants, by each spelling: RED, Color.RED, org.example.Color.RED."""
     type_name = type_name_of(field)
     ordinals = enum_values(field)
     names = (f"{type_name}.", f"{simple_name(type_name)}.", "")

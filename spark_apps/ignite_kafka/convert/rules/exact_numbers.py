@@ -1,4 +1,4 @@
-"""Check for numbers a double does not hold, so that a decimal in an undeclared field does not lose digits.
+"""Detection of numbers that lose digits as doubles, to refuse them in undeclared fields.
 
 A double holds a number if the double, printed with as many digits as the number has (17 at most), is the same number.
 So it holds any number that a program wrote from a double, but not 12345678901234567.89. Columns are parsed to doubles
@@ -38,7 +38,7 @@ _EXACT = Context(prec=2_000, Emax=MAX_EMAX, Emin=MIN_EMIN)
 
 
 def holds(digits: str, value: float) -> bool:
-    """Return whether a finite double, read from some digits, holds their number."""
+    """Return whether a double has lost no digits of the number text that it was parsed from."""
     try:
         exact = Decimal(digits)
     except InvalidOperation:
@@ -50,7 +50,7 @@ def holds(digits: str, value: float) -> bool:
 
 
 def is_strict(field: pa.Field) -> bool:
-    """Return whether a field is, or contains, a double that no query entity declares."""
+    """Return whether a field contains a double not declared by a query entity, so that no digit may be lost."""
     kind = field.type
     if pa.types.is_struct(kind):
         return any(map(is_strict, kind))
@@ -60,7 +60,7 @@ def is_strict(field: pa.Field) -> bool:
 
 
 def doubtful(texts: pa.BinaryArray, array: pa.Array, field: pa.Field) -> Mask:
-    """Return N flags: whether a JSON text, parsed as `array`, may have a number that its strict double does not hold.
+    """Return a mask of the JSON texts with a number that may have lost digits as a double.
 
     Few flags are true without such a number.
     """
@@ -80,7 +80,7 @@ def doubtful(texts: pa.BinaryArray, array: pa.Array, field: pa.Field) -> Mask:
 
 
 def _fractions(block: npt.NDArray[np.uint8]) -> tuple[pa.StringArray, npt.NDArray[np.int64]]:
-    """Return numbers, not integers, with more than 15 digits or a negative exponent, and their places in the block."""
+    """Return the fractions in a block of JSON that are long enough to lose digits as doubles, and their places."""
     edges = np.flatnonzero(np.diff(_NUMBER[block], prepend=False, append=False))
     first = edges[::2]
     last = edges[1::2]
@@ -105,7 +105,7 @@ def _fractions(block: npt.NDArray[np.uint8]) -> tuple[pa.StringArray, npt.NDArra
 
 
 def _read_back(tokens: pa.StringArray) -> Mask:
-    """Return N flags: whether a double holds the number; mostly decided by Arrow's shortest text of the double."""
+    """Return a mask of the numbers that are the same after conversion to a double."""
     same = np.array(pc.equal(tokens.cast(pa.float64()).cast(pa.string()), tokens))
     for row in np.flatnonzero(~same).tolist():
         text = tokens[row].as_py()
@@ -114,7 +114,7 @@ def _read_back(tokens: pa.StringArray) -> Mask:
 
 
 def _large(array: pa.Array, field: pa.Field) -> Mask:
-    """Return N flags: whether a row has a strict double beyond 2**53, where doubles do not hold all integers."""
+    """Return a mask of the rows with a double beyond 2**53, where not every integer is a double."""
     kind = field.type
     flags = np.zeros(len(array), bool)
     if pa.types.is_struct(kind):

@@ -1,4 +1,4 @@
-"""Stages of failures, as Kafka Connect names them in dead letters, and the error policy of each stage.
+"""Stages at which a record can fail, as Kafka Connect names them in dead letters, and their error policies.
 
 Header ``__connect.errors.stage`` of a dead letter has the stage.
 """
@@ -13,7 +13,7 @@ from ...settings.connector import ConnectorSettings
 
 
 class Stage(StrEnum):
-    """Stages of failures (``org.apache.kafka.connect.runtime.errors.Stage``)."""
+    """Stages at which a record can fail (``org.apache.kafka.connect.runtime.errors.Stage``)."""
 
     POLL = "TASK_POLL"
     KEY = "KEY_CONVERTER"
@@ -26,11 +26,11 @@ class Stage(StrEnum):
 
 _OWN = "error_handling_policy"
 _OF_CONNECTOR = frozenset({Stage.POLL, Stage.PUT})
-"""Stages of the connector itself, not of the converters, transforms and clients that Kafka Connect runs around it."""
+"""Stages within the connector itself, not in the converters, transforms and clients around it."""
 
 
 def failed_in_filter(stage: str, where: Mapping[str, object]) -> bool:
-    """Return whether an error is of the filter, at an entry or a record.
+    """Return whether the filter, and not a transform, failed on an entry or record.
 
     Transforms have the same stage, but their errors name the transform in `where`.
     """
@@ -38,14 +38,14 @@ def failed_in_filter(stage: str, where: Mapping[str, object]) -> bool:
 
 
 def policy_of_error(settings: ConnectorSettings, error: IgniteKafkaError) -> str:
-    """Return the error policy for an entry's error of unknown stage."""
+    """Return the error policy for an entry's error that has no stage."""
     return policy_of(
         settings, Stage.VALUE if isinstance(error, (ValueNotWritten, TransformFailed)) else Stage.POLL, error.where
     )
 
 
 def policy_of(settings: ConnectorSettings, stage: str, where: Mapping[str, object]) -> str:
-    """Return the error policy for an error at a stage.
+    """Return the error policy that the settings have for an error at a stage.
 
     Source: Kafka Connect's ``errors.tolerance`` covers the stages around a connector, the reference's
     ``errorHandlingPolicy`` the stages within it.
@@ -56,5 +56,5 @@ def policy_of(settings: ConnectorSettings, stage: str, where: Mapping[str, objec
 
 
 def setting_of(stage: str, where: Mapping[str, object]) -> str:
-    """Return the name of the setting with the error policy for an error at a stage."""
+    """Return the setting that holds the error policy for an error at a stage."""
     return _OWN if stage in _OF_CONNECTOR or failed_in_filter(stage, where) else "conversion_error_policy"

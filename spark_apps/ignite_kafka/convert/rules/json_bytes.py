@@ -1,4 +1,4 @@
-"""Conversion of bytes to base64 text in JSON, and back.
+"""Conversion of bytes to base64 texts in JSON, and back, as Kafka's JsonConverter does it.
 
 Single texts are read as Kafka's JsonConverter reads them: white space between groups of four characters is ignored, and
 so are bits of the last character that belong to no byte. A column is read in the form that converters write; texts in
@@ -23,14 +23,14 @@ _BASE64 = re.compile(r"(?:[\0- ]*[A-Za-z0-9+/]{4})*(?:[\0- ]*[A-Za-z0-9+/]{2}(?:
 
 
 def bytes_to_json(array: pa.Array) -> pa.Array:
-    """Encode each value of a binary array as padded base64 text; null for null."""
+    """Encode each byte string of an array as padded base64 text; null for null."""
     from .polars import pl  # here, because a check of the settings of transforms does not need polars
 
     return pl.Series(values=array.cast(pa.binary())).bin.encode("base64").to_arrow()
 
 
 def bytes_from_json(array: pa.Array) -> tuple[pa.BinaryArray, Mask]:
-    """Decode padded base64 texts without line feeds; return the bytes and a mask of other texts; null for null."""
+    """Decode padded base64 texts; return the bytes and a mask of the texts in another form."""
     from .polars import pl
 
     decoded = pl.Series(values=array).str.decode("base64", strict=False).to_arrow().cast(pa.binary())
@@ -40,5 +40,5 @@ def bytes_from_json(array: pa.Array) -> tuple[pa.BinaryArray, Mask]:
 
 
 def base64_bytes(text: str) -> bytes | None:
-    """Return the bytes of a base64 text; None if the text is not base64."""
+    """Decode a base64 text as JsonConverter does; None if the text is not base64."""
     return base64.b64decode(_SPACE.sub("", text)) if _BASE64.fullmatch(text) else None

@@ -1,4 +1,4 @@
-"""Conversion of dates, times and timestamps to Kafka Connect's JSON integers, and back.
+"""Conversion of dates, times and timestamps to the integers that Kafka Connect writes in JSON, and back.
 
 The integers are days, milliseconds of the day, and milliseconds of the epoch.
 """
@@ -17,7 +17,7 @@ _PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 
 
 def instants_to_json(array: pa.Array) -> pa.Array:
-    """Convert timestamps to milliseconds of the epoch, dates to days, or times to milliseconds of the day.
+    """Convert timestamps, dates or times to Connect's integers, which are milliseconds or days.
 
     Timestamps are rounded down, as in java.util.Date.
 
@@ -39,7 +39,7 @@ def instants_to_json(array: pa.Array) -> pa.Array:
 
 
 def timestamps_from_json(array: pa.Array, kind: pa.DataType) -> tuple[pa.Array, Mask]:
-    """Convert milliseconds of the epoch (int64) to timestamps; return timestamps and a mask of rows out of range.
+    """Convert epoch milliseconds (int64) to timestamps; return them and a mask of the rows out of range.
 
     Microseconds have a range of 64 bits.
 
@@ -54,7 +54,7 @@ def timestamps_from_json(array: pa.Array, kind: pa.DataType) -> tuple[pa.Array, 
 
 
 def sql_times_to_json(array: pa.Array) -> pa.Array:
-    """Convert milliseconds since 1970 of a java.sql.Time to milliseconds of the UTC day.
+    """Convert a java.sql.Time, milliseconds since 1970, to milliseconds of the UTC day, as Connect's Time needs.
 
     Connect's Time accepts only 0 to 86,400,000.
     """
@@ -64,19 +64,19 @@ def sql_times_to_json(array: pa.Array) -> pa.Array:
 
 
 def sql_times_from_json(array: pa.Array) -> tuple[pa.Array, Mask]:
-    """Return milliseconds of the day (int64) for java.sql.Time, and a mask of rows outside of the day."""
+    """Return milliseconds of the day unchanged as java.sql.Time, with a mask of the rows outside a day."""
     return array, outside(array, 0, DAY_MS)
 
 
 def outside(array: pa.Array, low: int, high: int) -> Mask:
-    """Return N flags: whether an integer is less than `low` or greater than `high`; false for null."""
+    """Return a mask of the integers below `low` or above `high`; false for null."""
     values = array.fill_null(low).to_numpy(zero_copy_only=False)
     wrong: Mask = (values < low) | (values > high)
     return wrong
 
 
 def _divide(array: pa.Array, divisor: int) -> pa.Array:
-    """Divide a 64-bit column, rounding down; null for null."""
+    """Divide a column of 64-bit integers, rounding down; null for null."""
     valid, data = array.buffers()
     units = np.frombuffer(data, np.int64) if data is not None else np.zeros(0, np.int64)
     quotients = pa.py_buffer(units // divisor if divisor > 1 else units)

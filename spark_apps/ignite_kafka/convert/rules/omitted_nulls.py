@@ -1,4 +1,4 @@
-"""Removal of null fields from JSON texts of objects, which is much cheaper than writing each set of fields alone.
+"""Removal of null members from written JSON objects, much cheaper than writing each set of fields separately.
 
 A text is first written with its nulls, as ``{"a":null,"b":1}``, and then searched for null members with given names.
 The search cannot find a part of a string: within a string each quote follows a backslash, and between a closing quote
@@ -23,12 +23,12 @@ _REGULAR = re.compile(r"\w[\w$.-]*")  # no bracket, comma, colon, quote or backs
 
 
 def is_regular(name: str) -> bool:
-    """Return whether :func:`without_members` can find members with a name."""
+    """Return whether :func:`without_members` can remove members with this name."""
     return bool(_REGULAR.fullmatch(name))
 
 
 def without_members(texts: pl.Series, names: Collection[str]) -> pl.Series:
-    """Remove null members with some names from JSON objects, and from objects within them; not for maps.
+    """Remove null members with the given names from JSON objects, at any depth; not for maps.
 
     :param texts: compact JSON as polars writes it. :param names: names that :func:`is_regular` accepts.
     """
@@ -40,7 +40,7 @@ def without_members(texts: pl.Series, names: Collection[str]) -> pl.Series:
 
 
 def null_names(array: pa.Array, field: pa.Field) -> Iterator[str]:
-    """Yield the names of fields that are null in some object of a column, also of objects within lists."""
+    """Yield the names of fields that are null in some struct of a column, also within lists."""
     kind = array.type
     if pa.types.is_struct(kind):
         for number, child in enumerate(field.type):
@@ -53,7 +53,7 @@ def null_names(array: pa.Array, field: pa.Field) -> Iterator[str]:
 
 
 def null_rows(array: pa.Array) -> npt.NDArray[np.bool_]:
-    """Return N flags: whether a value is null, also for values of a union."""
+    """Return a mask of the values that are null, also within a union."""
     if not pa.types.is_union(array.type):
         return np.asarray(array.is_null()) if array.null_count else np.zeros(len(array), np.bool_)
     kind_of, offset = union_layout(array)
@@ -65,7 +65,7 @@ def null_rows(array: pa.Array) -> npt.NDArray[np.bool_]:
 
 
 def joined_members(pieces: Collection[pa.BinaryArray]) -> pa.BinaryArray:
-    """Join pieces with the members of some fields, without braces, to JSON objects; a piece may be empty."""
+    """Join pieces of JSON members, each possibly empty, to one JSON object per row."""
     comma = pa.scalar(b",", _BINARY)
     nothing = pa.scalar(b"", _BINARY)
     parts = []

@@ -1,4 +1,4 @@
-"""Numbers of parsed JSON with their digits, and Arrow fields for parsed values without a declared type."""
+"""Types for parsed JSON numbers that keep their digits, and Arrow fields for values without a declared type."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ QUOTED_FLOATS = {"NaN": "nan", "Infinity": "inf", "-Infinity": "-inf"}
 
 
 class Number(str):
-    """A JSON number, as its digits."""
+    """A JSON number, kept as its digits until its type is known."""
 
     __slots__ = ()
 
 
 class QuotedFloat(str):
-    """A quoted NaN, Infinity or -Infinity that is a float."""
+    """A quoted NaN, Infinity or -Infinity that is to be read as a float."""
 
     __slots__ = ()
 
 
 def kind_of(value: Any, type_name: str, name: str = "") -> pa.Field:
-    """Return the field for a parsed JSON value, not null: integers are long, other numbers double.
+    """Return the Arrow field for a parsed JSON value without a declared type: integers as long, fractions as double.
 
     :param type_name: binary type of objects. :param name: name of the field.
     """

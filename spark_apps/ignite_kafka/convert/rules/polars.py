@@ -1,4 +1,4 @@
-"""The library polars, limited to one thread."""
+"""Import of polars, limited to one thread, because Spark tasks already share the cores."""
 
 from __future__ import annotations
 

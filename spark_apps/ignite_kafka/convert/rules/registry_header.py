@@ -1,4 +1,4 @@
-"""Header of a value with a registered schema: a zero byte, then four bytes of schema id, big-endian.
+"""Header of a value in Confluent's wire format: a zero byte, then the schema id in four big-endian bytes.
 
 Source: io.confluent.kafka.serializers.AbstractKafkaSchemaSerDe (MAGIC_BYTE, idSize); a registry has no negative
 ids.
@@ -20,12 +20,12 @@ _MAGIC = 0
 
 
 def registry_header(schema_id: int) -> bytes:
-    """Return the header for values of a schema."""
+    """Return the bytes that precede a value of this schema id."""
     return struct.pack(">bI", _MAGIC, schema_id)
 
 
 def schema_ids(data: pa.BinaryArray) -> tuple[Int64Array, dict[int, str]]:
-    """Return the schema id of each value, -1 without one, and the reasons by row for values without an id.
+    """Return the schema id of each value, -1 without one, and the reasons for values without an id.
 
     :param data: N values without nulls.
     """

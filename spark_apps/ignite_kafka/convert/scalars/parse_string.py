@@ -1,4 +1,4 @@
-"""Parser of texts as values, as Kafka Connect's ``Values.parseString`` parses headers: ``"12"`` becomes an INT8.
+"""Parser of header texts as Kafka Connect's ``Values.parseString``, by which ``"12"`` becomes an INT8.
 
 Three kinds of texts are not parsed but remain text: numbers of more than `MAX_HEADER_DIGITS` digits, or exponents of
 more than four digits, for which Java's computation is not bounded; dates with signs or exponents within, which Java's
@@ -41,7 +41,7 @@ _NUMBERS = (*(kind for kind, _ in _INTEGERS), ConnectType.FLOAT32, ConnectType.F
 
 @dataclass(frozen=True)
 class Parsed:
-    """A value with its schema; dates and times are days or milliseconds, maps are lists of pairs.
+    """A parsed value with its schema; dates and times are integers, maps are lists of pairs.
 
     :param schema: None if the value is None. If the content of an array or map has no common type, its schema has no
         inner schema.
@@ -56,15 +56,15 @@ _TEXT = ConnectSchema(ConnectType.STRING)
 
 
 class _NotParsed(Exception):
-    """Error of a text that is not an array or map (DataException in Java)."""
+    """Error of a text that is not an array or map after all (DataException in Java)."""
 
 
 class NestedTooDeep(ValueError):
-    """Error of a text with more than `MAX_HEADER_DEPTH` levels of arrays and maps; Java has no limit."""
+    """Error of a text with more levels of arrays and maps than `MAX_HEADER_DEPTH`."""
 
 
 def parse_string(text: str) -> Parsed:
-    """Parse a text as null, boolean, number, date, time, array or map; any other text is returned unchanged.
+    """Parse a text as null, boolean, number, date, time, array or map; any other text stays text.
 
     :raises NestedTooDeep: the text seems to be an array or map with too many levels.
     """
@@ -169,7 +169,7 @@ class _Reader:
 
 
 def _map_of(keys: list[Parsed], values: list[Parsed]) -> Parsed:
-    """Make a map; the last value of a key is kept."""
+    """Return a map of keys and values; a repeated key has its last value."""
     key_schema = _merge(keys)
     value_schema = None if key_schema is None else _merge(values)
     places = {(key.schema, repr(key.value)): row for row, key in enumerate(keys)}
@@ -184,10 +184,7 @@ def _map_of(keys: list[Parsed], values: list[Parsed]) -> Parsed:
 
 
 def _merge(items: list[Parsed]) -> ConnectSchema | None:
-    """Return the common schema of all items that are not null: for numbers, the widest type.
-
-    Return None if there is no common schema, or all items are null.
-    """
+    """Return the common schema of all items but nulls, for numbers the widest; None without a common schema."""
     common: ConnectSchema | None = None
     for schema in [item.schema for item in items if item.schema is not None]:
         if common is None or common.type is schema.type:
@@ -200,7 +197,7 @@ def _merge(items: list[Parsed]) -> ConnectSchema | None:
 
 
 def _align(items: list[Parsed], schema: ConnectSchema | None) -> list[Any]:
-    """Return the values converted to the common schema; unchanged without a common schema.
+    """Return the items' values converted to their common schema; unchanged without one.
 
     :raises _NotParsed: a value is null, which the schema does not allow, or a date is among numbers.
     """
@@ -208,7 +205,7 @@ def _align(items: list[Parsed], schema: ConnectSchema | None) -> list[Any]:
 
 
 def _convert(item: Parsed, schema: ConnectSchema) -> Any:
-    """Convert a value as ``Values.convertTo`` does, to a schema returned by :func:`_merge`."""
+    """Convert an item to the common schema from :func:`_merge`, as ``Values.convertTo`` does."""
     name = None if item.schema is None else item.schema.name
     if item.schema is None or (item.schema.type in _NUMBERS and schema.type in _NUMBERS and name and not schema.name):
         raise _NotParsed
@@ -222,7 +219,7 @@ def _convert(item: Parsed, schema: ConnectSchema) -> Any:
 
 
 def _number(number: Decimal) -> Parsed:
-    """Return a number with its type: the narrowest integer type, or else FLOAT32, FLOAT64 or Decimal by its range."""
+    """Return a number with the schema that Connect gives it: the narrowest integer, else float, double or Decimal."""
     scale = -int(number.as_tuple().exponent)
     # beyond all floats: avoids the computation of all digits
     if number and number.adjusted() > _BEYOND_FLOATS:
@@ -244,7 +241,7 @@ def _number(number: Decimal) -> Parsed:
 
 
 def _float32(exact: Fraction) -> float:
-    """Return the nearest 32-bit float; a conversion through double would round twice."""
+    """Return the nearest 32-bit float of an exact number, rounded only once."""
     with np.errstate(over="ignore"):
         near = np.float32(_float64(exact))
     if not np.isfinite(near):
@@ -270,7 +267,7 @@ _FLOATS: tuple[tuple[ConnectType, Callable[[Fraction], float]], ...] = (
 
 
 def _temporal(text: str) -> Parsed | None:
-    """Parse a text as date, time or timestamp; return None for another text."""
+    """Parse a text as date, time or timestamp; None for another text."""
     text = text.replace("\\:", ":")
     form = _TEMPORAL.get(len(text))
     matched = form and form[0].match(text)
@@ -286,10 +283,7 @@ def _temporal(text: str) -> Parsed | None:
 
 
 def _days(year: int, month: int, day: int) -> int:
-    """Return a lenient date as days since 1970-01-01.
-
-    As in java.util.GregorianCalendar, month 13 is January of the next year, for example.
-    """
+    """Return a date as days since 1970-01-01, where month 13 is January of the next year, as in Java."""
     year = year + (month - 1) // 12
     month = (month - 1) % 12 + 1
     before = year - (month <= 2)

@@ -1,4 +1,4 @@
-"""Converters `bytes`, `boolean`, `short`, `integer`, `long`, `float` and `double`, each for values of one type.
+"""Converters for values of one primitive type: `bytes`, `boolean`, `short`, `integer`, `long`, `float`, `double`.
 
 Numbers are big-endian, a boolean is one byte. Error messages are the messages of Kafka 4.3.1.
 
@@ -25,7 +25,7 @@ _TRUE = 1
 
 @dataclass(frozen=True)
 class Primitive:
-    """A type of fixed width, with its bytes as Kafka's serializer of the type writes them.
+    """Primitive type with the form in which Kafka's serializer writes its values.
 
     :param name: name of the converter in settings, and of the type in Kafka's messages.
     :param wire: numpy type of the bytes.
@@ -39,7 +39,7 @@ class Primitive:
 
     @property
     def schema(self) -> ConnectSchema:
-        """Schema of values that the converter reads."""
+        """Connect schema of the values that the converter reads."""
         return ConnectSchema(self.type, optional=True)
 
 
@@ -54,18 +54,18 @@ PRIMITIVES = {
         Primitive("double", ConnectType.FLOAT64, np.dtype(">f8"), "Deserializer"),
     )
 }
-"""Primitive types by name of the converter."""
+"""Primitive types by converter name."""
 
 
 class PrimitiveSerializer:
-    """Serializer of values of one type of fixed width."""
+    """Serializer of values of one primitive type."""
 
     def __init__(self, primitive: Primitive) -> None:
         self._primitive = primitive
         self.name = primitive.name
 
     def check(self, schema: ConnectSchema, topic: str) -> None:
-        """Raise UnsupportedType for a schema of another type than the converter's."""
+        """Raise UnsupportedType for a schema of another type than the converter writes."""
         _require(schema, self._primitive.type, self.name)
 
     def serialize(self, column: ConnectColumn, topic: str) -> pa.BinaryArray:
@@ -88,14 +88,14 @@ class PrimitiveSerializer:
 
 
 class PrimitiveDeserializer:
-    """Deserializer of values of one type of fixed width."""
+    """Deserializer of values of one primitive type."""
 
     def __init__(self, primitive: Primitive) -> None:
         self._primitive = primitive
         self.name = primitive.name
 
     def deserialize(self, data: pa.BinaryArray, topic: str) -> Deserialized:
-        """Read N values; bytes of a wrong length, or bytes that are no boolean, are bad."""
+        """Deserialize N values; wrong lengths, and bytes that are no boolean, make bad rows."""
         primitive = self._primitive
         width = self._primitive.wire.itemsize
         right: Mask = np.asarray(pc.equal(pc.binary_length(data), width))
@@ -114,16 +114,16 @@ class PrimitiveDeserializer:
 
 
 class BytesSerializer:
-    """Serializer of byte strings, which are written unchanged."""
+    """Serializer of BYTES values, which become the record's bytes unchanged."""
 
     name = "bytes"
 
     def check(self, schema: ConnectSchema, topic: str) -> None:
-        """Raise UnsupportedType for a schema of another type than BYTES."""
+        """Raise UnsupportedType for a schema other than BYTES."""
         _require(schema, ConnectType.BYTES, self.name)
 
     def serialize(self, column: ConnectColumn, topic: str) -> pa.BinaryArray:
-        """Return the byte strings; null for null.
+        """Return the bytes of each value unchanged; null for null.
 
         :raises UnsupportedType: values of another type.
         """
@@ -132,18 +132,18 @@ class BytesSerializer:
 
 
 class BytesDeserializer:
-    """Deserializer of any bytes as optional byte strings."""
+    """Deserializer that returns the record's bytes unchanged, as optional BYTES."""
 
     name = "bytes"
 
     def deserialize(self, data: pa.BinaryArray, topic: str) -> Deserialized:
-        """Return the bytes unchanged."""
+        """Return the bytes unchanged, as one column of optional BYTES."""
         schema = ConnectSchema(ConnectType.BYTES, optional=True)
         return Deserialized((ConnectPart(np.arange(len(data)), ConnectColumn(data, schema)),) if len(data) else ())
 
 
 def _require(schema: ConnectSchema | None, expected: ConnectType, converter: str) -> None:
-    """Raise UnsupportedType unless a schema has a type and is not logical (in Connect another class of values)."""
+    """Raise UnsupportedType unless a schema has the expected type and is not a logical one, such as Date."""
     if schema is not None and schema.type is expected and not (schema.name or "").startswith(_LOGICAL_VALUES):
         return
     actual = "no schema" if schema is None else f"type {schema.type}" + (f" ({schema.name})" if schema.name else "")
@@ -156,7 +156,7 @@ def _without_nulls(array: pa.Array) -> pa.Array:
 
 
 def _bytes_of(data: pa.BinaryArray) -> bytes | memoryview:
-    """Return the concatenated bytes of all values."""
+    """Return the bytes of all values as one block."""
     _, offsets, whole = data.buffers()
     if whole is None or not len(data):
         return b""

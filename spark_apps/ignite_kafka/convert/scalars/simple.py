@@ -1,4 +1,4 @@
-"""Header converter `simple`, Connect's default: values as text, and texts as the values they resemble.
+"""Header converter `simple`, Connect's default: it writes values as text, and guesses types when it reads.
 
 A text that resembles a number is read as a number: ``"12"`` becomes an INT8, and ``"007"`` becomes 7. Header converter
 `string` keeps texts as they are.
@@ -29,12 +29,12 @@ _MOST_DIGITS = 38
 
 
 class SimpleSerializer:
-    """Serializer of scalars as text: bytes in base64, dates and times in ISO 8601."""
+    """Serializer of scalar header values as text: bytes in base64, dates and times in ISO 8601."""
 
     name = "simple"
 
     def check(self, schema: ConnectSchema, topic: str) -> None:
-        """Raise UnsupportedType for a schema of objects, maps or arrays."""
+        """Raise UnsupportedType for a schema of structs, maps or arrays."""
         if schema.type in _CONTAINERS:
             what = f"the value is of type {schema.type}, which the header converter simple does not write here"
             raise UnsupportedType(what, "Use the header converter json.")
@@ -52,7 +52,7 @@ class SimpleSerializer:
 
 
 def iso_text(array: pa.Array) -> pa.StringArray:
-    """Return dates, times or timestamps as text in ISO 8601, the only form that converter `simple` reads."""
+    """Return dates, times or timestamps as ISO 8601 text, the only form in which `simple` reads them back."""
     _, days, clock = _days_and_clock(array)
     if pa.types.is_date32(array.type):
         return days
@@ -60,7 +60,7 @@ def iso_text(array: pa.Array) -> pa.StringArray:
 
 
 def _days_and_clock(array: pa.Array) -> tuple[pa.Int64Array, pa.StringArray, pa.StringArray]:
-    """Return milliseconds since 1970, the text of the date, and the text of the time."""
+    """Return moments as milliseconds since 1970, as text of the date, and as text of the time."""
     if pa.types.is_date32(array.type):
         ms = array.cast(pa.int32()).cast(pa.int64())
         ms = pc.multiply(ms, _DAY_MS)
@@ -71,7 +71,7 @@ def _days_and_clock(array: pa.Array) -> tuple[pa.Int64Array, pa.StringArray, pa.
 
 
 def _moments(array: pa.Array) -> pa.StringArray:
-    """Return dates, times or timestamps as text, in the form that ``Values.dateFormatFor`` chooses.
+    """Return dates, times or timestamps as text, in the form that Connect's ``Values.dateFormatFor`` chooses.
 
     That is only the time on 1970-01-01 and before, only the date at midnight, and otherwise both.
     """
@@ -83,12 +83,12 @@ def _moments(array: pa.Array) -> pa.StringArray:
 
 
 class SimpleDeserializer:
-    """Deserializer of texts as the values they resemble."""
+    """Deserializer of header texts as the numbers, dates or other values they look like."""
 
     name = "simple"
 
     def deserialize(self, data: pa.BinaryArray, topic: str) -> Deserialized:
-        """Parse texts as values; bytes that are not UTF-8 are bad, and text null is null without a schema.
+        """Parse header texts as values; text null becomes null, and bytes that are not UTF-8 are bad.
 
         Each distinct text is parsed once.
         """

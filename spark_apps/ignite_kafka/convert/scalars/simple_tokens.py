@@ -1,4 +1,4 @@
-"""Tokens of a text, as ``Values.Parser`` of Kafka Connect splits it: delimiters, and the texts between them.
+"""Splitting of header texts into tokens, as ``Values.Parser`` of Kafka Connect does.
 
 Backslashes are kept. Source: org.apache.kafka.connect.data.Values (4.3.1).
 """
@@ -11,7 +11,7 @@ BLANKS = "".join(map(chr, range(33)))
 
 
 class Tokens:
-    """A position in a text that moves from token to token."""
+    """Tokens of a text, with a current position: delimiters, and the texts between them."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -21,11 +21,11 @@ class Tokens:
 
     @property
     def mark(self) -> int:
-        """Current position, for :meth:`rewind`."""
+        """Current position, to return to by :meth:`rewind`."""
         return self._at - len(self._next or "")
 
     def rewind(self, mark: int) -> None:
-        """Move back to a position."""
+        """Return to a position of :attr:`mark`."""
         self._at = mark
         self._next = None
         self.previous = None
@@ -36,7 +36,7 @@ class Tokens:
         return self._next is not None or self._at < len(self.text)
 
     def next(self) -> str:
-        """Return the next token."""
+        """Return the next token, and move past it."""
         self.previous, self._next = (self._next, None) if self._next is not None else (self._consume(), None)
         assert self.previous is not None
         return self.previous
@@ -52,7 +52,7 @@ class Tokens:
         return self.text[start : self._at]
 
     def skip(self, expected: str) -> bool:
-        """Move past the next token if it equals `expected`, ignoring blanks around it; return whether it does."""
+        """Move past the next token if it is `expected` (blanks ignored); return whether it was."""
         if self._next is None:
             if not self.left:
                 return False

@@ -1,4 +1,4 @@
-"""Converter `string`: scalars as text, as Kafka 4.3.1's ``org.apache.kafka.connect.storage.StringConverter``.
+"""Converter `string`: scalars as text, as Kafka Connect's StringConverter writes and reads them.
 
 There are two differences, so that no data is lost: a character missing in the encoding is refused, where Java writes a
 question mark; and bytes that are no text make a bad record, where Java reads U+FFFD.
@@ -39,7 +39,7 @@ class StringSerializer:
         self._of_key = of_key
 
     def check(self, schema: ConnectSchema, topic: str) -> None:
-        """Raise UnsupportedType for a schema of objects, maps, arrays or bytes, whose text cannot be read back."""
+        """Raise UnsupportedType for a schema whose text cannot be read back: structs, maps, arrays, bytes."""
         if schema.type in _CONTAINERS or (schema.type is ConnectType.BYTES and scale_of(schema) is None):
             kind = "an object" if schema.type is ConnectType.STRUCT else f"of type {schema.type}"
             name = f" ({schema.name})" if schema.name else ""
@@ -74,7 +74,7 @@ class StringSerializer:
 
 
 class StringDeserializer:
-    """Deserializer of text as optional strings."""
+    """Deserializer of texts as optional STRING."""
 
     name = "string"
 
@@ -82,7 +82,7 @@ class StringDeserializer:
         self._encoding = encoding
 
     def deserialize(self, data: pa.BinaryArray, topic: str) -> Deserialized:
-        """Decode strings; bytes that are no text in the encoding are bad."""
+        """Decode texts; bytes that are no text in the encoding make bad rows."""
         if self._encoding == UTF_8:
             try:
                 return _part(np.arange(len(data)), data.cast(pa.string()))

@@ -1,4 +1,4 @@
-"""Casts of Connect values to Ignite types, chosen by the Connect schema and the field of the Ignite type.
+"""Casts of Connect values to Ignite types; inexact results are refused.
 
 A value that is not exact in the Ignite type is refused.
 
@@ -51,7 +51,7 @@ _LOGICAL = {(ConnectType.INT32, DATE), (ConnectType.INT32, TIME), (ConnectType.I
 
 
 class Converted(NamedTuple):
-    """Converted values as an array, with its field and a mask of the wrong values.
+    """Converted values: Arrow array, field to encode it with, and mask of the values that do not fit.
 
     Array and field are for `ignite.binary.encode.encoded`. Values in wrong rows are undefined, and may be null.
     """
@@ -65,14 +65,14 @@ Cast = Callable[[pa.Array], Converted]
 
 
 def kind_of(schema: ConnectSchema) -> str:
-    """Return a schema's logical type (`decimal`, or the schema's name) or, without one, its type."""
+    """Return a schema's logical type, such as Date or `decimal`; without one, its type."""
     if scale_of(schema) is not None:
         return DECIMAL
     return schema.name if schema.name is not None and (schema.type, schema.name) in _LOGICAL else schema.type
 
 
 def own_field(name: str, schema: ConnectSchema) -> pa.Field:
-    """Return the field for values of a scalar schema, if the cluster has no field for them.
+    """Return the Ignite field for a scalar schema whose field the cluster does not have yet.
 
     The table of Kafka Connect's types decides the field's type.
     """
@@ -81,7 +81,7 @@ def own_field(name: str, schema: ConnectSchema) -> pa.Field:
 
 
 def scalar_cast(schema: ConnectSchema, field: pa.Field, zone: str = UTC) -> Cast | None:
-    """Return the cast of a scalar schema's values to an Ignite field; None if there is no such cast.
+    """Return the function that casts a scalar schema's values to an Ignite field; None if no cast exists.
 
     :param zone: time zone of java.sql.Date and java.sql.Time.
     """
@@ -117,7 +117,7 @@ def _keep(field: pa.Field, array: pa.Array) -> Converted:
 
 
 def _cast_decimals(field: pa.Field, array: pa.Array) -> Converted:
-    """Convert decimals to the field's declared scale; without a declared scale, values keep their own."""
+    """Cast decimals to the field's declared scale; without one, each value keeps its own."""
     data, wrong = decimals(array, field.type if pa.types.is_decimal128(field.type) else None)
     return Converted(data, field_of(field.name, data.type, DECIMAL), wrong)
 
@@ -138,7 +138,7 @@ def _cast_to_numbers(field: pa.Field, kind: str, whole: bool) -> Cast | None:
 
 
 def _cast_to_dates(field: pa.Field, kind: str, integer: bool, zone: str) -> Cast | None:
-    """Return the cast to java.util.Date, java.sql.Timestamp or java.sql.Date; None if there is no such cast."""
+    """Return the cast to java.util.Date, java.sql.Timestamp or java.sql.Date; None if no cast exists."""
     arrow_type = field.type
     if arrow_type == pa.date32():
         if kind == TIMESTAMP:

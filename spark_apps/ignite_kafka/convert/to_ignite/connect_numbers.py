@@ -1,4 +1,4 @@
-"""Exact casts of Connect's numbers and decimals to Ignite's number types.
+"""Exact casts of Connect's numbers and decimals to Ignite's number types; other values are marked as wrong.
 
 A value that the Ignite type cannot hold is masked, never rounded or wrapped.
 """
@@ -24,12 +24,12 @@ _LONG_DIGITS = 19
 
 
 def none_wrong(array: pa.Array) -> Mask:
-    """Return N flags, all false."""
+    """Return an all-false mask, for casts without wrong values."""
     return np.zeros(len(array), bool)
 
 
 def numbers(array: pa.Array, kind: pa.DataType) -> tuple[pa.Array, Mask]:
-    """Convert integers or floats to another number type; return the values and a mask of inexact ones.
+    """Cast integers or floats to another number type; return also a mask of the inexact results.
 
     NaN and infinities are exact only as floats.
 
@@ -46,14 +46,14 @@ def numbers(array: pa.Array, kind: pa.DataType) -> tuple[pa.Array, Mask]:
 
 
 def _truncate(values: npt.NDArray[Any], dtype: type) -> npt.NDArray[Any]:
-    """Convert numbers to integers; NaN and numbers beyond 64 bits become 0."""
+    """Truncate numbers to integers; NaN and numbers beyond 64 bits become 0."""
     if values.dtype.kind == "f":
         values = np.where(_is_long(values), values, 0).astype(np.int64)
     return values.astype(dtype)
 
 
 def _are_equal(values: npt.NDArray[Any], converted: npt.NDArray[Any]) -> Mask:
-    """Return N flags: whether two numbers are equal; an integer and a float are compared as integers."""
+    """Return a mask of the numbers that are unchanged by a cast, integers compared with floats exactly."""
     if values.dtype.kind == converted.dtype.kind:
         same: Mask = (values == converted) | ((values != values) & (converted != converted))  # NaN != NaN in numpy
         return same
@@ -65,13 +65,13 @@ def _are_equal(values: npt.NDArray[Any], converted: npt.NDArray[Any]) -> Mask:
 
 
 def _is_long(values: npt.NDArray[Any]) -> Mask:
-    """Return N flags: whether a float is within the range of 64-bit integers."""
+    """Return a mask of the floats within the range of 64-bit integers."""
     inside: Mask = (values >= -_MOST_LONG) & (values < _MOST_LONG)
     return inside
 
 
 def decimals(array: pa.Array, kind: pa.DataType | None) -> tuple[pa.Array, Mask]:
-    """Convert decimals to another decimal type; return the values and a mask of inexact ones.
+    """Cast decimals to another decimal type; return also a mask of the inexact results.
 
     :param array: decimals, texts of decimals, or integers.
     :param kind: decimal128 with the declared scale; None: each value keeps its own scale.
@@ -92,7 +92,7 @@ def decimals(array: pa.Array, kind: pa.DataType | None) -> tuple[pa.Array, Mask]
 
 
 def _fit_scale(value: Decimal | None, kind: pa.DataType) -> Decimal | None:
-    """Return a decimal with the type's scale; None for a decimal that is not exact there."""
+    """Return a decimal at the type's scale; None if it is not exact there."""
     if value is None or (value and value.adjusted() >= kind.precision - kind.scale):
         return None
     fitted = value.quantize(Decimal((0, (1,), -kind.scale)), context=_EXACT)
@@ -100,7 +100,7 @@ def _fit_scale(value: Decimal | None, kind: pa.DataType) -> Decimal | None:
 
 
 def _parse_decimal(value: Decimal | str | int | None) -> Decimal | None:
-    """Return the finite decimal of a text or number; None if there is no such decimal."""
+    """Return a finite decimal of a text or number; None if it is not one."""
     if value is None:
         return None
     try:
@@ -111,7 +111,7 @@ def _parse_decimal(value: Decimal | str | int | None) -> Decimal | None:
 
 
 def from_decimals(array: pa.Array, kind: pa.DataType) -> tuple[pa.Array, Mask]:
-    """Convert decimals to integers, or to floats with the same text; return the values and a mask of inexact ones.
+    """Cast decimals to integers or floats; return also a mask of the inexact results.
 
     :param kind: an Arrow integer or float type.
     """
@@ -137,7 +137,7 @@ def _convert_decimal(value: Decimal | None, kind: pa.DataType) -> int | float | 
 
 
 def chars(array: pa.Array) -> tuple[pa.Array, Mask]:
-    """Convert integers to UTF-16 code units; return the values and a mask of integers outside of 0 to 65,535."""
+    """Cast integers to UTF-16 code units; return also a mask of the integers outside 0 to 65,535."""
     wide = array.cast(pa.int64())
     wrong = np.asarray(pc.invert(pc.and_(pc.greater_equal(wide, 0), pc.less_equal(wide, 0xFFFF))).fill_null(False))
     return pc.if_else(pa.array(wrong), pa.scalar(0, pa.int64()), wide).cast(pa.int32()), np.array(wrong)

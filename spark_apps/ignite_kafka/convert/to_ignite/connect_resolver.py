@@ -1,4 +1,4 @@
-"""Choice of targets for Connect schemas, by the types in the cluster, the query entity and the schema itself."""
+"""Choice of the conversion for each Connect schema, by the cluster's types, query entities, or the schema alone."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ from .scrubbed_names import ScrubbedNames
 _WAY_OUT = "cast it where the topic is written, or declare another type"
 _KEY_WAY_OUT = "declare the key type with all its fields, or name those that all keys have in key_fields"
 Unwritten = tuple[int, str, Target]
-"""A STRUCT's field that the binary type does not accept: its index, its name, and a target that refuses values."""
+"""A STRUCT field refused by the binary type: its index and name, and a conversion that refuses its values."""
 _CONTAINERS = (ConnectType.ARRAY, ConnectType.MAP, ConnectType.STRUCT)
 
 
 @dataclass(frozen=True)
 class Place:
-    """The place of a schema's values within an entry.
+    """Place in an entry for a schema's values: the whole key or value, a field, or an element.
 
     :param name: name of the field; empty: the whole key or value.
     :param type_name: binary type for a STRUCT that does not name one.
@@ -55,12 +55,12 @@ class Place:
     depth: int = 0
 
     def within(self, type_name: str, name: str) -> Place:
-        """Return the place of a field of a binary type, or of the elements in such a field."""
+        """Return the place of a binary type's field, or of the elements in it."""
         return Place(name, f"{type_name}.{name}", self.of_key, self.depth + 1)
 
 
 class Resolver:
-    """Choice of targets; it adds missing fields of types to `objects`.
+    """Factory of the conversions of Connect schemas to Ignite types; it adds missing fields to the types.
 
     :param zone: time zone of java.sql.Date and java.sql.Time.
     :param scrubbed: names that are scrubbed in records; None: names in records are not scrubbed.
@@ -72,7 +72,7 @@ class Resolver:
         self._scrubbed = scrubbed
 
     def target(self, schema: ConnectSchema, field: pa.Field | None, place: Place) -> Target:
-        """Return the target of a schema's values.
+        """Return the conversion of a schema's values to the field's Ignite type; if none exists, it refuses all values.
 
         :param field: field in the cluster or the query entity; None: neither has the field.
         """
@@ -107,7 +107,7 @@ class Resolver:
         return ScalarTarget(schema, cast, described(field))
 
     def _find_list_target(self, schema: ConnectSchema, field: pa.Field, place: Place) -> Target:
-        """Return the target of lists of a schema's values if the cluster has a collection or an array."""
+        """Return the conversion of an ARRAY to a field that the cluster has as a collection or an array."""
         item = field.type.value_field
         element = self.target(schema, item, _nest(place))
         is_array = mark_of(field) != "collection"
@@ -116,7 +116,7 @@ class Resolver:
         return ListTarget(field.with_name(place.name), element, generic, item.nullable, empty, self._objects)
 
     def _find_own_target(self, schema: ConnectSchema, type_name: str, place: Place) -> Target:
-        """Return the target of values whose schema alone decides their type."""
+        """Return the conversion of values whose Ignite type follows from their schema alone."""
         if place.depth > MAX_DEPTH:
             return RefusingTarget(place.name, f"is nested deeper than {MAX_DEPTH}")
         if schema.type is ConnectType.STRUCT:
@@ -141,7 +141,7 @@ class Resolver:
         return name if self._scrubbed is None else self._scrubbed.type_name(name)
 
     def _find_object_target(self, schema: ConnectSchema, type_name: str, place: Place) -> Target:
-        """Return the target of a STRUCT, and add the STRUCT's fields to its binary type."""
+        """Return the conversion of a STRUCT to objects, after adding its fields to its binary type."""
         other = self._objects.names.other(type_name)
         if other is not None:
             why = (
@@ -178,7 +178,7 @@ class Resolver:
     def _add_fields(
         self, schema: ConnectSchema, type_name: str, place: Place
     ) -> tuple[dict[str, int], list[Unwritten]]:
-        """Add a STRUCT's fields to a type; return the accepted fields' indexes by name, and the refused fields."""
+        """Add a STRUCT's fields to a binary type; return the indexes of accepted fields, and the refused fields."""
         objects = self._objects
         places: dict[str, int] = {}
         unwritten: list[Unwritten] = []
@@ -219,7 +219,7 @@ class Resolver:
         return places, unwritten
 
     def _find_scrubbed(self, type_name: str) -> dict[str, list[str]]:
-        """Return a type's fields by their scrubbed names, as far as these differ."""
+        """Return a type's fields by their names as scrub.invalid.names writes them, where these differ."""
         return (
             {}
             if self._scrubbed is None
@@ -227,7 +227,7 @@ class Resolver:
         )
 
     def _decide_field(self, type_name: str, struct_field: ConnectField) -> pa.Field | None:
-        """Return the type's field for a STRUCT's field, whose schema may decide an unknown class."""
+        """Return the type's field for a STRUCT's field; the STRUCT's schema may decide a class still unknown."""
         field = self._objects.field(type_name, struct_field.name)
         if field is None or not undecided_class(field):
             return field
@@ -239,7 +239,7 @@ class Resolver:
 
 
 def _is_undefined(schema: ConnectSchema) -> bool:
-    """Return whether a schema is a STRUCT without fields, because all its values have been null so far.
+    """Return whether a schema is a STRUCT without fields, written for values that were all null.
 
     Such a schema does not show the type of its field.
     """
@@ -247,21 +247,21 @@ def _is_undefined(schema: ConnectSchema) -> bool:
 
 
 def _make_empty_field(item: pa.Field) -> pa.Field:
-    """Return the field of an array's elements if the array is empty or has only nulls."""
+    """Return the element field for an array that is empty or holds only nulls."""
     if is_a(item, ANY):
         return ENCODED
     return object_field("item", _read_type_name(item), [pa.field("", pa.null())]) if is_a(item, OBJECT) else item
 
 
 def struct_name(schema: ConnectSchema, otherwise: str) -> str:
-    """Return the binary type of a STRUCT: its name, as a source writes it, if it is a valid name in Java."""
+    """Return the name of the binary type for a STRUCT: the STRUCT's name if Java accepts it, else `otherwise`."""
     name = schema.name or ""
     parts = name.replace("$", "_").split(".")
     return name if all(part.isidentifier() for part in parts) else otherwise
 
 
 def described(field: pa.Field) -> str:
-    """Return the name of a field's Ignite type, for messages."""
+    """Return the Ignite type of a field, as messages name it."""
     if column := column_class(field):
         return f"{column} (the key's column of this name)"
     if is_a(field, OBJECT):
@@ -278,7 +278,7 @@ def described(field: pa.Field) -> str:
 
 
 def _make_stored_field(name: str, schema: ConnectSchema, type_name: str) -> pa.Field:
-    """Return the field for a schema as the cluster's metadata has it, without the types of its content."""
+    """Return the field that the cluster's metadata gets for a schema, without the types of its content."""
     match schema.type:
         case ConnectType.STRUCT:
             return any_kind(name, type_name)
@@ -290,7 +290,7 @@ def _make_stored_field(name: str, schema: ConnectSchema, type_name: str) -> pa.F
 
 
 def _nest(place: Place) -> Place:
-    """Return the place of the elements of a list, or of the keys and values of a map."""
+    """Return the place of a list's elements, or of a map's keys and values."""
     return Place(place.name, place.type_name, place.of_key, place.depth + 1)
 
 

@@ -1,4 +1,4 @@
-"""Targets of Connect schemas: conversion of columns of a schema's values to values of an Ignite type.
+"""Targets: conversions of whole columns of one Connect schema to one Ignite type.
 
 A nested schema has a target of its own. A target is made once for each schema and type; it converts whole columns, and
 explains a single wrong value as a column with one row.
@@ -31,18 +31,18 @@ _MOST_SHOWN = 40
 
 
 class Target(Protocol):
-    """Conversion of one schema's values to the form needed for Ignite's binary format."""
+    """Conversion of columns of one Connect schema to one Ignite type."""
 
     def convert(self, array: pa.Array) -> Converted:
-        """Convert a column; nulls are not wrong."""
+        """Convert a column to the Ignite type, and mark the values that do not fit; nulls always fit."""
 
     def explain(self, array: pa.Array) -> None:
-        """Raise Refused if the only value of a column, not null, is wrong; the error names field and value."""
+        """Raise Refused, with field and value, if the only value of a column does not fit."""
 
 
 @dataclass(frozen=True)
 class ScalarTarget:
-    """Target of scalar values.
+    """Conversion of scalar values to an Ignite type.
 
     :param ignite_type: name of the type in Ignite, for messages.
     """
@@ -56,7 +56,7 @@ class ScalarTarget:
         return self.cast(array)
 
     def explain(self, array: pa.Array) -> None:
-        """Raise Refused, with value, schema and Ignite type, if the only value is wrong."""
+        """Raise Refused, with value, schema and Ignite type, if the only value does not fit."""
         if self.cast(array).wrong[0]:
             what = f"is {_show(array)} ({label(self.schema)}), which {self.ignite_type} does not hold"
             raise Refused(f"{what}: cast it where the topic is written, or declare a type that holds it", of_value=True)
@@ -64,23 +64,23 @@ class ScalarTarget:
 
 @dataclass(frozen=True)
 class RefusingTarget:
-    """Target of values that cannot be stored: all values are wrong, except nulls."""
+    """Conversion that refuses every value, because its schema cannot be stored; nulls are accepted."""
 
     name: str
     reason: str
 
     def convert(self, array: pa.Array) -> Converted:
-        """Return nulls, with a mask of all other values as wrong."""
+        """Return nulls, and a mask in which all other values are wrong."""
         return Converted(pa.nulls(len(array)), pa.field(self.name, pa.null()), np.array(array.is_valid()))
 
     def explain(self, array: pa.Array) -> None:
-        """Raise Refused with the reason."""
+        """Raise Refused with the reason why the schema cannot be stored."""
         raise Refused(self.reason, of_value=True)
 
 
 @dataclass(frozen=True)
 class Member:
-    """A field of a binary type, with the target of its values.
+    """A field of a binary type, with the conversion of its values from a STRUCT's field.
 
     :param place: index of the STRUCT's field; None: the STRUCT does not have the field, which is null then.
     :param optional: objects do not have the field if it is null.
@@ -95,7 +95,7 @@ class Member:
 
 @dataclass(frozen=True)
 class ObjectTarget:
-    """Target of objects of a binary type.
+    """Conversion of STRUCTs to objects of a binary type.
 
     :param members: the fields to write, in order.
     :param unwritten: fields of the STRUCT that the type does not accept: index, name and refusing target.
@@ -107,7 +107,7 @@ class ObjectTarget:
     unwritten: tuple[tuple[int, str, Target], ...] = ()
 
     def convert(self, array: pa.StructArray) -> Converted:
-        """Return the members of structs as a struct column for objects."""
+        """Convert a column of STRUCTs to a column of the binary type's objects."""
         missing = null_mask(array)
         # the fields of a null struct are undefined
         columns = (
@@ -135,7 +135,7 @@ class ObjectTarget:
         return Converted(data, object_field(self.name, self.type_name, fields), wrong)
 
     def explain(self, array: pa.StructArray) -> None:
-        """Raise Refused for the first wrong field."""
+        """Raise Refused for the first field whose value does not fit."""
         columns = array.flatten()
         for place, name, target in self.unwritten:
             _explain(target, columns[place], name)
@@ -149,7 +149,7 @@ class ObjectTarget:
 
 @dataclass(frozen=True)
 class ListTarget:
-    """Target of lists.
+    """Conversion of ARRAYs to a collection or an array.
 
     :param field: field of the list; only the type of its elements is replaced.
     :param generic: elements are written with their own types, as in an Object[]; a java.sql.Date is midnight in this
@@ -166,7 +166,7 @@ class ListTarget:
     schemas: Schemas | None = None
 
     def convert(self, array: pa.ListArray) -> Converted:
-        """Return lists of the converted elements."""
+        """Convert a column of ARRAYs, element by element."""
         elements = array.flatten()
         inner = self.element.convert(elements)
         bad = inner.wrong
@@ -185,7 +185,7 @@ class ListTarget:
         return Converted(lists, self.field.with_type(lists.type), _mark_rows(array, bad))
 
     def explain(self, array: pa.ListArray) -> None:
-        """Raise Refused for the first wrong element."""
+        """Raise Refused for the first element that does not fit."""
         elements = array.flatten()
         for at in range(len(elements)):
             element = elements.slice(at, 1)
@@ -196,7 +196,7 @@ class ListTarget:
 
 @dataclass(frozen=True)
 class MapTarget:
-    """Target of maps.
+    """Conversion of MAPs to Ignite maps.
 
     :param schemas: schemas of objects used as keys (:func:`~ignite_kafka.ignite.binary.encode.encoded`).
     """
@@ -207,7 +207,7 @@ class MapTarget:
     schemas: Schemas | None = None
 
     def convert(self, array: pa.MapArray) -> Converted:
-        """Return maps of the converted keys and values."""
+        """Convert a column of MAPs, keys and values separately."""
         lists = _cast_to_lists(array)
         pairs = lists.flatten()
         key = self.key.convert(pairs.field(0))
@@ -224,7 +224,7 @@ class MapTarget:
         return Converted(maps, pa.field(self.name, maps.type), _mark_rows(lists, wrong))
 
     def explain(self, array: pa.MapArray) -> None:
-        """Raise Refused for the first wrong key or value."""
+        """Raise Refused for the first key or value that does not fit."""
         pairs = _cast_to_lists(array).flatten()
         for at in range(len(pairs)):
             # keys of other types may be beyond Python's range
@@ -234,7 +234,7 @@ class MapTarget:
 
 
 def label(schema: ConnectSchema) -> str:
-    """Return a schema's type for messages, such as INT32, Decimal or STRUCT org.example.Person."""
+    """Return a schema's type as messages name it, such as INT32, Decimal or STRUCT org.example.Person."""
     kind = kind_of(schema)
     if kind != schema.type:
         return (schema.name or kind).rpartition(".")[2]
@@ -242,7 +242,7 @@ def label(schema: ConnectSchema) -> str:
 
 
 def reasons(target: Target, array: pa.Array, rows: Sequence[int]) -> list[tuple[int, str]]:
-    """Return the reasons why the values in some rows are wrong."""
+    """Return, for each row with a wrong value, the reason why the value does not fit."""
     explained = []
     for row in rows:
         try:
@@ -255,7 +255,7 @@ def reasons(target: Target, array: pa.Array, rows: Sequence[int]) -> list[tuple[
 
 
 def _show(array: pa.Array) -> str:
-    """Return a scalar as text for messages, without Python's types: dates may be beyond their range."""
+    """Return a scalar as text for messages, by Arrow, because a date may be beyond Python's range."""
     kind = array.type
     if pa.types.is_binary(kind):
         return f"{len(array[0].as_py())} bytes"
@@ -273,7 +273,7 @@ def _explain(target: Target, array: pa.Array, name: str) -> None:
 
 
 def _encode_elements(inner: Converted, bad: Mask, zone: str, schemas: Schemas | None) -> tuple[pa.Array, pa.Field]:
-    """Encode elements with their own types; wrong elements become null, because they cannot be encoded."""
+    """Encode each element with its own type; wrong elements, which cannot be encoded, become null."""
     data = inner.data
     if bad.any():
         data = data.take(pa.array(np.arange(len(data)), mask=bad))
@@ -281,7 +281,7 @@ def _encode_elements(inner: Converted, bad: Mask, zone: str, schemas: Schemas | 
 
 
 def _mark_rows(array: pa.ListArray, bad: Mask) -> Mask:
-    """Return N flags: whether a list has an element marked as bad."""
+    """Return a mask of the lists that contain an element marked as bad."""
     wrong = none_wrong(array)
     if bad.any():
         wrong[np.asarray(pc.list_parent_indices(array))[bad]] = True

@@ -1,4 +1,4 @@
-"""Conversion of Connect's Date, Time and Timestamp to Ignite's types, and to the integers they consist of.
+"""Conversion of Connect's Date, Time and Timestamp to Ignite's types.
 
 A java.sql.Date is a midnight, and a java.sql.Time a time of day, in the time zone of the JVM that created it. Ignite
 keeps both as milliseconds since 1970-01-01T00:00Z.
@@ -17,7 +17,7 @@ from .connect_numbers import none_wrong
 
 
 def instants(array: pa.Array, kind: pa.DataType) -> tuple[pa.Array, Mask]:
-    """Convert milliseconds since 1970-01-01T00:00Z to java.util.Date (ms) or java.sql.Timestamp (us).
+    """Convert epoch milliseconds to java.util.Date (ms) or java.sql.Timestamp (us).
 
     :param array: integers or values of Timestamp.
     :returns: the values, and a mask of rows beyond the range of microseconds in 64 bits.
@@ -27,7 +27,7 @@ def instants(array: pa.Array, kind: pa.DataType) -> tuple[pa.Array, Mask]:
 
 
 def days(array: pa.Array) -> tuple[pa.Array, Mask]:
-    """Convert days since 1970-01-01 (Date or integers) to date32; return dates and a mask of days beyond 32 bits."""
+    """Convert days since 1970-01-01 to date32; return dates and a mask of days beyond 32 bits."""
     if pa.types.is_date32(array.type):
         return array, none_wrong(array)
     if array.type == pa.int32():
@@ -38,13 +38,13 @@ def days(array: pa.Array) -> tuple[pa.Array, Mask]:
 
 
 def midnight_millis(array: pa.Array, zone: str) -> pa.Array:
-    """Return the milliseconds (int64) of each day's (date32) midnight in a time zone."""
+    """Return each day's midnight in a time zone, as epoch milliseconds (int64)."""
     days = array.view(pa.int32()).fill_null(0).to_numpy(zero_copy_only=False)
     return pa.array(midnights(days, zone), mask=np.asarray(array.is_null()))
 
 
 def days_at(array: pa.Array, zone: str) -> tuple[pa.Array, Mask]:
-    """Convert timestamps at midnight in a time zone to days (date32); return days and a mask of other times of day."""
+    """Convert timestamps to dates; return them and a mask of the timestamps not at midnight in the time zone."""
     day_numbers, begins = days_of(array.view(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False), zone)
     missing = np.asarray(array.is_null())
     dates, beyond = days(pa.array(day_numbers, mask=missing))
@@ -52,7 +52,7 @@ def days_at(array: pa.Array, zone: str) -> tuple[pa.Array, Mask]:
 
 
 def times(array: pa.Array, zone: str) -> tuple[pa.Array, Mask]:
-    """Convert milliseconds of the day to java.sql.Time; return the values and a mask of rows outside of the day.
+    """Convert milliseconds of the day to java.sql.Time; return them and a mask of the rows outside a day.
 
     :param array: integers or values of Time.
     """
@@ -62,7 +62,7 @@ def times(array: pa.Array, zone: str) -> tuple[pa.Array, Mask]:
 
 
 def units(array: pa.Array) -> pa.Array:
-    """Return the integers that values of Date, Time or Timestamp consist of.
+    """Return the integers that Arrow stores for Date, Time or Timestamp.
 
     They are days, milliseconds of the day, or milliseconds since 1970.
     """

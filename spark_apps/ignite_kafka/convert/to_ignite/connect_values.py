@@ -1,4 +1,4 @@
-"""Conversion of keys or values of records from Connect columns to Ignite's binary format."""
+"""Conversion of deserialized keys or values from Connect columns to Ignite's binary format."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _NULL_JSON = pa.scalar(b"null", pa.binary())
 
 
 class ConnectReader:
-    """Conversion of keys or values of a topic's records from Connect columns, as a deserializer returns them.
+    """Converter of a topic's deserialized keys or values to Ignite's binary format.
 
     :param root: field with the type of all values, which may be a reference (marked_fields.py).
     :param schemaless: reader of the JSON texts of values without a schema.
@@ -69,7 +69,7 @@ class ConnectReader:
         self._state = -1, -1
 
     def read(self, values: Deserialized) -> ConvertedSide:
-        """Convert all keys or values of a batch.
+        """Convert all deserialized keys or values of a batch.
 
         :raises TypeClash: a field is declared differently in a query entity and in the cluster's binary metadata.
         """
@@ -89,7 +89,7 @@ class ConnectReader:
         return replace(side, bad=tuple(sorted([*side.bad, *bad])))
 
     def _convert(self, parts: list[ConnectPart]) -> list[ConvertedSide]:
-        """Convert parts, and register their types, with the schemas of all objects, in the cluster."""
+        """Convert columns; register their types, and the schemas of all objects, in the cluster."""
         for _ in range(_MOST_ATTEMPTS):
             targets = self._resolve(parts)
             sides = [self._convert_column(part.column, targets) for part in parts]
@@ -98,7 +98,7 @@ class ConnectReader:
         raise AssertionError("the types of a batch change each time it is converted")
 
     def _resolve(self, parts: list[ConnectPart]) -> dict[ConnectSchema, Target]:
-        """Return the targets of all schemas of some parts, and register their types in the cluster.
+        """Return the conversion for each schema in a batch, after registering all their types in the cluster.
 
         Types get their fields from schemas in the order of the first records. A key type is registered, and so fixed,
         before the next schema is resolved. So the types of fields are the same as with batches of one record: other
@@ -146,7 +146,7 @@ class ConnectReader:
         return ConvertedSide(rows, entries, bad)
 
     def _read_texts(self, texts: pa.BinaryArray) -> ConvertedSide:
-        """Convert JSON texts of values without a schema; an Arrow null is JSON's null."""
+        """Convert JSON texts of values without a schema; an Arrow null means JSON's null."""
         if self._only:
             why = f"it has no schema, and the cache's query entities have values of {', '.join(self._only)}"
             has_value = np.asarray(pc.not_equal(texts, _NULL_JSON).fill_null(False))
@@ -157,7 +157,7 @@ class ConnectReader:
         return self._schemaless.read(texts.fill_null(b"null") if texts.null_count else texts)
 
     def _choose(self, part: ConnectPart) -> tuple[ConnectPart, list[tuple[int, str]]]:
-        """Return a part with only the chosen fields, and reasons for the rows without a chosen field.
+        """Reduce STRUCTs to the fields chosen for the key; return also the rows that lack one, with reasons.
 
         The reader of JSON texts chooses the fields of values without a schema.
         """

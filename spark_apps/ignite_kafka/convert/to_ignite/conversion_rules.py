@@ -1,4 +1,4 @@
-"""Rules of the conversion of records to entries, by the settings of a sink."""
+"""Rules by which a sink converts records to entries: converters, key policy and time zone."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NO_PROPERTIES: Mapping[str, Any] = MappingProxyType({})
 
 @dataclass(frozen=True)
 class SideRules:
-    """Converter of one side of records, keys or values, with its properties.
+    """Converter of the keys, values or headers of records, with its properties.
 
     :param properties: properties of the converter (:data:`~ignite_kafka.settings.converters.PROPERTIES`); a missing
         property has its default.
@@ -29,13 +29,13 @@ class SideRules:
 
     @property
     def json_format(self) -> JsonFormat:
-        """Choices between JSON forms, for JSON without schemas."""
+        """Options of JSON without schemas, such as the form of decimals."""
         return JsonFormat(self.properties.get("decimal.format") or "BASE64")
 
 
 @dataclass(frozen=True)
 class ConversionRules:
-    """Rules of the conversion of records to entries.
+    """Rules by which a sink converts records to entries.
 
     :param key_policy: source of a key: the record's `key`, fields of its `value`, a `header`, or `kafka`: topic,
         partition, offset.

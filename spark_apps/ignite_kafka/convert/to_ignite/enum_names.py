@@ -1,4 +1,4 @@
-"""Conversion of full names of enum constants, such as org.example.Color.RED, for fields without a declared enum."""
+"""Conversion of enum constants by full name, such as org.example.Color.RED, where the field declares no enum."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .connect_casts import Cast, Converted
 
 
 def full_names(name: str, types: TypeSource) -> Cast:
-    """Return the cast of full names to encoded enum constants; the cluster must know the enums.
+    """Return the function that casts full names to encoded constants of the cluster's enums.
 
     :param name: name of the field.
     """
@@ -32,7 +32,7 @@ def full_names(name: str, types: TypeSource) -> Cast:
 
 
 def _encode(text: str, types: TypeSource) -> bytes | None:
-    """Encode an enum constant with its type code; None if the cluster does not know the enum or the constant."""
+    """Encode the enum constant with a full name; None if the cluster does not know the enum or the constant."""
     type_name, _, label = text.rpartition(".")
     type_id = java_hash(type_name.lower())
     try:

@@ -1,4 +1,4 @@
-"""Reader of the headers of a topic's records as Connect columns, for transforms.
+"""Reader of record headers as Connect columns, for transforms.
 
 A header that cannot be read makes a bad record only if it is used.
 """
@@ -24,7 +24,7 @@ _NULL = pa.scalar(None, pa.binary())
 
 @dataclass(frozen=True)
 class HeaderReader:
-    """Reader of the headers of records.
+    """Reader of the headers of a batch of records.
 
     :param key: name of the header used as key; empty: no header is.
     """
@@ -33,10 +33,7 @@ class HeaderReader:
     key: str = ""
 
     def read(self, consumed: Consumed) -> list[tuple[RowIndex, tuple[Header, ...]]]:
-        """Return the headers of all records, in groups with the rows of each.
-
-        All rows of a group have headers with the same names, order and schemas.
-        """
+        """Return the headers of all records, grouped by equal names, order and schemas of headers."""
         count = len(consumed)
         if consumed.headers is None:
             return [(np.arange(count), ())]
@@ -62,7 +59,7 @@ class HeaderReader:
         return groups
 
     def _deserialize(self, flat: pa.StructArray, topic: str) -> Iterator[tuple[RowIndex, Header]]:
-        """Yield headers with values, without names, and their places among all headers."""
+        """Yield the deserialized header values by schema, with their places among all headers."""
         has_value: Mask = np.asarray(flat.field(1).is_valid())
         of_key: Mask = np.asarray(pc.equal(flat.field(0), self.key)) & bool(self.key)
         readers = (
@@ -80,7 +77,7 @@ class HeaderReader:
 
 
 def _take_header(name: str, parts: list[Header], number: int, places: RowIndex) -> Header:
-    """Return a header with the values of a part at some places; with nulls for part number -1."""
+    """Return a header with its values at the given places of a column; all null if `number` is -1."""
     if number < 0:
         return Header(name, ConnectColumn(pa.repeat(_NULL, places.size), None))
     part = parts[number]

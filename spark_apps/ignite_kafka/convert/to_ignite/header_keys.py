@@ -1,4 +1,4 @@
-"""Keys from headers, with a check that converter `simple` does not read several texts as the same key.
+"""Cache keys from headers, checked so that converter `simple` does not read different texts as one key.
 
 ``Values.parseString`` reads `007` as 7 and `1::2` as 1. As keys, such headers make one entry from two records.
 """
@@ -24,12 +24,12 @@ WAY_OUT = f"{_SETTING}string reads texts as they are"
 
 
 def with_remedy(why: str) -> str:
-    """Return the reason why a header cannot be read, with a remedy: another header converter."""
+    """Return the reason why a header cannot be read, with the remedy to use another header converter."""
     return why if _SETTING in why else f"{why}; {_SETTING}bytes reads any bytes"
 
 
 class KeyHeaderDeserializer:
-    """Deserializer of the header used as key.
+    """Deserializer of the header for the cache key; it refuses texts that `simple` reads ambiguously.
 
     With converter `simple` a text must equal the text of its value. Another spelling of a number (`007`, `1E-2`) is
     accepted, and event KEY_SPELLED_OTHERWISE names the first such number. Any other text that differs from the text of
@@ -45,11 +45,11 @@ class KeyHeaderDeserializer:
 
     @property
     def name(self) -> str:
-        """Name of the converter in settings."""
+        """Name of the header converter in settings."""
         return self._deserializer.name
 
     def deserialize(self, data: pa.BinaryArray, topic: str) -> Deserialized:
-        """Read the values of a binary array without nulls."""
+        """Deserialize the key headers of a batch, none null."""
         deserialized = self._deserializer.deserialize(data, topic)
         bad = [(row, with_remedy(why)) for row, why in deserialized.bad]
         if self.name != SIMPLE:
@@ -62,7 +62,7 @@ class KeyHeaderDeserializer:
         return Deserialized(tuple(parts), tuple(sorted(bad)))
 
     def _find_ambiguous(self, data: pa.BinaryArray, part: ConnectPart, topic: str) -> list[tuple[int, str]]:
-        """Return rows whose texts differ from the texts of their values, with reasons."""
+        """Return rows, with reasons, whose text differs from the text of the value it was read as."""
         if part.column.schema is None:
             return []
         written = _write(part)
@@ -81,7 +81,7 @@ class KeyHeaderDeserializer:
 
 
 def _write(part: ConnectPart) -> pa.BinaryArray:
-    """Return the only accepted text of each value."""
+    """Return the only text that is accepted for each value."""
     if pa.types.is_temporal(part.column.data.type):  # converter simple writes times before 1970 without their day
         return iso_text(part.column.data).cast(pa.binary())
     return SimpleSerializer().serialize(part.column, "")

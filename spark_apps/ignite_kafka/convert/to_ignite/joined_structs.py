@@ -1,4 +1,4 @@
-"""Join of STRUCT parts with different fields into one part, because a schema costs as much as many rows.
+"""Joining of STRUCT columns that differ in their fields, because converting one schema costs as much as many rows.
 
 A field common to two schemas must have the same type in both.
 """
@@ -17,9 +17,9 @@ from ..connect.schema import ConnectSchema
 
 
 def joined_parts(parts: Iterable[ConnectPart]) -> list[ConnectPart]:
-    """Return the parts, by first row, with all STRUCTs of the same name joined.
+    """Return the columns with STRUCTs of the same name joined, in the order of their first rows.
 
-    STRUCTs are not joined if a field has different types: then the first record with the field decides its type, so
+    Structs are not joined if a field has different types: then the first record with the field decides its type, so
     each part keeps its own schema.
 
     :param parts: parts with at least one row each.
@@ -46,14 +46,14 @@ def joined_parts(parts: Iterable[ConnectPart]) -> list[ConnectPart]:
 
 
 class _Group:
-    """Parts with STRUCTs of the same name, to be joined."""
+    """Columns of STRUCTs with the same name, to be joined."""
 
     def __init__(self, schema: ConnectSchema) -> None:
         self._merged = MergedSchema(schema)
         self._parts: list[ConnectPart] = []
 
     def add(self, part: ConnectPart, schema: ConnectSchema) -> bool:
-        """Add a part; return False if its schema does not fit.
+        """Add a column; return False if its schema contradicts those of the group.
 
         The time taken depends on the part's fields only, not on the group's.
         """
@@ -65,7 +65,7 @@ class _Group:
         return True
 
     def part(self) -> ConnectPart:
-        """Return all parts of the group as one part."""
+        """Return the columns of the group joined into one, with the fields of all."""
         if len(self._parts) == 1:
             return self._parts[0]
         data = _concat([part.column.data for part in self._parts], self._merged.kind())
@@ -75,7 +75,7 @@ class _Group:
 
 
 def _concat(arrays: Sequence[pa.Array], kind: pa.DataType) -> pa.Array:
-    """Concatenate arrays; structs, also in lists, get the fields of `kind`, null if an array does not have a field."""
+    """Concatenate arrays; structs get all fields of `kind`, null where an array lacks one."""
     if all(array.type == kind for array in arrays):
         return pa.concat_arrays(arrays)
     if pa.types.is_list(kind):
@@ -98,7 +98,7 @@ def _find_nulls(arrays: Sequence[pa.Array]) -> pa.Array | None:
 
 
 def _place(pieces: Sequence[tuple[int, pa.Array]], kind: pa.DataType, starts: np.ndarray) -> pa.Array:
-    """Place a field's columns at the rows of their arrays; the field is null in other rows."""
+    """Put a field's columns at the rows of their arrays; the field is null in all other rows."""
     data = _concat([column for _, column in pieces], kind)
     if len(data) == starts[-1]:
         return data

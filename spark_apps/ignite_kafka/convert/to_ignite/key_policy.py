@@ -1,4 +1,4 @@
-"""Keys of entries by key policy: from records' keys, values, headers, or topic, partition and offset.
+"""Cache keys by key policy: from the record's key, value or header, or from topic, partition and offset.
 
 Source: settings keyPolicy and keyFields of the reference. A single field becomes a plain key, unless the cache's key
 type is an object.
@@ -29,31 +29,31 @@ _NOT_TEXT = "; converter json reads text in quotes only: plain text needs a conv
 
 
 class Keys(Protocol):
-    """Source of the keys of a batch's entries."""
+    """Interface of the source of a batch's cache keys, one class per key policy."""
 
     def read(self, sides: RecordSides) -> ConvertedSide:
-        """Return the keys of the entries in Ignite's binary format, and the records without a key."""
+        """Return the cache keys in Ignite's binary format, and the records from which no key can be made."""
 
 
 @dataclass(frozen=True)
 class RecordKeys:
-    """Source of entries' keys: the records' keys."""
+    """Cache keys from the records' keys."""
 
     reader: AnyReader
 
     def read(self, sides: RecordSides) -> ConvertedSide:
-        """Return the records' keys; a record without a key is bad."""
+        """Return the records' keys as cache keys; a record without a key is bad."""
         return _read_present(sides, "key", self.reader, "the record has no key, and key_policy is key")
 
 
 @dataclass(frozen=True)
 class ValueKeys:
-    """Source of entries' keys: fields of the records' values."""
+    """Cache keys from fields of the records' values."""
 
     reader: AnyReader
 
     def read(self, sides: RecordSides) -> ConvertedSide:
-        """Return keys from fields of the records' values; a record without a value is bad."""
+        """Return cache keys made of the value's fields; a tombstone, without a value, is bad."""
         return _read_present(
             sides, "value", self.reader, "a tombstone has no fields to make a key of: key_policy is value"
         )
@@ -61,7 +61,7 @@ class ValueKeys:
 
 @dataclass(frozen=True)
 class HeaderKeys:
-    """Source of entries' keys: the last header of a name in each record.
+    """Cache keys from a header: the last of its name in each record.
 
     :param reads_types: whether the header converter reads texts as the types they resemble.
     """
@@ -71,7 +71,7 @@ class HeaderKeys:
     reads_types: bool = False
 
     def read(self, sides: RecordSides) -> ConvertedSide:
-        """Return keys from the header; a record without the header is bad.
+        """Return the header's values as cache keys; a record without the header is bad.
 
         A tombstone with the header removes the header's key.
         """
@@ -90,21 +90,21 @@ class HeaderKeys:
         return _drop_nulls(replace(keys, bad=bad), missing)
 
     def _name_header(self, why: str) -> str:
-        """Return a reason with the header's name and, if the header's text may have been misread, a remedy."""
+        """Add the header's name to a reason, and a remedy if the converter may have misread the text."""
         advice = f"; {WAY_OUT}" if self.reads_types and "header_converter=" not in why else ""
         return f"header {self.header}: {why}{advice}"
 
 
 @dataclass(frozen=True)
 class KafkaKeys:
-    """Source of entries' keys: objects of topic, partition and offset, with given names of the fields."""
+    """Cache keys that are objects of the record's topic, partition and offset."""
 
     type_name: str
     names: tuple[str, ...]
     objects: ObjectTypes
 
     def read(self, sides: RecordSides) -> ConvertedSide:
-        """Return keys from topic, partition and offset.
+        """Return cache keys made of topic, partition and offset.
 
         :raises TypeClash: another program has meanwhile registered the type with other fields.
         """
@@ -126,7 +126,7 @@ class KafkaKeys:
         return ConvertedSide(np.arange(count), encoded(columns, object_field("", self.type_name, fields)), ())
 
     def _register(self) -> tuple[pa.Field, ...]:
-        """Register the key type; return its fields as the cluster holds them.
+        """Register the key type; return its fields in the cluster's order.
 
         If another task has registered the type first, the fields are read again.
         """
@@ -135,7 +135,7 @@ class KafkaKeys:
 
 
 def keys_by_policy(policy: str, names: tuple[str, ...], readers: Readers) -> Keys:
-    """Return the source of keys for a key policy.
+    """Return the source of cache keys for a key policy.
 
     :raises SettingsError: the fields `names` do not make a key of the cache's key type.
     """
@@ -192,7 +192,7 @@ def _make_kafka_keys(names: tuple[str, ...], root: pa.Field, objects: ObjectType
 
 
 def _are_misplaced(names: tuple[str, ...], fields: tuple[pa.Field, ...]) -> bool:
-    """Return whether a type's fields differ from the fields for topic, partition and offset."""
+    """Return whether a key type has other fields than topic, partition and offset."""
     by_name = {field.name.lower(): field for field in fields}
     wrong = [
         label
@@ -207,7 +207,7 @@ def _find_plain_type(field: pa.Field | None) -> pa.DataType | None:
 
 
 def _require_all_names(names: tuple[str, ...], root: pa.Field, objects: ObjectTypes) -> None:
-    """Require all fields of a declared key type, because a key without a field would be a different key."""
+    """Refuse key_fields that omit a field of the declared key type, because the keys would be different."""
     type_name = str(root.metadata[TYPE_NAME], "utf-8")
     fields = {field.name.lower(): field.name for field in objects.fields(type_name)}
     if fields and {name.lower() for name in names} != set(fields):
@@ -219,14 +219,14 @@ def _require_all_names(names: tuple[str, ...], root: pa.Field, objects: ObjectTy
 
 
 def _read_present(sides: RecordSides, side: str, reader: AnyReader, why_bad: str) -> ConvertedSide:
-    """Return keys from one side of the records; a record with a null on this side is bad."""
+    """Return cache keys from the records' keys or values; a record with a null there is bad."""
     valid = sides.valid(side)
     missing = [(int(row), why_bad) for row in np.flatnonzero(~valid)]
     return _drop_nulls(sides.convert(side, reader, valid), missing)
 
 
 def _drop_nulls(side: ConvertedSide, missing: list[tuple[int, str]]) -> ConvertedSide:
-    """Return keys without nulls; null keys and missing keys become bad records."""
+    """Return cache keys without nulls; the records with null or missing keys become bad."""
     bad = [(row, why + _NOT_TEXT if why.startswith("not JSON") else why) for row, why in side.bad] + missing
     data = side.data
     rows = side.rows

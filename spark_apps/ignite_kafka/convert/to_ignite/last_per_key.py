@@ -1,4 +1,4 @@
-"""Reduction of a batch to one operation for each key, so that puts and removals can be sent in any order."""
+"""Reduction of a batch to one operation per key, so that puts and removals can be sent in any order."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..ignite_types.entries import Entries
 
 
 def last_per_key(entries: Entries, *, overwrite: bool) -> Entries:
-    """Keep one operation for each key, in the order of the records.
+    """Keep one operation per key: the last one or, without overwriting, the first put.
 
     :param overwrite: if true, keep the last operation of each key; if false, keep the first put of each key and drop
         removals, because existing entries are not changed.
@@ -34,7 +34,7 @@ def last_per_key(entries: Entries, *, overwrite: bool) -> Entries:
 
 
 def concat_entries(parts: Sequence[Entries]) -> Entries:
-    """Concatenate the entries of several batches, with new row numbers and without bad records."""
+    """Concatenate the entries of several batches; rows are numbered anew, and bad records are left out."""
     if len(parts) == 1:
         return parts[0]
     keys = pa.concat_arrays([part.keys for part in parts])
@@ -43,7 +43,7 @@ def concat_entries(parts: Sequence[Entries]) -> Entries:
 
 
 def merge_rows(parts: Sequence[Entries]) -> Entries:
-    """Merge entries of parts of one batch, in the order of their rows and without bad records."""
+    """Merge entries converted from parts of one batch, in the order of their rows; bad records are left out."""
     if len(parts) == 1:
         return parts[0]
     rows = np.concatenate([part.rows for part in parts])

@@ -1,4 +1,4 @@
-"""Readers of the keys, values and headers of a topic's records, by the converters in the conversion rules."""
+"""Readers of a topic's record keys, values and headers, made by the conversion rules."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .scrubbed_names import ScrubbedNames
 
 
 class Readers:
-    """Factory of readers that share the types of one cache.
+    """Factory of the readers for one topic and one cache, which share the cache's types.
 
     :param uses: classes and types that the source has seen (:func:`~.used_types.with_uses`).
     :param deserializers: see :class:`~.record_converter.RecordConverter`; `read_sides` likewise.
@@ -73,11 +73,11 @@ class Readers:
 
     @property
     def reads_types_of_headers(self) -> bool:
-        """Whether the header converter reads texts as the types they resemble."""
+        """Whether the header converter guesses types from texts, as `simple` does."""
         return self._rules.header.converter == SIMPLE
 
     def value(self) -> AnyReader:
-        """Return the reader of whole values."""
+        """Return the reader that converts record values to cache values."""
         return self._make_reader("value", "value", self.entry_types.value, self.objects)
 
     def key(
@@ -89,7 +89,7 @@ class Readers:
         *,
         alone: bool = False,
     ) -> AnyReader:
-        """Return the reader of keys from one side of the records.
+        """Return the reader that makes cache keys from record keys, values or headers.
 
         :param side: `key`, `value` or `header`.
         :param root: for JSON without schemas: field with the type of the objects with the chosen members; `objects` has

@@ -1,4 +1,4 @@
-"""Conversion of the records of a topic to entries of a cache.
+"""Conversion of a topic's records to entries of a cache, with the bad records separated.
 
 Keys and values are read, keys are made by the key policy, and bad records are separated.
 """
@@ -39,9 +39,9 @@ _LAST_FIRST = (
 
 
 class RecordConverter:
-    """Converter of one topic's records to entries of one cache.
+    """Converter of one topic's records to entries of one cache; it learns types from batch to batch.
 
-    It learns types from batch to batch. Threads must not share it.
+    Threads must not share it.
 
     :param binary_types: source of the types of values in Ignite's binary format; None: `types`.
     :param topic: name of the topic, for the subjects of a registry.
@@ -86,7 +86,7 @@ class RecordConverter:
             self._keys = keys_by_policy(rules.key_policy, rules.key_fields, readers)
 
     def convert(self, consumed: Consumed, read: Mapping[str, ReadSide] = MappingProxyType({})) -> Entries:
-        """Convert records to entries, in their order, and return the bad records with reasons.
+        """Convert records to entries, in their order; return also the bad records, with reasons.
 
         A null value removes its key, and so does a value that its converter reads as null, such as JSON's null: Kafka
         Connect passes both alike.
@@ -118,7 +118,7 @@ class RecordConverter:
 
 
 def _collect_bad(sides: RecordSides, part: str, side: str, bad: Sequence[tuple[int, str]]) -> list[BadRecord]:
-    """Return the bad records whose key or value (`part`) of the entry could not be made.
+    """Return the bad records for rows from which an entry's key or value (`part`) could not be made.
 
     Their stage is PUT if the side's converter can read the record.
 
@@ -134,14 +134,14 @@ def _collect_bad(sides: RecordSides, part: str, side: str, bad: Sequence[tuple[i
 
 
 def _locate(side: ConvertedSide, count: int) -> RowIndex:
-    """Return the position of each row of the batch in a side's data; -1 if the row is not there."""
+    """Return each row's position in the converted keys or values; -1 for a row without one."""
     places = np.full(count, -1, np.int64)
     places[side.rows] = np.arange(len(side.rows))
     return places
 
 
 def _take_or_null(data: pa.BinaryArray, places: RowIndex) -> pa.BinaryArray:
-    """Return the values at some positions; null for position -1."""
+    """Return the bytes at some positions; null for position -1."""
     if places.size == len(data) and np.array_equal(places, np.arange(places.size)):
         return data
     missing = places < 0

@@ -1,4 +1,4 @@
-"""Sides of a batch of records, keys, values or a header; each side is read by its converter only once."""
+"""Keys, values and key headers of a batch of records, each deserialized only once."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from ..json_with_schemas.deserializer import ConnectJsonDeserializer
 from .connect_values import ConnectReader
 
 AnyReader = Reader | ConnectReader
-"""A reader of a side's bytes, or of its Connect columns."""
+"""Reader of keys or values, from their bytes or from deserialized Connect columns."""
 
 
 @dataclass(frozen=True)
 class ReadSide:
-    """One side of N records, read by its converter and changed by transforms.
+    """Keys, values or one header of N records, deserialized and changed by transforms.
 
     :param values: values of the rows that have one.
     :param valid: N flags: whether the record has a value on this side that is not null.
@@ -38,7 +38,7 @@ class ReadSide:
 
 @dataclass(frozen=True)
 class SideReaders:
-    """Deserializers of the sides of records, to Connect columns.
+    """Deserializers of record keys, values and headers to Connect columns.
 
     :param deserializers: deserializers by side, except sides in Ignite's binary format; None: JSON without schemas.
     :param header: name of the header used as key; empty: no header is.
@@ -51,7 +51,7 @@ class SideReaders:
     joined: bool = True
 
     def deserialize(self, side: str, data: pa.BinaryArray, head: bytes = b"") -> Deserialized:
-        """Read a binary array without nulls, of a side with a deserializer.
+        """Deserialize keys, values or headers, given as a binary array without nulls.
 
         :param head: bytes before each value, missing in `data`, for JSON with schemas
             (:func:`.connect_converters.head_of`).
@@ -67,7 +67,7 @@ class SideReaders:
 
 
 class RecordSides:
-    """The sides of a batch of records.
+    """Keys, values and headers of a batch, deserialized when they are first needed.
 
     :param read: sides that are already read, by name.
     """
@@ -78,23 +78,23 @@ class RecordSides:
         self._read = dict(read)
 
     def convert(self, side: str, reader: AnyReader, rows: Mask) -> ConvertedSide:
-        """Convert a side of the records with a true flag in `rows`; each of them has a value."""
+        """Convert the keys, values or headers of the selected rows, all of which have one."""
         if isinstance(reader, ConnectReader):
             return reader.read(self._read_side(side).values)
         return read_rows(reader, self._find_bytes(side)[0], rows)
 
     def valid(self, side: str) -> Mask:
-        """Return N flags: whether the record has a value on a side that is not null."""
+        """Return a mask of the records whose key, value or header is not null."""
         if side in self._read:
             return self._read[side].valid
         return np.array(self._find_bytes(side)[0].is_valid())
 
     def present(self, side: str) -> Mask:
-        """Return N flags: whether the record has a side, null or not."""
+        """Return a mask of the records that have the header, null or not; keys and values are always there."""
         return self._read[side].present if side in self._read else self._find_bytes(side)[1]
 
     def unread(self, side: str, rows: Sequence[int]) -> set[int]:
-        """Return the rows that the side's own converter cannot read.
+        """Return the rows, among the given ones, whose key, value or header its converter cannot read.
 
         :param rows: rows of records without an entry.
         """
@@ -123,7 +123,7 @@ class RecordSides:
         return self._read[side]
 
     def _find_bytes(self, side: str) -> tuple[pa.BinaryArray, Mask]:
-        """Return the bytes of a side, and a mask of the records that have the side."""
+        """Return the bytes of all keys, values or headers, and a mask of the records that have them."""
         if side == "header":
             return self._header
         data = self.consumed.keys if side == "key" else self.consumed.values
@@ -136,6 +136,6 @@ class RecordSides:
 
 
 def at_rows(values: Deserialized, rows: RowIndex) -> Deserialized:
-    """Return values read from some rows of a batch as values of the whole batch."""
+    """Return values deserialized from some rows, renumbered to the rows of the whole batch."""
     parts = tuple(ConnectPart(rows[part.rows], part.column) for part in values.parts)
     return Deserialized(parts, tuple((int(rows[row]), why) for row, why in values.bad))

@@ -1,4 +1,4 @@
-"""Original names of fields and types that converter `avro` has scrubbed.
+"""Original names of fields and types that Confluent's Avro converter changed by ``scrub.invalid.names``.
 
 In scrubbed names, characters refused by Avro are replaced (``scrub.invalid.names``).
 """
@@ -13,7 +13,7 @@ from ..avro.names import scrubbed, scrubbed_full
 
 @dataclass(frozen=True)
 class ScrubbedNames:
-    """Lookup of the original names for scrubbed names.
+    """Lookup of the original name for a name that the Avro converter scrubbed.
 
     :param types: original names of binary types, by scrubbed name.
     """
@@ -22,18 +22,18 @@ class ScrubbedNames:
 
     @classmethod
     def of(cls, types: Iterable[str]) -> ScrubbedNames:
-        """Return the lookup for some types; types with the same scrubbed name are left out."""
+        """Return the lookup for the given types, without types that share a scrubbed name."""
         full_names: dict[str, set[str]] = {}
         for name in types:
             full_names.setdefault(scrubbed_full(name), set()).add(name)
         return cls({name: names.pop() for name, names in full_names.items() if len(names) == 1})
 
     def type_name(self, name: str) -> str:
-        """Return the original type name for a STRUCT's name."""
+        """Return the original type name for a STRUCT's name; the same name if none is known."""
         return self.types.get(name, name)
 
     def fields(self, names: Iterable[str]) -> dict[str, list[str]]:
-        """Return the fields that Avro refuses, by scrubbed name.
+        """Return the original field names by scrubbed name, for the names that Avro refuses.
 
         Scrubbed names are in lower case, as Ignite ignores the case of names.
         """

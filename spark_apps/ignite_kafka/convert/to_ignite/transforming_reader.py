@@ -1,4 +1,4 @@
-"""Kafka Connect's transforms, and setting select, applied to the records of a topic.
+"""Kafka Connect's transforms and setting select, applied by a sink to the records of a topic.
 
 :class:`.record_converter.RecordConverter` converts the results. Sides that transforms read or change become Connect
 columns and pass through the chain; other sides stay bytes.
@@ -42,7 +42,7 @@ _ANY_OBJECT = pa.struct([("\0", pa.null())])  # with a name that no object has, 
 
 
 class PlainJson:
-    """Deserializer of JSON texts as values without a schema.
+    """Deserializer of JSON without schemas, for transforms.
 
     :param whole: whether values stay whole texts; otherwise objects may be split into members, as transforms accept.
     """
@@ -53,7 +53,7 @@ class PlainJson:
         self._whole = whole
 
     def deserialize(self, data: pa.BinaryArray, topic: str) -> Deserialized:
-        """Return the texts as values; a text that is not JSON is bad, and the text null is null."""
+        """Return the JSON texts as values without a schema; a text that is not JSON is bad."""
         if self._whole:
             return _parse_each(data, np.arange(len(data)))
         right = np.flatnonzero(_are_objects(data))
@@ -69,7 +69,7 @@ class PlainJson:
 
 
 def _are_objects(data: pa.BinaryArray) -> Mask:
-    """Return N flags: whether a text is certainly a valid JSON object."""
+    """Return a mask of the texts that certainly are valid JSON objects."""
     masks: list[Mask] = []
     for part, array in parsed(data, _ANY_OBJECT, ignore=True):
         masks.append(np.full(part.stop - part.start, array is not None))
@@ -77,7 +77,7 @@ def _are_objects(data: pa.BinaryArray) -> Mask:
 
 
 def _parse_each(data: pa.BinaryArray, rows: RowIndex) -> Deserialized:
-    """Return the texts of some rows as one column, after checking each text."""
+    """Check JSON texts one by one, and return the valid texts as one column."""
     bad = []
     good = []
     texts = []
@@ -96,7 +96,7 @@ def _parse_each(data: pa.BinaryArray, rows: RowIndex) -> Deserialized:
 
 @dataclass(frozen=True)
 class Routed:
-    """Records of one batch that have the same topic after the transforms.
+    """Records of one batch that the transforms have routed to the same topic.
 
     :param rows: row in the batch of each record, ascending.
     :param consumed: the records; the bytes of the sides in `read` are null.
@@ -110,7 +110,7 @@ class Routed:
 
 
 class TransformingReader:
-    """Application of the transforms to one topic's records. Threads must not share it.
+    """Transforms of a sink, applied to one topic's records. Threads must not share it.
 
     :param settings: settings of the steps, in the same order.
     :param deserializers: function that returns the deserializer of a side.
@@ -145,16 +145,16 @@ class TransformingReader:
 
     @property
     def sides(self) -> frozenset[str]:
-        """Names of the sides that are read, because transforms or keys use them."""
+        """Which of keys, values and headers are deserialized, because transforms or cache keys use them."""
         return frozenset(self._readers)
 
     @property
     def with_headers(self) -> bool:
-        """Whether the transforms or keys need the records' headers."""
+        """Whether transforms or cache keys need the records' headers."""
         return "header" in self._readers
 
     def read(self, consumed: Consumed) -> tuple[list[Routed], list[BadRecord]]:
-        """Apply the transforms to a batch; dropped records are left out.
+        """Apply the transforms to a batch; records that a transform drops are left out.
 
         :returns: the records by their topics after the transforms, and the bad records by row.
         """
@@ -188,7 +188,7 @@ class TransformingReader:
     def _deserialize(
         self, side: str, data: pa.BinaryArray, topic: str, stage: Stage, bad: dict[int, BadRecord]
     ) -> list[ConnectPart]:
-        """Return a side as Connect columns; as a column of its bytes if no transform touches it."""
+        """Deserialize keys or values for the transforms; if no transform uses them, return a column of their bytes."""
         reader = self._readers.get(side)
         rows = np.flatnonzero(np.asarray(data.is_valid()))
         if reader is None:
@@ -204,7 +204,7 @@ class TransformingReader:
         return parts
 
     def _route(self, topic: str, partition: int, batches: Sequence[ConnectBatch]) -> Routed:
-        """Return the records of one topic, in their order."""
+        """Return all records routed to one topic, in their order."""
         rows = np.concatenate([batch.rows for batch in batches])
         order = np.argsort(rows)
         places: RowIndex = np.empty(rows.size, np.int64)  # place of each record in the order of rows
@@ -231,7 +231,7 @@ def _find_last(headers: Sequence[Header], name: str) -> Header | None:
 
 
 def _join_side(batches: Sequence[ConnectBatch], columns: Sequence[Header | None], places: RowIndex) -> ReadSide:
-    """Return one side of records from several batches.
+    """Join the keys, values or one header of several batches.
 
     :param columns: values of each batch; None: the batch's records do not have the header.
     :param places: place in the result of each record, batch by batch.
@@ -266,7 +266,7 @@ def _make_batches(
     headers: Sequence[tuple[RowIndex, tuple[Header, ...]]],
     bad: Sequence[int],
 ) -> Iterable[ConnectBatch]:
-    """Yield batches of the good records, each with one schema of keys, one schema of values, and equal headers."""
+    """Yield batches of the good records: each has one key schema, one value schema and equal headers."""
     count = len(consumed)
     good = np.ones(count, bool)
     good[list(bad)] = False
@@ -293,7 +293,7 @@ def _make_batches(
 
 
 def _locate(parts: Sequence[ConnectPart], count: int) -> tuple[RowIndex, RowIndex]:
-    """Return the number of each row's part, and the row's place in the part."""
+    """Return the number of the column that each row is in, and its place there."""
     part_of = np.zeros(count, np.int64)
     place = np.zeros(count, np.int64)
     for number, part in enumerate(parts):

@@ -1,4 +1,4 @@
-"""Separation of a batch's bad entries, so that the other entries become records in their order.
+"""Separation of a batch's bad entries, so that all other entries can be sent in their order.
 
 Entries are separated by their bounds. If the entries of a page do not fill it exactly, a length is broken, and no
 bounds are known.
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from .converter import Converter
 
 ENTRY_ERRORS = (DecodeError, UnsupportedType, TransformFailed)
-"""Errors of a batch that a single entry may have caused."""
+"""Errors of a whole batch that one bad entry may have caused."""
 
 Refuses = Callable[[Records], Mapping[int, IgniteKafkaError]]
-"""Function that returns the errors of records that cannot be sent, by row."""
+"""Function that returns, by row, the errors of converted records that Kafka would refuse."""
 
 _SHOWN = 80  # bytes of a key in a message
 
@@ -52,7 +52,7 @@ class BadEntry:
 
 @dataclass(frozen=True)
 class Conversion:
-    """Records of a batch in the order of its entries, and the bad entries in the order of rows."""
+    """Records converted from a batch of entries, in the entries' order, and the bad entries."""
 
     records: Records
     bad: tuple[BadEntry, ...] = ()
@@ -61,7 +61,7 @@ class Conversion:
 def separate_bad_entries(
     converter: Converter, pages: Sequence[Page], cache: CacheInfo, types: TypeSource, refuses: Refuses, topic: str = ""
 ) -> Conversion:
-    """Convert the entries of pages, and find bad entries by bisection.
+    """Convert the entries of pages; find bad entries by converting halves of a failing batch.
 
     A bad entry costs some 30 small conversions.
 
@@ -74,7 +74,7 @@ def separate_bad_entries(
 
 
 def raise_stopping(settings: ConnectorSettings, bad: Iterable[BadEntry]) -> None:
-    """Raise the error of the first entry, by row, whose error policy is STOP."""
+    """Raise the first error whose error policy stops the run."""
     for entry in bad:
         if policy_of(settings, entry.stage, entry.error.where) == STOP:
             raise entry.error
@@ -85,7 +85,7 @@ def bad_entry(
     error: IgniteKafkaError,
     stage: Stage,
 ) -> BadEntry:  # fmt: skip
-    """Return the bad entry at a row of some pages, for an entry that failed before its conversion."""
+    """Return the bad entry at a row, with its key and value, for an error found before its conversion."""
     return _Bisection(converter, pages, cache, types, lambda _: {}, topic).bad_entry(row, error, stage)
 
 
@@ -112,7 +112,7 @@ class _Bisection:
         self.bad: list[BadEntry] = []
 
     def convert(self, first: int, last: int) -> None:
-        """Convert the entries from `first` to `last` (excluded) into :attr:`parts` or :attr:`bad`."""
+        """Convert the entries from `first` to `last` (excluded), and separate the bad entries."""
         try:
             records = self._convert(self._slices(first, last))
         except ENTRY_ERRORS as error:
@@ -149,7 +149,7 @@ class _Bisection:
         return pages
 
     def bad_entry(self, row: int, error: IgniteKafkaError, stage: Stage | None = None) -> BadEntry:
-        """Return the bad entry at a row.
+        """Return the bad entry at a row, with key, value, and the stage at which it failed.
 
         Without a given stage: if a converter cannot write the entry, the stage is KEY if the key alone cannot be
         converted, else VALUE. If the entry cannot become Connect data, the stage is POLL, and the error has `part`, key
@@ -179,7 +179,7 @@ class _Bisection:
         )
 
     def _shown_key(self, page: Page, key: bytes) -> tuple[bytes, Stage]:
-        """Return the record's key and stage VALUE if the key can be converted; otherwise the entry's key and KEY."""
+        """Return the key to show in messages, and whether the key or the value cannot be converted."""
         _, end, _ = entry_cuts(page, self._cache.name)
         try:
             alone = self._convert(

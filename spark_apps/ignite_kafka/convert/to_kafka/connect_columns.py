@@ -1,4 +1,4 @@
-"""Conversion of decoded columns into columns of Connect data, one for each schema, in the schema's Arrow type."""
+"""Conversion of decoded Ignite columns to Connect columns, one for each schema."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MOST_WIDE_DIGITS = 76
 
 
 def connect_parts(array: pa.Array, field: pa.Field, rules: SchemaRules, zone: str = "UTC") -> list[ConnectPart]:
-    """Split a decoded column into columns of Connect data, one for each schema, with their rows.
+    """Convert a decoded column to Connect columns, one for each schema, with their rows.
 
     :param array: N values, none null, of a decoded column.
     :param field: the column's field with its marks.
@@ -40,13 +40,13 @@ def connect_parts(array: pa.Array, field: pa.Field, rules: SchemaRules, zone: st
 
 
 def part_of(array: pa.Array, field: pa.Field, rows: RowIndex, schema: ConnectSchema, zone: str) -> ConnectPart:
-    """Return some rows of a decoded column as a part with a schema; parameters and errors of :func:`connect_parts`."""
+    """Convert some rows of a decoded column, all of one schema, to a Connect column."""
     values = array if rows.size == len(array) else array.take(pa.array(rows))
     return ConnectPart(rows, ConnectColumn(projected(values, field, schema, zone), schema))
 
 
 def projected(array: pa.Array, field: pa.Field, schema: ConnectSchema, zone: str = "UTC", path: str = "") -> pa.Array:
-    """Convert a decoded column to the Arrow type of a schema (:func:`~.connect.schema.arrow_type`).
+    """Convert a decoded column to the Arrow type that a Connect schema requires.
 
     :param schema: schema of the result: other fields of objects are left out, fields missing in the column are null.
     :raises UnsupportedType: the schema cannot hold a value; the message names the field.
@@ -127,7 +127,7 @@ def _map(array: pa.MapArray, field: pa.Field, schema: ConnectSchema, zone: str, 
 
 
 def _of_union(array: pa.UnionArray, field: pa.Field, schema: ConnectSchema, zone: str, path: str) -> pa.Array:
-    """Convert a union whose values all have the schema, or are null."""
+    """Convert a union whose values all have this schema, or are null."""
     kind_of, offset = union_layout(array)
     parts = []
     place = np.full(len(array), -1, np.int64)
@@ -147,7 +147,7 @@ def _of_union(array: pa.UnionArray, field: pa.Field, schema: ConnectSchema, zone
 
 
 def _join(parts: Sequence[pa.Array], schema: ConnectSchema) -> pa.Array:
-    """Concatenate columns of one schema, in which decimals may have several Arrow types."""
+    """Concatenate columns of one schema, whose decimals may have different Arrow types."""
     kinds = {part.type for part in parts}
     if len(kinds) == 1:
         return pa.concat_arrays(parts)
@@ -156,10 +156,7 @@ def _join(parts: Sequence[pa.Array], schema: ConnectSchema) -> pa.Array:
 
 
 def _decimal(array: pa.Array, schema: ConnectSchema) -> pa.Array:
-    """Convert decimals to decimal128 of the schema's scale if each has at most 38 digits and is exact there.
-
-    Otherwise return decimal256, or text.
-    """
+    """Convert decimals to the schema's scale as decimal128; as decimal256 or text if that is not exact."""
     scale = scale_of(schema)
     assert scale is not None
     if pa.types.is_decimal128(array.type) and array.type.scale == scale:
@@ -175,7 +172,7 @@ def _decimal(array: pa.Array, schema: ConnectSchema) -> pa.Array:
 
 
 def _times_of_day(array: pa.Array, zone: str, path: str) -> pa.Array:
-    """Convert milliseconds since 1970 of a java.sql.Time to milliseconds of the day in a time zone."""
+    """Convert java.sql.Time, milliseconds since 1970, to milliseconds of the day in a time zone."""
     moments = array.view(pa.timestamp("ms", "UTC"))
     local = (
         moments.view(pa.int64())

@@ -1,4 +1,4 @@
-"""Schemas of Kafka Connect for decoded columns: a number for each row's schema, computed by column.
+"""Connect schemas of decoded Ignite columns: each row's schema, found column by column.
 
 Rows of one column have several schemas if objects differ in fields or nulls, decimals in scales, or elements in types.
 The schema of a key depends only on the key, so its bytes are the same in every batch, task and run. The schema of a
@@ -34,7 +34,7 @@ Ids = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class RowSchemas:
-    """Schemas of a column's N values: `schemas[ids[row]]` is the schema of a row; id 0 means null."""
+    """Connect schema of each of a column's N values: `schemas[ids[row]]`; id 0 means null."""
 
     ids: Ids
     schemas: Sequence[ConnectSchema]
@@ -42,7 +42,7 @@ class RowSchemas:
 
 @dataclass(frozen=True)
 class SchemaRules:
-    """Rules for the schemas of values.
+    """Options for the Connect schemas of entries' values.
 
     :param whole: objects have all fields of their decoded columns, even if null (EAGER, and keys under every policy).
     :param neighbours: a null may have the schema of other values of its field in the batch; not in keys.
@@ -57,7 +57,7 @@ _NO_SCHEMA = UNDEFINED  # schemas[0] of every column: never used for a value
 
 
 def row_schemas(array: pa.Array, field: pa.Field, rules: SchemaRules, path: str = "") -> RowSchemas:
-    """Return the schema of each value of a column; schemas within containers and objects are optional.
+    """Return the Connect schema of each value in a column.
 
     :param field: the column's field with its marks (ignite/types/type_table.py).
     :param path: name of the field for errors.
@@ -92,12 +92,12 @@ def _valid(array: pa.Array) -> Ids:
 
 @functools.lru_cache(maxsize=64)
 def _all(number: int, count: int) -> Ids:
-    """Return one number for all rows, as a read-only array without memory: wide objects have dozens of such columns."""
+    """Return the same number for all rows, as a read-only array that needs no memory."""
     return np.broadcast_to(np.int64(number), count)
 
 
 def _decimals(array: pa.Array, field: pa.Field) -> RowSchemas:
-    """Return the schemas of decimals: with the declared scale, or with each value's own scale."""
+    """Return the schemas of decimals: with the declared scale, else with each value's own scale."""
     declared = scale_of(field)
     if declared is None and pa.types.is_decimal(array.type):
         declared = array.type.scale
@@ -143,14 +143,17 @@ def _structs(array: pa.StructArray, field: pa.Field, rules: SchemaRules, path: s
 
 
 def _number_schemas(ids: Ids, schemas: Sequence[ConnectSchema]) -> RowSchemas:
-    """Number the rows by distinct schemas; `ids` are positions in `schemas` from 1 on, or 0 for null."""
+    """Return each row's schema, with equal schemas under one id.
+
+    :param ids: number of each row's schema in `schemas`, counted from 1; 0 means null.
+    """
     place: dict[ConnectSchema, int] = {}
     number = np.array([0, *(place.setdefault(schema, len(place) + 1) for schema in schemas)], np.int64)
     return RowSchemas(number[ids], (_NO_SCHEMA, *place))
 
 
 def _number_combinations(columns: Sequence[Ids], count: int) -> tuple[Ids, npt.NDArray[np.int64]]:
-    """Number the distinct combinations of values in the rows of some columns; return numbers and combinations.
+    """Number the distinct combinations of several columns' values; return each row's number, and the combinations.
 
     Constant columns take almost no time.
     """
@@ -169,7 +172,7 @@ def _number_combinations(columns: Sequence[Ids], count: int) -> tuple[Ids, npt.N
 
 @dataclass(frozen=True)
 class _ObjectSchemas:
-    """Schemas of the objects in one column."""
+    """Schemas of the objects in one column, which may differ in fields and nulls."""
 
     type_name: str | None
     fields: Sequence[pa.Field]
@@ -177,7 +180,7 @@ class _ObjectSchemas:
     rules: SchemaRules
 
     def ids(self) -> list[Ids]:
-        """Return the schema ids of each field.
+        """Return the schema ids of each field; a null shares its field's id where both have the same schema.
 
         A null gets the id of its field's only other schema if it has the same schema, so that there is no further
         combination.
@@ -189,7 +192,7 @@ class _ObjectSchemas:
         return columns
 
     def of(self, order: Sequence[int], ids: Sequence[int]) -> ConnectSchema:
-        """Return the schema of objects with some fields in order, by the schema ids of all fields."""
+        """Return the schema of objects that have the fields in `order`, given each field's schema id."""
         fields = []
         for at in order:
             schema = self._schema(at, int(ids[at]))
@@ -198,7 +201,7 @@ class _ObjectSchemas:
         return ConnectSchema(ConnectType.STRUCT, True, self.type_name, fields=tuple(fields))
 
     def _schema(self, at: int, number: int) -> ConnectSchema | None:
-        """Return the schema of a field; None for a null field that is left out."""
+        """Return a field's schema; None for a null field that the schema omits."""
         if number:
             return self.children[at].schemas[number]
         if not self.rules.whole:
@@ -209,7 +212,7 @@ class _ObjectSchemas:
         return self._declared(self.fields[at])
 
     def _declared(self, field: pa.Field) -> ConnectSchema:
-        """Return a null field's schema by the type's binary metadata; UNDEFINED for a field of objects."""
+        """Return a null field's schema from the binary metadata; UNDEFINED if the field holds objects."""
         scale = scale_of(field)
         if is_decimal(field) and scale is not None:
             return decimal(scale, optional=True)
@@ -262,7 +265,7 @@ def _maps(array: pa.MapArray, field: pa.Field, rules: SchemaRules, path: str) ->
 def _content(
     lists: pa.Array, elements: RowSchemas, element: pa.Field, rules: SchemaRules, path: str
 ) -> tuple[Ids, list[ConnectSchema]]:
-    """Return the number of each list's element schema, and the element schemas by number."""
+    """Return the index of each list's element schema, and these schemas."""
     count = len(lists)
     parent = np.repeat(np.arange(count), list_sizes(lists))
     pairs = np.unique(np.stack([parent, elements.ids], axis=1)[elements.ids > 0], axis=0)
@@ -282,7 +285,7 @@ def _content(
 
 
 def _unknown_content(elements: RowSchemas, element: pa.Field, rules: SchemaRules) -> ConnectSchema:
-    """Return the element schema of lists that are empty or have only nulls."""
+    """Return the element schema for lists that are empty or hold only nulls."""
     if not rules.neighbours:
         return UNDEFINED
     if len(elements.schemas) == 2:
@@ -291,7 +294,7 @@ def _unknown_content(elements: RowSchemas, element: pa.Field, rules: SchemaRules
 
 
 def _merge(schemas: Sequence[ConnectSchema], path: str) -> ConnectSchema:
-    """Merge the schemas of a list's elements into one schema.
+    """Merge the schemas of a list's elements into one, as Connect requires.
 
     Objects of one type may differ in fields, or in the order of fields. If a null or an empty list leaves a schema
     open, in any depth, the other elements decide.

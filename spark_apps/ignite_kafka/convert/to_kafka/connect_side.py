@@ -1,4 +1,4 @@
-"""Conversion of keys or values through Kafka Connect's data model: decoded columns, Connect columns, bytes."""
+"""Source conversion of keys or values to bytes by way of Kafka Connect's data model."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from .sparse_columns import sparse_parts
 
 @dataclass(frozen=True)
 class SchemaPolicy:
-    """Settings of a source that decide the schemas of its records.
+    """Settings of a source that determine the schemas of its records.
 
     :param eager: keep null fields in the schema (``fieldNullabilityPolicy``); otherwise leave them out of schema and
         value.
@@ -56,7 +56,7 @@ class SchemaPolicy:
 
 
 class ConnectSide:
-    """Converter of keys or values with schemas.
+    """Source converter of keys or of values to bytes with Connect schemas.
 
     :param part: `key` or `value`.
     :param plain: converter to JSON texts, for values without a schema.
@@ -80,7 +80,7 @@ class ConnectSide:
         self.name = serializer.name
 
     def check(self, context: SideContext) -> None:
-        """Check the types of the cache's metadata, before the first record.
+        """Check that the types in the cache's metadata can be written, before the first record.
 
         :raises UnsupportedType: JSON without schemas cannot hold a type, or the serializer refuses its schema; the
             message names the cache.
@@ -91,7 +91,7 @@ class ConnectSide:
         self._of_declared(context, self._serializer.check)
 
     def register(self, context: SideContext) -> None:
-        """Register the declared schemas of keys, or of values if values have all fields of their types.
+        """Register the declared schemas of keys, or of values that always have all their fields.
 
         :raises UnsupportedType: the serializer refuses a schema; the message names the cache.
         :raises RegistryError: the registry refuses a schema.
@@ -107,7 +107,7 @@ class ConnectSide:
                 action(schema, context.topic)
 
     def convert(self, values: pa.Array, kind: TypeRef, context: SideContext) -> pa.BinaryArray:
-        """Serialize each value under its own schema; removals become null.
+        """Convert each value to bytes with its own schema; a removal becomes null.
 
         :raises UnsupportedType: Kafka Connect or the serializer has no form for a value; the message names cache and
             field.
@@ -126,7 +126,7 @@ class ConnectSide:
         )
 
     def columns(self, values: pa.Array, kind: TypeRef, context: SideContext) -> list[ConnectPart]:
-        """Return the values as Connect columns, for transforms.
+        """Return the values as Connect columns, the input of transforms.
 
         It raises the errors of :meth:`convert`, except the serializer's.
         """
@@ -135,7 +135,7 @@ class ConnectSide:
         return [part for part in parts if isinstance(part, ConnectPart)]
 
     def serialize(self, column: ConnectColumn, topic: str) -> pa.BinaryArray:
-        """Return the bytes of a column's values; null for a null without a schema.
+        """Serialize a column's values; a null without a schema stays null.
 
         :raises ValueNotWritten: the format cannot hold a value.
         """
@@ -170,11 +170,11 @@ class ConnectSide:
         return [first.applied(context.cache.name, kind.name, part) for part in parts]
 
     def key_kinds(self, group: EntryGroup, keys: pa.BinaryArray, context: SideContext) -> set[KeyKind]:
-        """Return the kinds of a group's keys."""
+        """Return how Ignite marshalled the keys of a group, which the record keys do not show."""
         return proved_kinds(group, keys, self, context)
 
     def key_forms(self, keys: Sequence[bytes], kinds: Collection[KeyKind], context: SideContext) -> list[list[bytes]]:
-        """Return, for each record key, all Ignite keys of some kinds with these bytes, not wrapped."""
+        """Return for each record key all Ignite keys, of the given kinds, that may have been written as it."""
         candidates: list[list[bytes]] = [[] for _ in keys]
         with self._reading:
             deserializer = self._deserializer()
@@ -196,7 +196,7 @@ class ConnectSide:
         return candidates
 
     def key_types(self, group: EntryGroup, keys: pa.BinaryArray) -> set[KeyType]:
-        """Return the types of a group's keys, by their text or Connect types.
+        """Return the types of a group's keys, to find types whose record keys may be equal.
 
         Two Ignite types with the same Connect type, such as char and int, can give the same bytes.
         """

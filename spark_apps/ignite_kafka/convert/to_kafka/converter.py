@@ -1,4 +1,4 @@
-"""Interfaces of the conversion from Ignite entries to Kafka records: of whole entries, and of keys or values."""
+"""Interfaces of the source's converters: of whole entries, and of keys or values alone."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from ..rules.failure_stages import Stage
 
 
 class Converter(Protocol):
-    """Converter of pages of entries to records. It has no state but caches, so threads may share it."""
+    """Interface of a converter from pages of entries to records. Threads may share it; it only has caches."""
 
     @property
     def key_name(self) -> str:
-        """Name of the converter of keys in settings."""
+        """Name of the key converter in settings."""
 
     def component(self, stage: Stage) -> type:
-        """Return the class of the converter for a stage, of keys or of values, for a dead letter's headers."""
+        """Return the converter class that a dead letter names for a stage: key converter or value converter."""
 
     def check(self, cache: CacheInfo, types: TypeSource, topic: str = "") -> None:
-        """Check the cache's types before the first record.
+        """Check that the types in the cache's metadata can be written, before the first record.
 
         :param topic: topic of the cache's records.
         :raises UnsupportedType: this converter cannot write a type in the metadata.
         """
 
     def register(self, cache: CacheInfo, types: TypeSource, topic: str) -> None:
-        """Register the schemas declared by the cache's metadata, before the first record of a run.
+        """Register the schemas that the cache's metadata declares, before a run's first record.
 
         :raises UnsupportedType: this converter cannot write a type in the metadata.
         :raises RegistryError: a schema registry refuses a schema.
@@ -45,7 +45,7 @@ class Converter(Protocol):
     def convert(
         self, pages: Sequence[Page], cache: CacheInfo, types: TypeSource, *, topic: str = "", in_order: bool = False
     ) -> Records:
-        """Convert each entry of the pages, exactly once, to the bytes of a record's key and value.
+        """Convert each entry of the pages to the key and value bytes of a record.
 
         :param topic: the records' topic, whose name decides the subjects of a schema registry.
         :param in_order: keep the order of the entries.
@@ -56,12 +56,12 @@ class Converter(Protocol):
     def key_forms(
         self, keys: Sequence[bytes], kinds: Collection[KeyKind], cache: CacheInfo, types: TypeSource, *, topic: str = ""
     ) -> list[list[bytes]]:
-        """Return all possible Ignite keys of each record key; see :meth:`KeyConverter.key_forms`."""
+        """Return for each record key all Ignite keys that it may stand for; see :meth:`KeyConverter.key_forms`."""
 
 
 @dataclass(frozen=True)
 class SideContext:
-    """Cache, types, topic and enum policy for the conversion of keys or values."""
+    """What the conversion of keys or values needs: cache, types, topic and enum policy."""
 
     cache: CacheInfo
     types: TypeSource
@@ -71,7 +71,7 @@ class SideContext:
 
 @contextmanager
 def naming_cache(cache: CacheInfo) -> Iterator[None]:
-    """Add the cache's name to errors raised in the context, if values cannot be written or registered."""
+    """Return a context that adds the cache's name to errors of conversion and registration."""
     try:
         yield
     except (UnsupportedType, RegistryError) as error:
@@ -80,7 +80,7 @@ def naming_cache(cache: CacheInfo) -> Iterator[None]:
 
 @contextmanager
 def writing() -> Iterator[None]:
-    """Raise an UnsupportedType in the context as ValueNotWritten."""
+    """Return a context that turns UnsupportedType into ValueNotWritten, the error of a single value."""
     try:
         yield
     except UnsupportedType as error:
@@ -88,15 +88,15 @@ def writing() -> Iterator[None]:
 
 
 class SideConverter(Protocol):
-    """Converter of one side of decoded entries: keys or values."""
+    """Interface of a converter of decoded keys, or of decoded values, to bytes."""
 
     name: str
 
     def check(self, context: SideContext) -> None:
-        """Check the types of the cache's metadata before the first record; raise UnsupportedType."""
+        """Check, before the first record, that the cache's types can be written; raise UnsupportedType."""
 
     def register(self, context: SideContext) -> None:
-        """Register the declared schemas; raise the errors of :meth:`Converter.register`."""
+        """Register the schemas that the cache's metadata declares; raise the errors of :meth:`Converter.register`."""
 
     def convert(self, values: pa.Array, kind: TypeRef, context: SideContext) -> pa.BinaryArray:
         """Convert N values of one type to bytes.
@@ -107,17 +107,17 @@ class SideConverter(Protocol):
 
 
 class KeyConverter(SideConverter, Protocol):
-    """A converter of keys that also returns kinds and types of keys, because record keys do not show them."""
+    """Interface of a key converter that can also turn record keys back into Ignite keys."""
 
     def key_kinds(self, group: EntryGroup, keys: pa.BinaryArray, context: SideContext) -> set[KeyKind]:
-        """Return the kinds of a group's keys, needed to convert record keys back into Ignite keys."""
+        """Return how Ignite marshalled a group's keys, needed to turn record keys back into Ignite keys."""
 
     def key_forms(self, keys: Sequence[bytes], kinds: Collection[KeyKind], context: SideContext) -> list[list[bytes]]:
-        """Return all possible Ignite keys of each record key, of some kinds, not wrapped.
+        """Return for each record key all Ignite keys, of the given kinds, that it may stand for.
 
         The result has every key that converts to the record key, if its kind can be converted back
         (:func:`.object_keys.all_turn_back`). It may have other keys: the caller converts all keys and compares bytes.
         """
 
     def key_types(self, group: EntryGroup, keys: pa.BinaryArray) -> set[KeyType]:
-        """Return the types of a group's keys, needed because keys of two types may have the same bytes."""
+        """Return the types of a group's keys, because keys of two types may have equal bytes in records."""

@@ -1,4 +1,4 @@
-"""Report of timestamps whose fractions of a millisecond are cut off.
+"""Report of timestamps losing fractions of a millisecond, which JSON and Connect do not have.
 
 JSON and Kafka Connect have only milliseconds, so a converter cuts off fractions, and the run reports it (event 15163).
 
@@ -16,13 +16,13 @@ _PER_MS = {"us": 1_000, "ns": 1_000_000}
 
 
 class CutFractions:
-    """Reports of timestamps with fractions of a millisecond, once for each cache and side. Threads may share it."""
+    """Reports of lost timestamp fractions, once per cache for keys and once for values. Threads may share it."""
 
     def __init__(self) -> None:
         self._noted: set[tuple[str, str]] = set()
 
     def look(self, cache: str, part: str, values: pa.Array, converter: str) -> None:
-        """Report a column of keys or values with such timestamps, before a converter writes it.
+        """Report a column of keys or values whose timestamps will lose fractions of a millisecond.
 
         :param part: `key` or `value`. :param converter: name of the converter in the settings.
         """
@@ -32,7 +32,7 @@ class CutFractions:
 
 
 def has_fractions(array: pa.Array) -> bool:
-    """Return whether a timestamp in a column, or in its objects, lists and maps, has a fraction of a millisecond."""
+    """Return whether a timestamp in a column, at any depth, has a fraction of a millisecond."""
     kind = array.type
     if pa.types.is_timestamp(kind):
         per_ms = _PER_MS.get(kind.unit)

@@ -1,4 +1,4 @@
-"""Schemas of Kafka Connect for declared types: Arrow types, type codes of metadata, query entities.
+"""Connect schemas of types that are declared by query entities, in metadata, or by Arrow types.
 
 Source: the reference's table of types (docs/types.md).
 """
@@ -18,7 +18,7 @@ from ..connect.schema import ConnectField, ConnectSchema, ConnectType, date, dec
 from ..rules.decimal_scales import declared_scales, is_decimal
 
 UNDEFINED = ConnectSchema(ConnectType.STRUCT, optional=True, name="o.g.k.c.s.undef")
-"""The reference's placeholder for an unknown schema: of a null object, or of the elements of an empty collection."""
+"""Placeholder schema of the GridGain connector for values of unknown schema, such as a null object."""
 
 _SIMPLE: tuple[tuple[Callable[[pa.DataType], bool], ConnectSchema], ...] = (
     (pa.types.is_int8, ConnectSchema(ConnectType.INT8, True)),
@@ -37,9 +37,9 @@ _SIMPLE: tuple[tuple[Callable[[pa.DataType], bool], ConnectSchema], ...] = (
 
 
 def simple_schema(field: pa.Field) -> ConnectSchema | None:
-    """Return the optional schema of a field if its Arrow type and mark decide it.
+    """Return a field's optional schema if its Arrow type and mark determine it, and None otherwise.
 
-    Return None for decimals, containers and the null type.
+    It is None for decimals, containers and the null type.
     """
     if mark_of(field) == "time":
         return time(optional=True)
@@ -49,7 +49,7 @@ def simple_schema(field: pa.Field) -> ConnectSchema | None:
 
 
 def schema_of_code(code: int, field: pa.Field) -> ConnectSchema | None:
-    """Return the schema of a type code in metadata; None if the code does not decide the schema."""
+    """Return the schema for a type code in binary metadata; None if the code alone does not determine it."""
     if code in (codes.ENUM, codes.BINARY_ENUM):
         ordinal = pa.types.is_int32(field.type)
         return ConnectSchema(ConnectType.INT32 if ordinal else ConnectType.STRING, True)
@@ -66,7 +66,7 @@ def schema_of_code(code: int, field: pa.Field) -> ConnectSchema | None:
 
 
 def declared_schemas(cache: CacheInfo, types: TypeSource, *, key: bool) -> Iterator[ConnectSchema]:
-    """Yield the schemas of a cache's keys or values, as its query entities declare them.
+    """Yield the Connect schemas of a cache's keys (or values) that its query entities declare.
 
     A simple class has a schema of its own; an object's schema follows from its metadata. Nothing is yielded for other
     classes, and for types without any object yet.

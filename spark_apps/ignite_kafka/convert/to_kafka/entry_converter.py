@@ -1,4 +1,4 @@
-"""Conversion of whole entries: each side by its own converter, or unchanged in Ignite's binary format."""
+"""Conversion of whole entries by one converter for keys and one for values."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .type_uses import uses_of
 
 @dataclass(frozen=True)
 class DecodedGroup:
-    """N decoded entries with the same key type and value type, and the keys and times of their records.
+    """N decoded entries of one key type and one value type, with the keys and times of their records.
 
     :param group: the entries, with only the selected fields of values.
     :param key: keys of the records, of type `key_type`.
@@ -39,7 +39,7 @@ class DecodedGroup:
 
 
 class EntryConverter:
-    """A converter of entries that consists of a converter of keys and a converter of values.
+    """Converter of entries, composed of a key converter and a value converter.
 
     :param key: converter of keys; None for Ignite's binary format. `value` likewise. They are not both None:
         :class:`~.ignite_binary.serializer.IgniteBinaryConverter` converts both sides.
@@ -67,19 +67,19 @@ class EntryConverter:
 
     @property
     def key_name(self) -> str:
-        """Name of the converter of keys in settings."""
+        """Name of the key converter in settings."""
         return self._key.name if self._key is not None else self._raw.name
 
     def component(self, stage: Stage) -> type:
-        """Return the class of the converter for a stage: of keys for stage KEY, else of values."""
+        """Return the class of the key converter for stage KEY, otherwise that of the value converter."""
         return type((self._key if stage == Stage.KEY else self._value) or self._raw)
 
     def check(self, cache: CacheInfo, types: TypeSource, topic: str = "") -> None:
-        """Check the cache's types for keys and values; raise UnsupportedType."""
+        """Check that the cache's key and value types can be written; raise UnsupportedType."""
         self.check_sides(("key", "value"), cache, types, topic)
 
     def check_sides(self, sides: Collection[str], cache: CacheInfo, types: TypeSource, topic: str = "") -> None:
-        """Check the cache's types for some sides, key or value, and the selected fields; raise UnsupportedType."""
+        """Check that the types of keys, values or both can be written; raise UnsupportedType."""
         if self._selected is not None:
             self._selected.check(cache, types)
         for side in self._sides(sides):
@@ -87,11 +87,11 @@ class EntryConverter:
                 side.check(self._declared_context(side, cache, types, topic))
 
     def register(self, cache: CacheInfo, types: TypeSource, topic: str) -> None:
-        """Register the declared schemas of keys and values; see :meth:`.converter.Converter.register`."""
+        """Register the schemas declared for keys and values; see :meth:`.converter.Converter.register`."""
         self.register_sides(("key", "value"), cache, types, topic)
 
     def register_sides(self, sides: Collection[str], cache: CacheInfo, types: TypeSource, topic: str) -> None:
-        """Register the declared schemas of some sides; see :meth:`.converter.Converter.register`."""
+        """Register the schemas declared for keys, values or both; see :meth:`.converter.Converter.register`."""
         for side in self._sides(sides):
             side.register(self._declared_context(side, cache, types, topic))
 
@@ -100,21 +100,21 @@ class EntryConverter:
         return [side for name, side in by_name.items() if side is not None and name in names]
 
     def _declared_context(self, side: SideConverter, cache: CacheInfo, types: TypeSource, topic: str) -> SideContext:
-        """Return a side's context with the declared types of its records."""
+        """Return the context to check or register the declared types of keys or values in."""
         if self._selected is not None and side is self._value:
             return self.of_values(self.context(cache, self._selected.of_types(cache, types), topic))
         return self.context(cache, types, topic)
 
     def context(self, cache: CacheInfo, types: TypeSource, topic: str = "") -> SideContext:
-        """Return the context for converting keys, or values with all their fields."""
+        """Return the context for converting keys, or values with all fields."""
         return SideContext(cache, types, topic, self._enums)
 
     def of_values(self, context: SideContext) -> SideContext:
-        """Return the context for converting values with the selected fields under their new names."""
+        """Return the context for converting values with the selected fields, under their new names."""
         return context if self._selected is None else replace(context, cache=self._selected.of_cache(context.cache))
 
     def decoded(self, pages: Sequence[Page], cache: CacheInfo, types: TypeSource) -> Iterator[DecodedGroup]:
-        """Yield the decoded entries of pages, group by group, with the selected fields of values.
+        """Yield the decoded entries of pages, in groups of one key type and one value type.
 
         :raises DecodeError: an entry's bytes are broken.
         :raises UnsupportedType: a field for a record's key or time is null or missing, or no value has a selected
@@ -142,7 +142,7 @@ class EntryConverter:
             yield DecodedGroup(chosen, key, key_type, times)
 
     def keys(self, decoded: DecodedGroup, context: SideContext) -> tuple[pa.BinaryArray, set[KeyKind], set[KeyType]]:
-        """Return the bytes of a group's record keys, with the kinds and types of the keys.
+        """Return the bytes of a group's record keys, with the kinds and types of the Ignite keys.
 
         Kinds and types are empty if fields are used as record keys.
         """
@@ -153,7 +153,7 @@ class EntryConverter:
         return keys, self._key.key_kinds(decoded.group, keys, context), self._key.key_types(decoded.group, keys)
 
     def values(self, group: EntryGroup, context: SideContext) -> pa.BinaryArray:
-        """Return the bytes of a group's values; null for removals."""
+        """Return the bytes of a group's record values; null for removals."""
         assert self._value is not None
         if pa.types.is_null(group.value.type):
             return pa.nulls(len(group.rows), pa.binary())
@@ -162,7 +162,7 @@ class EntryConverter:
     def convert(
         self, pages: Sequence[Page], cache: CacheInfo, types: TypeSource, *, topic: str = "", in_order: bool = False
     ) -> Records:
-        """Convert all entries of the pages to records, in order or grouped by key type and value type.
+        """Convert all entries of the pages to records.
 
         :raises DecodeError: an entry's bytes are broken: cache, partition, type id, position.
         :raises UnsupportedType: a value's converter cannot write it.
@@ -205,7 +205,7 @@ class EntryConverter:
     def key_forms(
         self, keys: Sequence[bytes], kinds: Collection[KeyKind], cache: CacheInfo, types: TypeSource, *, topic: str = ""
     ) -> list[list[bytes]]:
-        """Return all possible Ignite keys of each record key."""
+        """Return for each record key all Ignite keys that it may stand for."""
         if self._key is None:
             return self._raw.key_forms(keys, kinds, cache, types)
         return self._key.key_forms(keys, kinds, self.context(cache, types, topic))

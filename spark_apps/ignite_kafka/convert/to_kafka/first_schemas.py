@@ -1,4 +1,6 @@
-"""First schema of each type, used for all values of the type: the reference's ``isSchemaDynamic`` false.
+"""Cache of the first schema seen of each type, which then applies to all values of the type.
+
+The GridGain connector does so if ``isSchemaDynamic`` is false.
 
 Further fields of a value are not sent; event 15169 names them, once for each cache and field.
 """
@@ -23,7 +25,7 @@ _Key = tuple[str, str]
 
 
 class FirstSchemas:
-    """First schemas by cache and type, kept by a process for its run. Threads may share it.
+    """First schemas by cache and type, kept for a process's run. Threads may share it.
 
     :param most: maximum number of schemas kept; the schema unused for longest is removed first
         (``schemaCacheMaxSize``).
@@ -39,7 +41,7 @@ class FirstSchemas:
         self._lock = threading.Lock()
 
     def applied(self, cache: str, type_name: str, part: ConnectPart) -> ConnectPart:
-        """Return a part with the first schema of its type.
+        """Return a column with the first schema of its type instead of its own.
 
         :raises UnsupportedType: a field has another type than in the first schema; the message names the field.
         """
@@ -74,7 +76,7 @@ class FirstSchemas:
 
 
 def _differences(first: ConnectSchema, schema: ConnectSchema, type_name: str, path: str = "") -> list[str]:
-    """Return the fields of a schema that are missing in the first schema.
+    """Return the fields that a schema has and the type's first schema lacks.
 
     :raises UnsupportedType: a field's schema differs from the first schema, except for objects of the same type.
     """
@@ -102,5 +104,5 @@ def _differences(first: ConnectSchema, schema: ConnectSchema, type_name: str, pa
 
 @functools.lru_cache(maxsize=100)
 def first_schemas(connector: str, most: int, ttl_ms: int) -> FirstSchemas:
-    """Return the first schemas of a connector in this process, shared by its tasks."""
+    """Return a connector's first schemas in this process, shared by its tasks."""
     return FirstSchemas(most, ttl_ms)

@@ -1,4 +1,4 @@
-"""Types of a cache's keys, because keys of several types may have the same bytes in a record.
+"""Types of a cache's keys, to detect keys of different types that have equal bytes in records.
 
 In JSON a byte, a short and a long 1 are all ``1``, so three entries have the same Kafka key.
 
@@ -31,7 +31,7 @@ _LOOKED_AT = 1_000  # decimals of a batch that are checked
 
 
 def key_types_of(group: EntryGroup, texts: pa.BinaryArray, decimal_format: str) -> set[KeyType]:
-    """Return the types of a group's keys written as JSON.
+    """Return the types of a group's keys, with the forms of their JSON, to find types with equal JSON.
 
     :param texts: the keys as JSON.
     """
@@ -50,7 +50,7 @@ def key_types_of(group: EntryGroup, texts: pa.BinaryArray, decimal_format: str) 
 
 
 def text_key_types_of(group: EntryGroup, texts: pa.BinaryArray) -> set[KeyType]:
-    """Return the types of a group's keys written as text by converter `string`.
+    """Return the types of a group's keys, with the forms of their text by converter `string`, to find equal texts.
 
     :param texts: the keys as text.
     """
@@ -73,7 +73,7 @@ def text_key_types_of(group: EntryGroup, texts: pa.BinaryArray) -> set[KeyType]:
 
 
 def connect_key_types_of(group: EntryGroup) -> set[KeyType]:
-    """Return the type of a group's keys written with schemas.
+    """Return the type of a group's keys, with their Connect schema, to find types with equal record keys.
 
     The schema of an object has the name of its class.
     """
@@ -88,7 +88,7 @@ def connect_key_types_of(group: EntryGroup) -> set[KeyType]:
 
 
 def remembered(kinds: Iterable[KeyKind]) -> set[KeyType]:
-    """Return the types of keys sent by earlier tasks or runs, as far as offset records have them.
+    """Return the simple key types that offset records show for earlier tasks and runs.
 
     Offset records have only simple types, without decimals and enums.
     """
@@ -97,7 +97,7 @@ def remembered(kinds: Iterable[KeyKind]) -> set[KeyType]:
 
 
 class KeyTypes:
-    """Types of a cache's keys, seen by a process in a run. Threads may share it."""
+    """Types of a cache's keys that a process has seen in a run. Threads may share it."""
 
     def __init__(self) -> None:
         self.coinciding: list[tuple[KeyType, KeyType]] = []
@@ -105,7 +105,7 @@ class KeyTypes:
         self._lock = threading.Lock()
 
     def meet(self, types: Iterable[KeyType]) -> list[tuple[KeyType, KeyType]]:
-        """Note types of keys; return the new pairs of types that can have the same bytes.
+        """Add key types; return the new pairs of types whose keys may have equal bytes.
 
         :attr:`coinciding` has all pairs.
         """
@@ -129,7 +129,7 @@ def _coincide(first: KeyType, second: KeyType) -> bool:
 
 @functools.lru_cache(maxsize=10_000)
 def key_types_in(connector: str, generation: int, cache: str) -> KeyTypes:
-    """Return the key types of a cache seen by this process in a run, shared by its tasks and slots."""
+    """Return the key types of a cache seen by this process in a run, shared by tasks and slots."""
     return KeyTypes()
 
 
@@ -139,7 +139,7 @@ def _shown(texts: pa.BinaryArray, row: int) -> str:
 
 
 def _fields(schema_id: int) -> frozenset[str]:
-    """Return the shape of objects with a schema id.
+    """Return the form of JSON objects as a shape, made of the schema id of the Ignite objects.
 
     Objects of several types have the same JSON if they have the same fields in the same order, and so the same schema
     id.
@@ -152,7 +152,7 @@ def _of_scale(scale: int, decimal_format: str) -> frozenset[str]:
 
 
 def _scales(decimals: pa.Array) -> dict[int, int]:
-    """Return a row for each scale of a batch's first decimals."""
+    """Return a sample row for each scale among a batch's first decimals."""
     if pa.types.is_decimal(decimals.type):
         return {decimals.type.scale: 0}
     rows: dict[int, int] = {}
@@ -162,7 +162,7 @@ def _scales(decimals: pa.Array) -> dict[int, int]:
 
 
 def _shapes(column: pa.Field) -> frozenset[str]:
-    """Return the JSON shapes of a column's values; the column is neither of structs nor of decimals."""
+    """Return the forms that the JSON of a column's values may have, as shapes; not for structs and decimals."""
     kind = column.type
     types = pa.types
     if types.is_boolean(kind):

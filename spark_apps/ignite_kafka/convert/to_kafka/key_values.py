@@ -1,4 +1,4 @@
-"""Conversion of simple values in record keys back to Ignite's binary format.
+"""Conversion of simple values from record keys back to Ignite's binary format.
 
 Converters write these values as text or columns. A value is an int, float, :class:`~decimal.Decimal` (also for numbers
 of a JSON text), str, bytes or bool; timestamps, dates and times are integers.
@@ -32,7 +32,7 @@ _UUID_TEXT = 36
 _MOST_INTEGER = 20
 _DAY_MS = 86_400_000
 _MOST_UNSCALED = 2 * MAX_MAGNITUDE
-"""Maximum number of bytes of a sent decimal, whose declared scale may be larger than its own."""
+"""Maximum bytes of a decimal in a record; its declared scale may make it longer than Ignite's own."""
 _MOST_DIGITS = 80_000  # of so many bytes; 1E+999999999 would have a gigabyte
 _INTEGER = re.compile(f"-?[0-9]{{1,{_MOST_INTEGER}}}")
 _NUMBER = re.compile(rf"-?[0-9]{{1,{_MOST_DIGITS}}}(\.[0-9]{{1,{_MOST_DIGITS}}})?([eE][+-]?[0-9]{{1,9}})?")
@@ -41,7 +41,7 @@ _EXACT = Context(prec=_MOST_DIGITS, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[Inexact
 
 @dataclass(frozen=True)
 class ValueContext:
-    """Types, enum policy and scale that decide a value's binary form.
+    """What decides a value's binary form: types, enum policy and scale.
 
     :param scale: declared scale of the field, at which unscaled bytes are written; None: each value has its own scale.
     """
@@ -52,7 +52,7 @@ class ValueContext:
 
 
 def value_form(value: Any, kind: KeyKind, context: ValueContext) -> bytes | None:
-    """Return a value in Ignite's binary format as a key of a kind; None if the value cannot be converted back."""
+    """Encode a value of a record key as an Ignite key of the given kind; None if that is impossible."""
     code = kind[0]
     detail = kind[1:]
     if not detail:
@@ -70,7 +70,7 @@ def value_form(value: Any, kind: KeyKind, context: ValueContext) -> bytes | None
 
 
 def is_reversible(kind: KeyKind) -> bool:
-    """Return whether values of a simple kind can be converted back, because the record key has the whole value."""
+    """Return whether record keys of a simple kind hold the whole value, so that Ignite's key can be rebuilt."""
     code = kind[0]
     detail = kind[1:]
     if code in (codes.TIMESTAMP, codes.TIME):
@@ -81,7 +81,7 @@ def is_reversible(kind: KeyKind) -> bool:
 
 
 def readings(value: Any) -> list[Any]:
-    """Return the possible values of a record key: the value and, for a text, a number or boolean with this text."""
+    """Return the values that a record key may stand for: itself and, for a text, a number or boolean."""
     if type(value) is not str:
         return [value]
     values: list[Any] = [value]
@@ -93,7 +93,7 @@ def readings(value: Any) -> list[Any]:
 
 
 def json_integer(digits: str) -> int | Decimal:
-    """Return an integer of a JSON text as int; as Decimal if no integer type of Ignite has so many digits.
+    """Parse a JSON integer as int; as Decimal if it has more digits than Ignite's integers.
 
     Python refuses to parse an int of more than 4,300 digits.
     """
@@ -101,7 +101,7 @@ def json_integer(digits: str) -> int | Decimal:
 
 
 def python_values(array: pa.Array, schema: ConnectSchema) -> list[Any]:
-    """Return values of a Connect column for :func:`value_form`.
+    """Return a Connect column's values in Python types, as :func:`value_form` takes them.
 
     Timestamps, dates and times are integers, decimals are Decimal.
     """
@@ -109,7 +109,7 @@ def python_values(array: pa.Array, schema: ConnectSchema) -> list[Any]:
 
 
 def _with_decimals(value: Any, schema: ConnectSchema) -> Any:
-    """Convert decimals given as text to Decimal, because a text would be read as base64."""
+    """Replace the texts of decimals by Decimal, because texts would be taken for base64."""
     if schema.fields and value is not None:
         return {field.name: _with_decimals(value[field.name], field.schema) for field in schema.fields}
     return Decimal(value) if type(value) is str and scale_of(schema) is not None else value
@@ -185,7 +185,7 @@ def _bytes(value: Any) -> bytes | None:
 
 
 def _decimal(value: Any, scale: int, declared: int | None) -> bytes | None:
-    """Encode a decimal with a scale, given as a number or as the base64 text of its unscaled bytes."""
+    """Encode a decimal with a scale, from a number or from base64 of its unscaled bytes."""
     if type(value) is str:
         unscaled = base64_bytes(value)
         if not unscaled or len(unscaled) > _MOST_UNSCALED:
@@ -207,7 +207,7 @@ def _decimal(value: Any, scale: int, declared: int | None) -> bytes | None:
 
 
 def _enum(value: Any, code: int, type_id: int, context: ValueContext) -> bytes | None:
-    """Encode an enum constant, given in the form of the enum policy: by name or ordinal."""
+    """Encode an enum constant from its name or ordinal, as the enum policy writes it."""
     try:
         binary = context.types.binary_type(type_id)
     except UnknownBinaryType:
@@ -240,4 +240,4 @@ _BY_CODE: dict[int, Callable[[Any], bytes | None]] = {
 }
 
 SIMPLE_KINDS: frozenset[KeyKind] = frozenset({(code,) for code in _BY_CODE} | {(codes.TIMESTAMP, 0), (codes.TIME, 0)})
-"""Simple kinds that are converted back without metadata."""
+"""Key kinds that can be converted back without the cluster's metadata."""

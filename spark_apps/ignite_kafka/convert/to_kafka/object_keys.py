@@ -1,4 +1,4 @@
-"""Conversion of record keys, including objects, back to Ignite's binary format.
+"""Conversion of record keys, objects too, back to Ignite keys, byte for byte as the client wrote them.
 
 Ignite finds a key by its bytes, so the result must equal the bytes written by the client. The fields of an object do
 not contain its kind: type, schema (the written fields in order), and flags. Ignite's hash of a binary object is the
@@ -29,7 +29,7 @@ _MOST_FORMS = 16  # of one object, if its fields may have values of several kind
 
 
 def all_turn_back(kinds: Collection[KeyKind]) -> bool:
-    """Return whether keys of exactly some kinds can be converted back.
+    """Return whether every record key of these kinds can be converted back to its Ignite key.
 
     If kinds are missing (UNKNOWN_KIND), a key of another kind may have the same form. This does no harm for simple
     kinds, as the cache is asked for a key of each kind; so keys are converted back only if all known kinds are simple
@@ -45,7 +45,7 @@ def all_turn_back(kinds: Collection[KeyKind]) -> bool:
 
 
 class KeyForms:
-    """Converter from decoded record keys to all Ignite keys that they may stand for.
+    """Converter from parsed record keys to all Ignite keys that they may stand for.
 
     :param enums: policy by which enum constants are written.
     :param unscaled: whether decimals are written as unscaled bytes, at the scale declared by the cache.
@@ -65,7 +65,7 @@ class KeyForms:
                 self._fields[kind[: LAYOUT + 1]].append(kind[LAYOUT + 1 :])
 
     def of(self, value: Any) -> list[bytes]:
-        """Return all possible Ignite keys of a record key's value, not wrapped."""
+        """Return all Ignite keys that a parsed record key may stand for."""
         forms = []
         for kind in self._kinds:
             type_id = kind[1] if kind[0] == codes.OBJECT and len(kind) == LAYOUT else None
@@ -74,7 +74,7 @@ class KeyForms:
         return forms
 
     def of_scalar(self, value: Any) -> list[bytes]:
-        """Return all possible Ignite keys of a scalar; a text may also represent a number or a boolean."""
+        """Return all Ignite keys that a scalar may stand for; a text may also be a number or boolean."""
         return [form for read in readings(value) for form in self.of(read)]
 
     def _forms(self, value: Any, kind: KeyKind, path: Path, scales: Mapping[Path, int]) -> list[bytes]:
@@ -84,7 +84,7 @@ class KeyForms:
         return [] if form is None else [form]
 
     def _objects(self, fields: Mapping[str, Any], kind: KeyKind, path: Path, scales: Mapping[Path, int]) -> list[bytes]:
-        """Return all possible objects of a kind with some fields.
+        """Return all Ignite objects of a kind that the fields of a record key may stand for.
 
         There is none if a field cannot be converted back, or the kind has other fields or another order.
         """
@@ -146,7 +146,7 @@ def _object(kind: KeyKind, schema: Sequence[int], values: Sequence[bytes]) -> by
 
 
 def _java_hash(data: bytes) -> int:
-    """Return the hash of some bytes as `Arrays.hashCode(byte[])` computes it."""
+    """Return the hash of bytes that Java's `Arrays.hashCode(byte[])` computes."""
     number = 1
     for byte in data:
         number = (31 * number + byte - (byte >> 7 << 8)) & 0xFFFFFFFF

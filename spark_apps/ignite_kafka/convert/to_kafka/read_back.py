@@ -1,4 +1,4 @@
-"""Conversion of record keys back to Ignite keys.
+"""Conversion of record keys back to Ignite keys, which reconciling removed keys needs.
 
 The kinds of the cache's keys decide; a result is used only if it converts to the same record key again.
 """
@@ -22,12 +22,12 @@ _NULL = bytes([codes.NULL])
 
 
 def declared_kinds(cache: CacheInfo) -> set[KeyKind]:
-    """Return the key kinds declared by a cache's query entities, simple kinds only."""
+    """Return the simple key kinds that a cache's query entities declare."""
     return {(code,) for entity in cache.query_entities if (code := java_code(entity.key_type)) is not None}
 
 
 def proved_kinds(group: EntryGroup, keys: pa.BinaryArray, side: KeyConverter, context: SideContext) -> set[KeyKind]:
-    """Return the kinds of a group's keys if samples of the record keys convert back to the same keys.
+    """Return the kinds of a group's keys, if sample record keys convert back to the same Ignite keys.
 
     If an object does not convert back, such as an object of an unknown client, return only the kind of any object.
 
@@ -45,7 +45,7 @@ def proved_kinds(group: EntryGroup, keys: pa.BinaryArray, side: KeyConverter, co
 
 
 class KeyReader:
-    """Conversion of the keys of a topic's records back into the keys of one cache.
+    """Converter from the record keys of a topic back to the keys of one cache.
 
     :param kinds: all kinds of the cache's keys.
     """
@@ -61,18 +61,18 @@ class KeyReader:
         self._complete = all_turn_back(kinds)
 
     def read_back(self, keys: Sequence[bytes]) -> list[bytes | None]:
-        """Return each key in Ignite's binary format, not wrapped; None if no key or several keys are possible."""
+        """Return the Ignite key of each record key; None if there is none or more than one."""
         candidates = self.forms(keys, self._kinds) if self._complete else [[] for _ in keys]
         return [forms[0] if len(forms) == 1 else None for forms in candidates]
 
     def forms(self, keys: Sequence[bytes], kinds: Collection[KeyKind]) -> list[list[bytes]]:
-        """Return, for each record key, all Ignite keys of some kinds that convert to the record key."""
+        """Return for each record key all Ignite keys, of the given kinds, that convert to it again."""
         tried = self._converter.key_forms(keys, kinds, self._cache, self._types, topic=self._topic)
         again = iter(self._convert([form for forms in tried for form in forms]))
         return [[form for form in forms if next(again) == key] for key, forms in zip(keys, tried, strict=True)]
 
     def _convert(self, keys: Sequence[bytes]) -> list[bytes | None]:
-        """Return the record key of each Ignite key; None if a key cannot be converted."""
+        """Return the record key of each Ignite key; None for a key that cannot be converted."""
         if not keys:
             return []
         data = b"".join(_entry(key) for key in keys)
@@ -86,7 +86,7 @@ class KeyReader:
 
 
 def _entry(key: bytes) -> bytes:
-    """Return the bytes of an entry with a key and a null value."""
+    """Return the bytes of an entry with this key and a null value, as a page has them."""
     if key[0] != codes.OBJECT:
         return key + _NULL
     return bytes([codes.WRAPPED]) + len(key).to_bytes(4, "little") + key + bytes(4) + _NULL

@@ -1,4 +1,4 @@
-"""Fields of entries used as a record's key or timestamp, instead of the entry's key and the time of sending."""
+"""Fields of entries that become a record's key or timestamp, instead of the cache key and the send time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _KEY = "key."
 
 @dataclass(frozen=True)
 class RecordFields:
-    """Names of the fields used as keys and timestamps, from settings.
+    """Fields that settings record_key and record_timestamp_field name.
 
     :param key: fields for the record's key: fields of the value, or of the key with ``key.`` before their names; empty:
         the entry's key.
@@ -33,12 +33,12 @@ class RecordFields:
 
     @property
     def of_values(self) -> tuple[str, ...]:
-        """Names of the needed fields of values, for the key and the timestamp."""
+        """Names of the value fields that keys and timestamps of records need."""
         names = *(name for name in self.key if not name.startswith(_KEY)), self.timestamp
         return tuple(name for name in names if name)
 
     def record_key(self, group: EntryGroup) -> tuple[pa.Array, TypeRef]:
-        """Return the record keys of a group: the only field, or objects of the fields in order.
+        """Return a group's record keys: the one field, or objects of several fields.
 
         :raises UnsupportedType: a field is null or missing.
         """
@@ -57,7 +57,7 @@ class RecordFields:
         )
 
     def has_objects(self, group: EntryGroup) -> bool:
-        """Return whether a group's record keys contain objects from the entries' values.
+        """Return whether a group's record keys contain objects from the values.
 
         It raises the errors of :meth:`record_key`.
         """
@@ -65,7 +65,7 @@ class RecordFields:
         return any(_holds_objects(_of_value(group, name)[0].type) for name in self.key if not name.startswith(_KEY))
 
     def times_ms(self, group: EntryGroup) -> Int64Array:
-        """Return a group's record times in milliseconds since 1970; 0, the time of sending, for removals.
+        """Return a group's record timestamps in milliseconds since 1970; 0 for removals, sent with the send time.
 
         :raises UnsupportedType: the field is missing, null, of another type, or not after 1970-01-01.
         """
@@ -104,7 +104,7 @@ def _of_value(group: EntryGroup, name: str) -> tuple[pa.Array, pa.Field]:
 
 
 def _field(array: pa.Array, name: str, part: str) -> tuple[pa.Array, pa.Field]:
-    """Return a field of objects by its name, regardless of case, as Ignite does."""
+    """Return a field of objects by its name in any case, as Ignite does."""
     if pa.types.is_struct(array.type):
         for number, field in enumerate(array.type):
             if field.name.lower() == name.lower():

@@ -1,4 +1,4 @@
-"""Fields of values named by setting ``select``: only these fields are decoded."""
+"""Selection of value fields by setting ``select``; other fields are not even decoded."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ _SETTING = "select"
 
 @dataclass(frozen=True)
 class SelectedFields:
-    """Selected fields in the order of setting ``select``, with their names in records; not empty."""
+    """Value fields in the order of setting ``select``, with their names in records; not empty."""
 
     fields: tuple[SelectedField, ...]
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the selected fields in the values."""
+        """Names that the selected fields have in the cache."""
         return tuple(field.name for field in self.fields)
 
     def needed(self, others: Iterable[str]) -> frozenset[str]:
-        """Return the names of all fields to decode, in lower case.
+        """Return the lower-case names of all value fields that must be decoded.
 
         :param others: further fields of values, used as keys or timestamps of records.
         """
         return frozenset(name.lower() for name in (*self.names, *others))
 
     def check(self, cache: CacheInfo, types: TypeSource) -> None:
-        """Check the selected fields against the types declared by the cache's query entities.
+        """Check the selected fields against the types that query entities declare.
 
         :raises UnsupportedType: no declared type has a selected field.
         """
@@ -47,14 +47,14 @@ class SelectedFields:
                 raise no_column(_SETTING, name, cache.name, declared)
 
     def of_types(self, cache: CacheInfo, types: TypeSource) -> TypeSource:
-        """Return the types of a cluster, with only the selected fields in the types of the cache's values."""
+        """Return the cluster's types with only the selected fields in the cache's value types."""
         ids = {java_hash(entity.value_type.lower()) for entity in cache.query_entities}
         return _SelectedTypes(types, frozenset(ids), self.fields)
 
     def of_cache(self, cache: CacheInfo) -> CacheInfo:
-        """Return the cache with only the selected value fields in its query entities.
+        """Return the cache with only the selected value fields in its query entities, under their new names.
 
-        The fields have their new names, because scales are found by name.
+        Declared scales are found by the new names.
         """
         return replace(
             cache,
@@ -64,7 +64,7 @@ class SelectedFields:
         )
 
     def _select_columns(self, entity: QueryEntity) -> tuple[QueryField, ...]:
-        """Return the columns for a query entity's key, for selected fields, and for fields within selected fields."""
+        """Return a query entity's columns for the key and for the selected fields."""
         fields = [field for field in entity.fields if field.is_key]
         for selected in self.fields:
             for field in entity.fields:
@@ -74,7 +74,7 @@ class SelectedFields:
         return tuple(fields)
 
     def of_values(self, group: EntryGroup, cache: CacheInfo, types: TypeSource) -> pa.Array:
-        """Return the values of a group with the selected fields, in order.
+        """Return a group's values with only the selected fields, in their order.
 
         A field missing in the type is left out.
 
@@ -101,14 +101,14 @@ class SelectedFields:
 
 @dataclass(frozen=True)
 class _SelectedTypes:
-    """Binary types of a cluster, with only the selected fields in some of them."""
+    """Binary types of a cluster, some of them reduced to the selected fields."""
 
     types: TypeSource
     ids: frozenset[int]
     fields: tuple[SelectedField, ...]
 
     def binary_type(self, type_id: int) -> BinaryType:
-        """Return the metadata of a type; raise UnknownBinaryType."""
+        """Return a type's metadata, reduced to the selected fields; raise UnknownBinaryType."""
         binary = self.types.binary_type(type_id)
         if type_id not in self.ids:
             return binary

@@ -1,4 +1,4 @@
-"""Columns of objects without their null fields: one column with all fields for many schemas.
+"""Columns of objects without their null fields: one column serves many schemas.
 
 Under LAZY each set of null fields has a schema. Twenty fields with 2 % nulls have some 300 sets in a batch. A column
 for each set would cost a millisecond, however few rows it has.
@@ -18,13 +18,13 @@ from .connect_schemas import SchemaRules, row_schemas
 
 _FEW = 3
 _MOST_FAMILIES = 32
-"""Maximum number of families (:func:`_families`); each further schema has a column of its own."""
+"""Maximum number of schema families (:func:`_families`); further schemas get a column each."""
 
 
 def sparse_parts(
     array: pa.Array, field: pa.Field, rules: SchemaRules, zone: str = "UTC"
 ) -> list[SparsePart | ConnectPart]:
-    """Split a decoded column of objects under LAZY; parameters and errors of :func:`.connect_columns.connect_parts`."""
+    """Convert a decoded column of objects, null fields left out (LAZY); see :func:`.connect_columns.connect_parts`."""
     by_row = row_schemas(array, field, rules)
     counts = np.bincount(by_row.ids)
     numbers = [number for number in np.argsort(-counts, kind="stable").tolist() if counts[number]]
@@ -46,7 +46,7 @@ def sparse_parts(
 
 
 def _families(schemas: Mapping[int, ConnectSchema]) -> Iterator[tuple[list[int], list[ConnectField]]]:
-    """Group schemas that differ only in their set of fields; yield each group's numbers and all its fields in order."""
+    """Group schemas that differ only in their sets of fields; yield each group's schema numbers and all its fields."""
     rest = list(schemas)
     for _ in range(_MOST_FAMILIES):
         if len(rest) <= _FEW:
@@ -61,7 +61,7 @@ def _families(schemas: Mapping[int, ConnectSchema]) -> Iterator[tuple[list[int],
 
 
 class _Family:
-    """Schemas that differ only in their set of fields; :meth:`takes` adds a schema."""
+    """Family of schemas that differ only in their sets of fields."""
 
     def __init__(self, first: ConnectSchema) -> None:
         self._first = first
@@ -69,7 +69,7 @@ class _Family:
         self._place: dict[str, int] = {}
 
     def takes(self, schema: ConnectSchema) -> bool:
-        """Add a schema unless it contradicts the family in a field's schema or order; return whether it was added."""
+        """Add a schema if its fields fit those of the family in schema and order; return whether they do."""
         if schema is not self._first and (schema.type is not ConnectType.STRUCT or schema.name != self._first.name):
             return False
         before = -1
@@ -85,7 +85,7 @@ class _Family:
         return True
 
     def _add(self, fields: Sequence[ConnectField]) -> None:
-        """Insert new fields, each behind its predecessor in the schema."""
+        """Insert the new fields of a schema, each behind the field before it."""
         if all(field.name in self._place for field in fields):
             return
         at = -1

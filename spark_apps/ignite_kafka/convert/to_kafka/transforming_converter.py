@@ -1,4 +1,4 @@
-"""Conversion of entries to records through Kafka Connect's transforms.
+"""Conversion of a source's entries to records through Kafka Connect's transforms.
 
 The steps are decoded columns, Connect columns, transforms, and the converters' bytes.
 """
@@ -38,7 +38,7 @@ _REMEDY = "Correct the entry or the transform; to skip such entries set conversi
 
 @dataclass(frozen=True)
 class Chain:
-    """Transforms of a cache, with the serializer of headers.
+    """Transforms of a cache, with the serializer of the headers that they add.
 
     :param settings: settings of the steps, in the same order.
     :param headers: serializer of header values.
@@ -51,13 +51,13 @@ class Chain:
     topic_of: Callable[[str], str]
 
     def class_of(self, alias: str) -> str:
-        """Return the Java class or the function of a transform."""
+        """Return the Java class or Python function of a transform, given by alias."""
         return next((transform.type for transform in self.settings if transform.alias == alias), "")
 
 
 @dataclass
 class _Output:
-    """Records of the groups converted so far, not ordered."""
+    """Records converted so far, not yet in the order of their entries."""
 
     keys: list[pa.Array] = field(default_factory=list)
     values: list[pa.Array] = field(default_factory=list)
@@ -72,7 +72,7 @@ class _Output:
 
 
 class TransformingConverter:
-    """A converter of entries with transforms.
+    """Converter of entries to records that applies transforms in between.
 
     A side that no transform reads or changes is converted by the converter without transforms, and record keys can be
     converted back. The exception is a chain that routes each record: then the converters write each record for its
@@ -92,24 +92,24 @@ class TransformingConverter:
 
     @property
     def key_name(self) -> str:
-        """Name of the converter of keys in settings."""
+        """Name of the key converter in settings."""
         return self._plain.key_name
 
     @property
     def of_keys(self) -> EntryConverter | None:
-        """Converter that converts record keys back; None if transforms may change keys."""
+        """Converter for turning record keys back; None if transforms may change keys."""
         return None if self._touched["key"] else self._plain
 
     def component(self, stage: Stage) -> type:
-        """Return the class of the converter for a stage: of keys for stage KEY, else of values."""
+        """Return the class of the key converter for stage KEY, otherwise that of the value converter."""
         return self._plain.component(stage)
 
     def check(self, cache: CacheInfo, types: TypeSource, topic: str = "") -> None:
-        """Check the sides that no transform touches; raise UnsupportedType."""
+        """Check the types of keys or values that no transform touches; raise UnsupportedType."""
         self._plain.check_sides(self._untouched, cache, types, topic)
 
     def register(self, cache: CacheInfo, types: TypeSource, topic: str) -> None:
-        """Register the declared schemas of the sides that no transform touches.
+        """Register the declared schemas of keys or values that no transform touches.
 
         See :meth:`.converter.Converter.register`.
         """
@@ -122,7 +122,7 @@ class TransformingConverter:
     def convert(
         self, pages: Sequence[Page], cache: CacheInfo, types: TypeSource, *, topic: str = "", in_order: bool = False
     ) -> Records:
-        """Convert entries to records in their order; records dropped by transforms are left out.
+        """Convert entries to records in their order; entries dropped by transforms are left out.
 
         `refused` has the entries for which a transform throws an exception.
 
@@ -153,7 +153,7 @@ class TransformingConverter:
         return records if np.array_equal(rows, np.sort(rows)) else take_rows(records, np.argsort(rows))
 
     def _convert(self, decoded: DecodedGroup, context: SideContext, output: _Output) -> None:
-        """Convert the entries of a group to records of the output."""
+        """Convert a group's entries, and add the records to the output."""
         group = decoded.group
         count = len(decoded.group.rows)
         plain_key, plain_value = self._plain_bytes(decoded, context, output)
@@ -185,7 +185,7 @@ class TransformingConverter:
     def _plain_bytes(
         self, decoded: DecodedGroup, context: SideContext, output: _Output
     ) -> tuple[pa.Array | None, pa.Array | None]:
-        """Return the bytes of each side of a group that no transform touches; None for other sides."""
+        """Return a group's key bytes and value bytes; None where a transform touches them."""
         keys = None
         values = None
         group = decoded.group
@@ -208,7 +208,7 @@ class TransformingConverter:
         topic: str,
         output: _Output,
     ) -> None:
-        """Add the records of a transformed batch to the output."""
+        """Serialize a transformed batch, and add the records to the output."""
         if topic:
             self._check_topics(batch, topic)
         at = pa.array(np.searchsorted(of_group, batch.rows))
@@ -237,14 +237,14 @@ class TransformingConverter:
     def key_forms(
         self, keys: Sequence[bytes], kinds: Collection[KeyKind], cache: CacheInfo, types: TypeSource, *, topic: str = ""
     ) -> list[list[bytes]]:
-        """Return all possible Ignite keys of each record key; none if transforms may change keys."""
+        """Return for each record key all Ignite keys that it may stand for; none if transforms may change keys."""
         if self._touched["key"]:
             return [[] for _ in keys]
         return self._plain.key_forms(keys, kinds, cache, types, topic=topic)
 
 
 def failed(bad: BadRow, class_name: str, remedy: str) -> TransformFailed:
-    """Return the error of a record for which a transform throws an exception."""
+    """Return the error of a record on which a transform throws an exception."""
     what = f"transform {bad.transform} throws {bad.exception}: {in_message(bad.reason)}"
     return TransformFailed(what, remedy, transform=bad.transform, transform_class=class_name, exception=bad.exception)
 
@@ -269,7 +269,7 @@ def _written(serializer: Serializer, column: ConnectColumn, topic: str) -> pa.Bi
 
 
 def _placeholders(count: int, *, present: bool = False) -> list[ConnectPart]:
-    """Return a column of placeholders for values that no transform reads.
+    """Return a column of placeholders for keys or values that no transform reads.
 
     The placeholders are null, or texts if there are values, because transforms may ask whether a value is null.
     """
@@ -280,7 +280,7 @@ def _placeholders(count: int, *, present: bool = False) -> list[ConnectPart]:
 def _share_schemas(
     keys: Sequence[ConnectPart], values: Sequence[ConnectPart], count: int
 ) -> list[tuple[RowIndex, ConnectColumn, ConnectColumn]]:
-    """Return the rows of each combination of key schema and value schema, with their columns."""
+    """Return the rows for each combination of key schema and value schema, with their columns."""
     if len(keys) == len(values) == 1:
         return [(np.arange(count), keys[0].column, values[0].column)]
     shared = []

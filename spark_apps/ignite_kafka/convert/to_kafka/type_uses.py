@@ -1,4 +1,4 @@
-"""Java classes and binary types in a batch, for the types topic, because JSON does not have them."""
+"""Java classes seen in a batch, recorded in the types topic because JSON lacks them."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from ...ignite.types.type_table import TYPE_NAME, container_class, field_of, jav
 from ...java.hash_code import java_hash
 
 OTHER = "?"
-"""Name for values of a class that a sink cannot create."""
+"""Name for values of a class that a sink could not create."""
 
 
 def uses_of(side: str, values: pa.Array, kind: TypeRef, containers: Containers) -> Iterator[TypeUse]:
-    """Yield the classes and types of the keys or values of a group.
+    """Yield the Java classes and binary types seen in the keys or values of a group.
 
     Nothing is yielded if all values are null, because metadata does not name the enum of a field.
 

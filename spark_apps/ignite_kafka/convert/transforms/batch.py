@@ -1,4 +1,4 @@
-"""Batches of records between converter and cache, which are input and output of transforms.
+"""Batches of records as transforms receive and return them.
 
 A batch is the counterpart of Kafka Connect's ``ConnectRecord`` for many records with the same schemas and the same
 names of headers.
@@ -15,12 +15,12 @@ from ...common.arrays import Int32Array, Int64Array, Mask, RowIndex
 from ..connect.columns import ConnectColumn
 
 NO_TIME = -1
-"""Timestamp of a record without a time."""
+"""Timestamp of records that have none."""
 
 
 @dataclass(frozen=True)
 class Header:
-    """A header of N records, with its N values.
+    """A header of N records with one schema, and its N values.
 
     :param unread: whether the converter cannot read the values: then the column has the reason for each value, and only
         a step that uses the header fails.
@@ -33,7 +33,7 @@ class Header:
 
 @dataclass(frozen=True)
 class Position:
-    """Partitions and offsets of N records read by a sink; a source's records have no position yet."""
+    """Topic partitions and offsets of N records read by a sink; a source's records have none yet."""
 
     partitions: Int32Array
     offsets: Int64Array
@@ -41,7 +41,7 @@ class Position:
 
 @dataclass(frozen=True)
 class ConnectBatch:
-    """N records with one schema of keys, one schema of values, and the same headers by name, order and schema.
+    """N records with one key schema, one value schema, and headers of equal names, order and schemas.
 
     Values without a schema are JSON texts (``pa.binary()``), as in :class:`~..connect.columns.ConnectColumn`, or,
     between the transforms of a chain, the texts of the members of objects (:mod:`.json_objects`); an Arrow null is
@@ -66,7 +66,7 @@ class ConnectBatch:
 
 @dataclass(frozen=True)
 class BadRow:
-    """A record for which a transform throws an exception.
+    """A record on which a transform threw an exception.
 
     :param row: row of the record in the first batch of the chain.
     :param exception: name of the Java class, such as ``org.apache.kafka.connect.errors.DataException``.
@@ -82,27 +82,27 @@ class BadRow:
 
 @dataclass(frozen=True)
 class Transformed:
-    """Result of a transform: each row of its batch is in one of `batches`, or in `bad`, or was dropped."""
+    """Result of a transform: batches of records, failed rows; rows in neither were dropped."""
 
     batches: tuple[ConnectBatch, ...]
     bad: tuple[BadRow, ...] = ()
 
 
 class Transform(Protocol):
-    """A transform with its configuration (``org.apache.kafka.connect.transforms.Transformation``).
+    """Interface of a transform with its configuration; Java: org.apache.kafka.connect.transforms.Transformation.
 
     It is a pure function of the batch.
     """
 
     def apply(self, batch: ConnectBatch) -> Transformed:
-        """Transform all records of a batch; exceptions for single records are in the result's `bad`, not raised."""
+        """Transform all records of a batch; a record that fails is in the result's `bad`."""
 
 
 class Predicate(Protocol):
-    """A predicate with its configuration (``org.apache.kafka.connect.transforms.predicates.Predicate``)."""
+    """Interface of a predicate with its configuration, as Kafka Connect's ``transforms.predicates.Predicate``."""
 
     def test(self, batch: ConnectBatch) -> Mask:
-        """Return N flags: whether a record satisfies the predicate.
+        """Return a mask of the records that satisfy the predicate.
 
         :raises Thrown: the predicate fails for a topic of the batch (:class:`~.thrown.Thrown`).
         """

@@ -1,4 +1,4 @@
-"""Transform Cast: fields, or the whole key or value, become values of another type.
+"""Transform Cast: it converts fields, or the whole key or value, to other types.
 
 Source: org.apache.kafka.connect.transforms.Cast (4.3.1).
 """
@@ -38,7 +38,7 @@ PROPERTIES: Properties = {"spec": Property(TEXTS, not_empty=True), **REPLACE_NUL
 
 @dataclass(frozen=True)
 class Cast:
-    """Transform that casts fields, or the whole key or value.
+    """Transform Cast, for keys or for values.
 
     :param whole: type for the whole key or value; None: `fields` are cast.
     """
@@ -49,7 +49,7 @@ class Cast:
     use_default: bool
 
     def apply(self, batch: ConnectBatch) -> Transformed:
-        """Cast the fields or values; nulls stay unchanged."""
+        """Cast the fields, or the whole keys or values; nulls stay null."""
         return changed_where(batch, present(self.side.of(batch)), self._change)
 
     def _change(self, batch: ConnectBatch, failures: Failures) -> ConnectBatch:
@@ -105,7 +105,7 @@ class Cast:
 def _cast(
     data: pa.Array, schema: ConnectSchema, target: ConnectType, shell: ConnectSchema, failures: Failures
 ) -> ConnectColumn:
-    """Cast values to another type; the new schema is optional and has a default as the old schema does."""
+    """Cast a column with a schema; the new schema is optional and has a default if the old one did."""
     default = None
     if schema.default is not None:
         refused = Failures(1)
@@ -120,12 +120,12 @@ def _cast(
 
 
 def _cast_values(values: list[Any], target: ConnectType, failures: Failures) -> list[Any]:
-    """Cast values without a schema to a type."""
+    """Cast values without a schema, given as Python values."""
     return parsed(ConnectColumn(_cast_tokens(written(values).data, target, failures), None))
 
 
 def _cast_tokens(tokens: pa.BinaryArray, target: ConnectType, failures: Failures) -> pa.BinaryArray:
-    """Cast JSON texts to a type, all texts of a Java class at once; a missing text becomes ``null``."""
+    """Cast JSON texts without a schema; a missing text becomes ``null``."""
 
     def change(kind: Kind, kind_tokens: pa.BinaryArray, refused: Failures) -> pa.BinaryArray:
         if kind in _VALUES:
@@ -143,7 +143,7 @@ def _cast_tokens(tokens: pa.BinaryArray, target: ConnectType, failures: Failures
 
 
 def cast(config: ComponentProperties, side: Side) -> Cast:
-    """Return the transform for the given properties.
+    """Return the transform that the properties configure.
 
     :raises SettingsError: the specification is neither a type nor a list of field:type.
     """

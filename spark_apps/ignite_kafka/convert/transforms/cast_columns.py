@@ -1,4 +1,4 @@
-"""Cast of scalar columns to another type, as Kafka Connect's Cast does it, with the failed rows."""
+"""Casts of scalar columns to other types, as Kafka Connect's Cast makes them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .thrown import Failures
 _BITS = {ConnectType.INT8: 8, ConnectType.INT16: 16, ConnectType.INT32: 32, ConnectType.INT64: 64}
 _FLOAT_BITS = {ConnectType.FLOAT32: 32, ConnectType.FLOAT64: 64}
 TARGETS = (*_BITS, *_FLOAT_BITS, ConnectType.BOOLEAN, ConnectType.STRING)
-"""Types allowed as target of a cast."""
+"""Connect types that Cast can cast to."""
 _SOURCES = (*TARGETS, ConnectType.BYTES)
 _CLOCK, _DAY, _BOTH = (
     parts_of(pattern) for pattern in ("HH:mm:ss.SSS'Z'", "yyyy-MM-dd", "yyyy-MM-dd'T'HH:mm:ss.SSS'Z'")
@@ -33,7 +33,7 @@ _PLAIN_FLOAT = r"^-?[0-9]{1,15}(?:\.[0-9]{1,15})?(?:[eE][+-]?[0-9])?$"
 
 
 def cast_column(data: pa.Array, schema: ConnectSchema, target: ConnectType, failures: Failures) -> pa.Array:
-    """Cast values to the Arrow type of the target; nulls stay null, and so does a failed row's value."""
+    """Cast a column to a Connect type; nulls and failed rows become null."""
     if data.null_count == len(data):
         return pa.nulls(len(data), arrow_type(ConnectSchema(target)))
     if schema.type not in _SOURCES:
@@ -65,7 +65,7 @@ def _to_text(data: pa.Array, schema: ConnectSchema) -> pa.StringArray:
 
 
 def _moments(data: pa.Array) -> pa.StringArray:
-    """Return dates, times or timestamps as text, in the form that ``Values.dateFormatFor`` chooses.
+    """Return dates, times or timestamps as text, in the form that Connect's ``Values.dateFormatFor`` chooses.
 
     That is only the time on 1970-01-01 and before, only the date at midnight, and otherwise both.
     """
@@ -78,7 +78,7 @@ def _moments(data: pa.Array) -> pa.StringArray:
 
 
 def _of_numbers(data: pa.Array, target: ConnectType) -> pa.Array:
-    """Cast numbers, booleans, dates and times."""
+    """Cast numbers, booleans, dates or times to numbers or booleans."""
     if pa.types.is_temporal(data.type):
         data = data.view(pa.int64() if data.type.bit_width == 64 else pa.int32())
     nulls = np.asarray(data.is_null())
@@ -98,7 +98,7 @@ def _of_numbers(data: pa.Array, target: ConnectType) -> pa.Array:
 
 
 def _of_decimals(data: pa.Array, target: ConnectType) -> pa.Array:
-    """Cast decimals one by one, because casts of decimals are rare."""
+    """Cast decimals to numbers or booleans, one by one, because such casts are rare."""
 
     def change(value: Decimal) -> Any:
         if target in _FLOAT_BITS:
@@ -132,7 +132,7 @@ def _of_texts(data: pa.StringArray, target: ConnectType, failures: Failures) -> 
 
 
 def _plain_numbers(texts: pa.StringArray, target: ConnectType) -> tuple[pa.Array, Any]:
-    """Parse plain texts as numbers; return numbers and a mask of numbers beyond the type, which are null."""
+    """Parse plain texts as numbers, null beyond the type's range; return also a mask of these nulls."""
     kind = arrow_type(ConnectSchema(target))
     if target in _FLOAT_BITS:
         return texts.cast(kind), np.zeros(len(texts), bool)

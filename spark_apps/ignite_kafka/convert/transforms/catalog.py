@@ -1,4 +1,4 @@
-"""Catalog of Kafka Connect's transforms and predicates by class name, with or without package."""
+"""Catalog of the supported Kafka Connect transforms and predicates, by class name."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class _Entry:
 def _entries_by_side(
     name: str, properties: Properties, make: Callable[[ComponentProperties, Side, bool], Transform]
 ) -> dict[str, _Entry]:
-    """Return the entries of a transform that has one class for keys and one for values."""
+    """Return the two catalog entries of a transform with a class for keys and one for values."""
 
     def entry(side: Side) -> _Entry:
         return _Entry(properties, lambda config, sink: make(config, side, sink))
@@ -94,13 +94,13 @@ _TESTS: Mapping[str, tuple[Properties, Callable[[ComponentProperties], Predicate
     "RecordIsTombstone": ({}, predicates.record_is_tombstone),
 }
 TRANSFORMS = tuple(f"{_PACKAGE}{name}" for name in _TRANSFORMS)
-"""Class names of all known transforms."""
+"""Full class names of all supported transforms."""
 PREDICATES = tuple(f"{_PREDICATES}{name}" for name in _TESTS)
-"""Class names of all predicates."""
+"""Full class names of all supported predicates."""
 
 
 def make_transform(class_name: str, properties: Mapping[str, str], *, sink: bool) -> Transform:
-    """Return a transform with its properties.
+    """Return the transform of a class, configured by its properties.
 
     :param class_name: name of Kafka's class, with or without its package, such as ``Cast$Value``.
     :param properties: properties without the prefix ``transforms.<alias>.``, and without `type`, `predicate`, `negate`.
@@ -111,7 +111,7 @@ def make_transform(class_name: str, properties: Mapping[str, str], *, sink: bool
 
 
 def make_predicate(class_name: str, properties: Mapping[str, str]) -> Predicate:
-    """Return a predicate with its properties.
+    """Return the predicate of a class, configured by its properties.
 
     :param properties: properties without the prefix ``predicates.<alias>.``, and without `type`.
     :raises SettingsError: there is no such class, or a property is unknown, missing or not allowed.

@@ -1,4 +1,4 @@
-"""Chain of a connector's transforms, applied one after the other, each to the records of its predicate.
+"""Chain of transforms: each is applied to the records that its predicate selects.
 
 Source: TransformationChain and TransformationStage (4.3.1).
 """
@@ -19,7 +19,7 @@ from .thrown import Thrown
 
 @dataclass(frozen=True)
 class Step:
-    """A transform of a chain, with its predicate.
+    """A transform of a chain, with the predicate that selects its records.
 
     :param alias: name of the transform in setting `transforms`.
     :param predicate: predicate that selects the records to transform; None: all records.
@@ -33,7 +33,7 @@ class Step:
 
 
 def apply_chain(batch: ConnectBatch, steps: Sequence[Step]) -> Transformed:
-    """Apply the transforms of a chain to the records of a batch.
+    """Apply the transforms of a chain, one after the other, to the records of a batch.
 
     :returns: batches in no order, each with ascending rows; records with equal schemas may be in several batches.
     """
@@ -66,7 +66,7 @@ def _apply_step(batch: ConnectBatch, step: Step) -> Transformed:
 
 
 def _of_topics(batch: ConnectBatch, step: Step, error: Thrown) -> Transformed:
-    """Apply a step to each topic alone, after its predicate failed for one; only the records of that topic fail."""
+    """Apply a step topic by topic after its predicate failed, so that records of other topics pass."""
     parts = by_topic(batch)
     if len(parts) == 1:
         return Transformed((), tuple(BadRow(row, error.exception, error.reason) for row in batch.rows.tolist()))

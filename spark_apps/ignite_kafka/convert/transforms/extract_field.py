@@ -1,4 +1,4 @@
-"""Transform ExtractField: one field replaces its struct or map.
+"""Transform ExtractField: it replaces a struct or map by one of its fields.
 
 Source: org.apache.kafka.connect.transforms.ExtractField (4.3.1).
 """
@@ -42,7 +42,7 @@ PROPERTIES: Properties = {
 
 @dataclass(frozen=True)
 class ExtractField:
-    """Transform that replaces a struct or map by one of its fields, given by path."""
+    """Transform ExtractField, for keys or for values; the field may be nested."""
 
     side: Side
     field: str
@@ -50,7 +50,7 @@ class ExtractField:
     use_default: bool
 
     def apply(self, batch: ConnectBatch) -> Transformed:
-        """Replace each struct or map by the field; nulls stay null, with the field's schema."""
+        """Replace each struct or map by the field; null stays null, with the field's schema."""
         return changed(batch, side_change(self.side, self._with_schema, self._without_schema))
 
     def _with_schema(self, column: ConnectColumn, failures: Failures) -> ConnectColumn:
@@ -89,7 +89,7 @@ class ExtractField:
 
 
 def extract_field(config: ComponentProperties, side: Side) -> ExtractField:
-    """Return the transform for the given properties.
+    """Return the transform ExtractField that the properties configure.
 
     :raises SettingsError: the path is no path in syntax V2.
     """

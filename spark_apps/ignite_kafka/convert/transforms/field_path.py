@@ -1,4 +1,4 @@
-"""Paths to fields within structs and maps, in the syntax of ``field.syntax.version`` V2.
+"""Parser of paths to nested fields, in the syntax of ``field.syntax.version`` V2.
 
 Source: org.apache.kafka.connect.transforms.field.SingleFieldPath (4.3.1).
 """
@@ -26,7 +26,7 @@ def path_of(text: str) -> tuple[str, ...]:
 
 
 def _read_quoted(text: str, opened: int) -> tuple[str, int]:
-    """Return the name after an opening backtick, and the position after the closing backtick and the dot."""
+    """Return the name behind an opening backtick, and the position where the path continues."""
     name = ""
     start = opened + 1
     at = opened + 1

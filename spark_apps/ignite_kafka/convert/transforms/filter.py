@@ -1,4 +1,4 @@
-"""Transform Filter: drops records. Source: org.apache.kafka.connect.transforms.Filter (4.3.1)."""
+"""Transform Filter, which drops records. Source: org.apache.kafka.connect.transforms.Filter (4.3.1)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .batch import ConnectBatch, Transformed
 
 @dataclass(frozen=True)
 class Filter:
-    """Transform that drops all its records; a predicate of the chain selects them."""
+    """Transform Filter: it drops every record that the predicate of its step selects."""
 
     def apply(self, batch: ConnectBatch) -> Transformed:
         """Drop all records of the batch."""

@@ -1,4 +1,4 @@
-"""Transform Flatten: fields of nested structs and maps become fields of the outer struct or map.
+"""Transform Flatten: it lifts the fields of nested structs and maps into the outer struct or map.
 
 Source: org.apache.kafka.connect.transforms.Flatten (4.3.1).
 """
@@ -26,7 +26,7 @@ PROPERTIES: Properties = {"delimiter": Property(default=".")}
 
 @dataclass(frozen=True)
 class _Leaf:
-    """A field of the flat struct, and the field indexes on the path to it."""
+    """A field of the flat struct, and the indexes that lead to it in the nested structs."""
 
     field: ConnectField
     path: tuple[int, ...]
@@ -34,13 +34,13 @@ class _Leaf:
 
 @dataclass(frozen=True)
 class Flatten:
-    """Transform that replaces nested structs and maps by their fields, named by their paths."""
+    """Transform Flatten, for keys or for values; each field is named by its path."""
 
     side: Side
     delimiter: str
 
     def apply(self, batch: ConnectBatch) -> Transformed:
-        """Flatten structs and maps; nulls stay unchanged."""
+        """Flatten structs and maps; nulls stay null."""
         return changed_where(
             batch, present(self.side.of(batch)), side_change(self.side, self._with_schema, self._without_schema)
         )
@@ -70,7 +70,7 @@ class Flatten:
     def _leaves(
         self, schema: ConnectSchema, prefix: str, optional: bool, default: Any, path: tuple[int, ...]
     ) -> Iterator[_Leaf]:
-        """Yield the leaves of a schema in order.
+        """Yield the fields of the flat struct, in order, from a nested schema.
 
         :param optional: whether a struct on the path may be null.
         :param default: default of the nearest struct on the path with a default, as a dict.
@@ -117,5 +117,5 @@ def _in_hash_order(value: Any) -> Any:
 
 
 def flatten(config: ComponentProperties, side: Side) -> Flatten:
-    """Return the transform for the given properties."""
+    """Return the transform Flatten that the properties configure."""
     return Flatten(side, config["delimiter"])

@@ -32,7 +32,7 @@ DROP_HEADERS: Properties = {"headers": Property(TEXTS, not_empty=True)}
 
 @dataclass(frozen=True)
 class InsertHeader:
-    """Transform that adds a header with a constant value after the other headers."""
+    """Transform InsertHeader: it adds a header with a constant value behind the other headers."""
 
     name: str
     schema: ConnectSchema | None
@@ -49,7 +49,7 @@ class InsertHeader:
 
 @dataclass(frozen=True)
 class DropHeaders:
-    """Transform that removes all headers with some names."""
+    """Transform DropHeaders: it removes all headers with certain names."""
 
     names: frozenset[str]
 
@@ -63,7 +63,7 @@ class DropHeaders:
 
 @dataclass(frozen=True)
 class HeaderFrom:
-    """Transform that copies or moves fields of the key or value into new headers.
+    """Transform HeaderFrom: it copies or moves fields of the key or value into new headers.
 
     :param pairs: names of each field and its header.
     """
@@ -74,7 +74,7 @@ class HeaderFrom:
     use_default: bool
 
     def apply(self, batch: ConnectBatch) -> Transformed:
-        """Copy or move the fields into headers; a record with null fails, because a null has no fields."""
+        """Copy or move the fields into headers; a record whose key or value is null fails."""
         return changed(batch, self._change)
 
     @property
@@ -145,7 +145,7 @@ class HeaderFrom:
 
 
 def insert_header(config: ComponentProperties) -> InsertHeader:
-    """Return the transform for the given properties.
+    """Return the transform InsertHeader that the properties configure.
 
     :raises SettingsError: the value is an array or map that is nested too deep, or has items without a common type.
     """
@@ -163,7 +163,7 @@ def insert_header(config: ComponentProperties) -> InsertHeader:
 
 
 def _is_whole(schema: ConnectSchema) -> bool:
-    """Return whether the schemas of all arrays and maps in a schema have inner schemas."""
+    """Return whether all arrays and maps in a schema have schemas for their content."""
     inner = {ConnectType.ARRAY: (schema.value_schema,), ConnectType.MAP: (schema.key_schema, schema.value_schema)}
     return all(part is not None and _is_whole(part) for part in inner.get(schema.type, ()))
 
@@ -178,7 +178,7 @@ def _scalar(value: Any, schema: ConnectSchema) -> pa.Scalar:
 
 
 def _for_arrow(value: Any, schema: ConnectSchema) -> Any:
-    """Return a value for Arrow, with the pairs of its maps as tuples."""
+    """Return a value as pyarrow accepts it: with the pairs of maps as tuples."""
     if schema.type is ConnectType.MAP and schema.key_schema and schema.value_schema:
         return [(_for_arrow(key, schema.key_schema), _for_arrow(item, schema.value_schema)) for key, item in value]
     if schema.type is ConnectType.ARRAY and schema.value_schema:
@@ -187,7 +187,7 @@ def _for_arrow(value: Any, schema: ConnectSchema) -> Any:
 
 
 def header_from(config: ComponentProperties, side: Side) -> HeaderFrom:
-    """Return the transform for the given properties.
+    """Return the transform HeaderFrom that the properties configure.
 
     :raises SettingsError: the numbers of fields and headers differ.
     """
@@ -198,5 +198,5 @@ def header_from(config: ComponentProperties, side: Side) -> HeaderFrom:
 
 
 def drop_headers(config: ComponentProperties) -> DropHeaders:
-    """Return the transform for the given properties."""
+    """Return the transform DropHeaders that the properties configure."""
     return DropHeaders(frozenset(config["headers"]))

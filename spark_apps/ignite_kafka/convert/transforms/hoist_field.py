@@ -1,4 +1,4 @@
-"""Transform HoistField: each value becomes the only field of a struct or map.
+"""Transform HoistField: it wraps each key or value in a struct or map with one field.
 
 Source: org.apache.kafka.connect.transforms.HoistField (4.3.1).
 """
@@ -23,13 +23,13 @@ PROPERTIES: Properties = {"field": Property()}
 
 @dataclass(frozen=True)
 class HoistField:
-    """Transform that makes each value the only field of a struct or map."""
+    """Transform HoistField, for keys or for values."""
 
     side: Side
     field: str
 
     def apply(self, batch: ConnectBatch) -> Transformed:
-        """Wrap each value in a struct or map; a null becomes a struct or map with a null field."""
+        """Wrap each key or value in a struct or map; a null becomes a null field in it."""
         return changed(batch, self._change)
 
     def _change(self, batch: ConnectBatch, failures: Failures) -> ConnectBatch:
@@ -49,5 +49,5 @@ class HoistField:
 
 
 def hoist_field(config: ComponentProperties, side: Side) -> HoistField:
-    """Return the transform for the given properties."""
+    """Return the transform HoistField that the properties configure."""
     return HoistField(side, config["field"])

@@ -1,4 +1,4 @@
-"""Transform InsertField: adds topic, partition, offset, timestamp or a text as field.
+"""Transform InsertField: it adds topic, partition, offset, timestamp or a text as a field.
 
 Source: org.apache.kafka.connect.transforms.InsertField (4.3.1).
 """
@@ -41,7 +41,7 @@ _SCHEMAS = {
 
 @dataclass(frozen=True)
 class Insertion:
-    """A field to insert.
+    """A field that InsertField adds, with its name and content.
 
     :param what: property with the name of the field, which decides the field's content.
     """
@@ -52,13 +52,13 @@ class Insertion:
 
     @property
     def field(self) -> ConnectField:
-        """Field to insert, with its schema."""
+        """Connect field to add, with its schema."""
         return ConnectField(self.name, _SCHEMAS[self.what].as_optional(self.optional))
 
 
 @dataclass(frozen=True)
 class InsertField:
-    """Transform that adds fields to structs and maps, in the order topic, partition, offset, timestamp, text."""
+    """Transform InsertField, for keys or values; it adds topic, partition, offset, timestamp, text in this order."""
 
     side: Side
     insertions: tuple[Insertion, ...]
@@ -66,7 +66,7 @@ class InsertField:
     use_default: bool
 
     def apply(self, batch: ConnectBatch) -> Transformed:
-        """Insert the fields; nulls stay unchanged."""
+        """Add the fields to structs and maps; nulls stay null."""
         return changed_where(batch, present(self.side.of(batch)), self._change)
 
     def _change(self, batch: ConnectBatch, failures: Failures) -> ConnectBatch:
@@ -132,7 +132,7 @@ class InsertField:
         return written(row_by_row(parsed(column), change, failures))
 
     def _tokens(self, insertion: Insertion, batch: ConnectBatch) -> pa.BinaryArray:
-        """Return the inserted values as JSON texts; null if nothing is inserted."""
+        """Return the values to insert as JSON texts; null where nothing is inserted."""
         values = self._inserted_values(insertion, batch)
         if insertion.what == STATIC:
             return pa.repeat(tokens_of(values.slice(0, 1))[0], len(batch))
@@ -151,7 +151,7 @@ class InsertField:
 
 
 def insert_field(config: ComponentProperties, side: Side, *, sink: bool) -> InsertField:
-    """Return the transform for the given properties.
+    """Return the transform InsertField that the properties configure.
 
     :raises SettingsError: nothing is inserted, a text or the field for it is missing, or a source inserts offsets.
     """
@@ -166,6 +166,6 @@ def insert_field(config: ComponentProperties, side: Side, *, sink: bool) -> Inse
 
 
 def _insertion(what: str, text: str) -> Insertion:
-    """Parse the name of a field to insert, with ``!`` after it for a required field or ``?`` for an optional one."""
+    """Parse a field's name in a property, where a final ``!`` means required and ``?`` optional."""
     name = text[:-1] if text.endswith(("?", "!")) else text
     return Insertion(what, name, not text.endswith("!"))

@@ -1,4 +1,4 @@
-"""JSON objects of many records as one column of texts for each member, between transforms without schemas.
+"""JSON objects of many records, split into one column of texts per member, between transforms without schemas.
 
 A column without a schema usually has whole texts. Between two transforms it may be a struct of the members' texts
 instead, each text with the member's name, so that a chain splits and joins texts only once. A missing member is null in
@@ -28,7 +28,7 @@ _NOTHING, _OPEN, _CLOSE, _COMMA = (pa.scalar(token, _BINARY) for token in (b"", 
 
 @dataclass(frozen=True)
 class Pairs:
-    """A member of N objects as texts ``"name":value``; null if an object does not have the member.
+    """A member of N JSON objects as texts ``"name":value``; null where an object lacks it.
 
     The value is extracted only if a transform reads it.
     """
@@ -38,7 +38,7 @@ class Pairs:
 
 @dataclass(frozen=True)
 class JsonObjects:
-    """N JSON objects as columns of their members.
+    """N JSON objects, as one column for each of their members.
 
     :param count: N.
     :param members: members by name, in order: the texts of a member's values, null if an object does not have the
@@ -51,7 +51,7 @@ class JsonObjects:
     missing: pa.BooleanArray | None = None
 
     def column(self) -> ConnectColumn:
-        """Return the objects as a column of their members' texts."""
+        """Return the objects as a struct column with the texts of their members."""
         if not self.members:
             empty = pa.repeat(pa.scalar(b"{}", _BINARY), self.count)
             return ConnectColumn(
@@ -64,22 +64,22 @@ class JsonObjects:
         return ConnectColumn(pa.StructArray.from_arrays(pairs, list(self.members), mask=self.missing), None)
 
     def with_members(self, members: Mapping[str, pa.BinaryArray | Pairs]) -> JsonObjects:
-        """Return the same objects with other members."""
+        """Return the same objects with these members instead of their own."""
         return replace(self, members=members)
 
     def chosen(self, names: Iterable[tuple[str, str]]) -> JsonObjects:
-        """Return the objects with only some of their members, each under a new name."""
+        """Return the objects with only the given members, each under a new name."""
         return self.with_members({new: self.members[name] if new == name else self.tokens(name) for name, new in names})
 
     def all_have_members(self) -> bool:
-        """Return whether each object has at least one member."""
+        """Return whether every object has at least one of the members."""
         lacking = [
             (member.texts if isinstance(member, Pairs) else member).is_null() for member in self.members.values()
         ]
         return bool(lacking) and not pc.any(functools.reduce(pc.and_, lacking)).as_py()
 
     def tokens(self, name: str) -> pa.BinaryArray:
-        """Return the texts of a member's values; null if an object does not have the member."""
+        """Return the JSON texts of a member's values; null where an object lacks the member."""
         member = self.members.get(name)
         if member is None:
             return pa.nulls(self.count, _BINARY)
@@ -97,9 +97,9 @@ def _without_name(name: str, pairs: pa.BinaryArray) -> pa.BinaryArray:
 
 
 def objects_of(column: ConnectColumn) -> JsonObjects | None:
-    """Return the JSON objects of a column without a schema.
+    """Split a column of JSON texts into the members of its objects; None if a value cannot be split.
 
-    Return None if a value is not an object, or :func:`~.json_split.split` cannot split it.
+    Values other than objects cannot be split, nor can some objects (:func:`~.json_split.split`).
     """
     data = column.data
     if is_split(column):
@@ -119,17 +119,17 @@ def objects_of(column: ConnectColumn) -> JsonObjects | None:
 
 
 def split_objects(count: int, parts: Split) -> JsonObjects:
-    """Convert a result of :func:`~.json_split.split` without unfit texts to objects."""
+    """Convert the result of :func:`~.json_split.split`, all of whose texts were split, to objects."""
     return JsonObjects(count, {name: Pairs(pairs) for name, pairs in parts.members.items()})
 
 
 def is_split(column: ConnectColumn) -> bool:
-    """Return whether a column without a schema has the texts of members, not whole texts."""
+    """Return whether a column without a schema holds split members instead of whole JSON texts."""
     return column.schema is None and pa.types.is_struct(column.data.type) and column.data.type.num_fields > 0
 
 
 def joined(column: ConnectColumn) -> ConnectColumn:
-    """Return a column with whole texts instead of the texts of members."""
+    """Return a column with whole JSON texts, joined again if its members were split."""
     if not is_split(column):
         return column
     data = column.data
@@ -147,7 +147,7 @@ def joined(column: ConnectColumn) -> ConnectColumn:
 
 
 def joined_sides(batch: ConnectBatch) -> ConnectBatch:
-    """Return a batch in which keys and values without a schema are whole texts."""
+    """Return a batch whose keys and values without a schema are whole JSON texts."""
     if not is_split(batch.key) and not is_split(batch.value):
         return batch
     return replace(batch, key=joined(batch.key), value=joined(batch.value))

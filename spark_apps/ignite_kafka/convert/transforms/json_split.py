@@ -1,4 +1,4 @@
-"""Split of the flat JSON objects of many records into texts of their members, for all records at once.
+"""Split of flat JSON objects into the texts of their members, for all records at once.
 
 The texts are valid JSON. So a quote before a colon is one of three: the end of a name; the beginning of a string that
 begins with a colon, after one of ``{ , :``; or a quote within a string, after a backslash. Objects that are not flat
@@ -37,7 +37,7 @@ _MOST_NAMES = 1_000  # more names are probably data, for which columns are usele
 
 @dataclass(frozen=True)
 class Split:
-    """Members of N texts, for the texts that are flat objects.
+    """Members of the flat JSON objects among N texts.
 
     :param fit: N flags: whether the text could be split.
     :param members: members by name, in the order of the texts: ``"name":value`` for each text that could be split; null
@@ -49,7 +49,7 @@ class Split:
 
 
 def split(texts: pa.BinaryArray) -> Split:
-    """Split JSON texts into their members; each text is valid or null.
+    """Split flat JSON objects into their members; other texts are left unsplit.
 
     Not split are: nulls; values other than objects; objects with a nested list or object, with an escaped or repeated
     name, or with the number -0, which Kafka Connect changes to 0; and a few objects with colons next to quotes in their
@@ -70,7 +70,7 @@ def split(texts: pa.BinaryArray) -> Split:
 
 
 def _is_utf8(texts: pa.BinaryArray) -> bool:
-    """Return whether all texts are valid UTF-8, without half of a surrogate pair."""
+    """Return whether all texts are valid UTF-8."""
     try:
         texts.cast(pa.string())
     except pa.ArrowInvalid:
@@ -79,7 +79,7 @@ def _is_utf8(texts: pa.BinaryArray) -> bool:
 
 
 def _block(texts: pa.BinaryArray) -> tuple[Bytes, Places]:
-    """Return the bytes of texts, none null, without blanks around names and values, and N + 1 offsets."""
+    """Return the bytes of all texts as one block without blanks outside strings, and the texts' N + 1 offsets."""
     offsets, block = bytes_of(texts)
     blank = np.flatnonzero(block <= _SPACE)
     if not blank.size:
@@ -96,7 +96,7 @@ def _block(texts: pa.BinaryArray) -> tuple[Bytes, Places]:
 
 
 def _in_texts(block: Bytes, places: Places) -> Mask:
-    """Return a flag for each place: whether it is within quotes."""
+    """Return a mask of the places that are within quotes."""
     quotes = np.flatnonzero(block == _QUOTE)
     behind = quotes[block[np.maximum(quotes - 1, 0)] == _BACKSLASH]
     if behind.size:
@@ -106,7 +106,7 @@ def _in_texts(block: Bytes, places: Places) -> Mask:
 
 
 def _mark_escaped(block: Bytes, places: Places) -> Mask:
-    """Return a flag for each place: whether an odd number of backslashes precedes it."""
+    """Return a mask of the places behind an odd number of backslashes, where a quote is escaped."""
     backslashes = np.flatnonzero(block == _BACKSLASH)
     begins = np.diff(backslashes, prepend=-2) != 1
     order = np.arange(backslashes.size)
@@ -116,7 +116,7 @@ def _mark_escaped(block: Bytes, places: Places) -> Mask:
 
 
 class _Objects:
-    """N texts that may be flat objects.
+    """N JSON texts in one block of bytes, to be split if they are flat objects.
 
     :param block: the bytes of all texts, without blanks outside of quotes.
     :param offsets: N + 1 offsets of the texts in the block.
@@ -128,7 +128,7 @@ class _Objects:
         self._count = offsets.size - 1
 
     def members(self) -> tuple[Mask, dict[str, pa.BinaryArray]]:
-        """Return N flags, whether a text can be split, and the members if all texts can be split."""
+        """Return a mask of the texts that can be split and, if all can, their members."""
         block = self._block
         right = self._are_flat()
         if not right.all():
@@ -149,7 +149,7 @@ class _Objects:
         return np.searchsorted(self._offsets, places, "right") - 1
 
     def _are_flat(self) -> Mask:
-        """Return N flags: whether a text is an object without another opening bracket outside of quotes."""
+        """Return a mask of the texts that are objects without another opening bracket outside strings."""
         block = self._block
         starts = self._offsets[:-1]
         right: Mask = block[starts] == _OPEN
@@ -160,7 +160,7 @@ class _Objects:
         return right
 
     def _unclear(self, ends: Places) -> Mask:
-        """Return a flag for each end of a name: whether it may be no end of a name, or the value is -0."""
+        """Return a mask of the places where a name may not end or the value is -0, so that the text is not split."""
         block = self._block
         last = self._block.size - 1
         unclear: Mask = _BEFORE_TEXT[block[ends - 1]]
@@ -171,7 +171,7 @@ class _Objects:
         return unclear
 
     def _of_one_shape(self, ends: Places) -> dict[str, pa.BinaryArray] | None:
-        """Return the members if all texts have the same names in the same order; None otherwise.
+        """Return the members if all objects have the same names in the same order; otherwise None.
 
         :param ends: N rows of places: the quotes at the ends of names.
         """
@@ -191,7 +191,7 @@ class _Objects:
         return {name.decode(): pieces(self._block, starts[at], stops[at]) for at, name in enumerate(names)}
 
     def _are(self, ends: Places, texts: Sequence[bytes]) -> bool:
-        """Return whether each of N rows has the given texts directly before its places."""
+        """Return whether the given texts, such as quoted names, stand directly before the places of each row."""
         padded = np.concatenate([np.zeros(_WORD, np.uint8), self._block])
         # the eight bytes before each place
         words = np.ndarray((padded.size - _WORD + 1,), "<u8", padded.data, strides=(1,))
@@ -205,7 +205,7 @@ class _Objects:
         return True
 
     def _of_names(self, ends: Places, row: RowIndex) -> tuple[Mask, dict[str, pa.BinaryArray]]:
-        """Return N flags, whether a text can be split, and the members of texts with different names.
+        """Return a mask of the texts that can be split, and the members of objects with different names.
 
         :param ends: M places: the quotes at the ends of names. :param row: number of the text of each place.
         """
@@ -242,12 +242,12 @@ class _Objects:
 
 
 def _is_plain(name: bytes) -> bool:
-    """Return whether Jackson writes a name unescaped."""
+    """Return whether a name needs no escapes in JSON as Jackson writes it."""
     return text_token(name.decode()) == b'"' + name + b'"'
 
 
 def _order(names: Sequence[bytes], number: RowIndex, row: RowIndex) -> RowIndex:
-    """Return the numbers of names in an order that fits all texts; in the given order if no order fits."""
+    """Return the names' numbers in an order that suits all texts; in the given order if there is none."""
     same = row[1:] == row[:-1]
     pairs = np.unique(number[:-1][same] * len(names) + number[1:][same])
     before: dict[int, set[int]] = {at: set() for at in range(len(names))}
@@ -262,7 +262,7 @@ def _order(names: Sequence[bytes], number: RowIndex, row: RowIndex) -> RowIndex:
 def pieces(
     block: Bytes, begins: Places | Int32Array, ends: Places | Int32Array, *, missing: bool = True
 ) -> pa.BinaryArray:
-    """Return the N texts between pairs of places; the places are ascending.
+    """Return the texts between pairs of ascending places in a block of bytes.
 
     :param missing: whether an empty text becomes null.
     """

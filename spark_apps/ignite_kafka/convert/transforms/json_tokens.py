@@ -1,4 +1,4 @@
-"""Columns of JSON texts, each of one value: kinds of values, and conversion to Arrow values and back.
+"""Columns of JSON texts, one value each: their kinds, and conversion to and from Arrow values.
 
 A missing value is null.
 """
@@ -33,11 +33,11 @@ _NO_NUMBERS = ("NaN", "Infinity", "-Infinity")
 NULL = pa.scalar(b"null", _BINARY)
 
 ChangeTokens = Callable[["Kind", pa.BinaryArray, Failures], pa.BinaryArray]
-"""Function that converts texts of one kind to other texts, and notes failed rows."""
+"""Function that changes the JSON texts of one kind, and records failed rows."""
 
 
 class Kind(IntEnum):
-    """Kind of the value in a JSON text; a missing text is NULL."""
+    """Kinds of values in JSON texts; a missing text is NULL."""
 
     NULL = 0
     BOOLEAN = 1
@@ -64,7 +64,7 @@ for _letter, _kind in (
 
 
 def kinds(tokens: pa.BinaryArray) -> npt.NDArray[np.uint8]:
-    """Return the kind (:class:`Kind`) of each text; the texts have no surrounding blanks."""
+    """Return the kind of the value in each JSON text."""
     codes = np.zeros(len(tokens), np.uint8)
     offsets, block = bytes_of(tokens)
     nonempty = np.flatnonzero(offsets[1:] > offsets[:-1])
@@ -81,19 +81,19 @@ def kinds(tokens: pa.BinaryArray) -> npt.NDArray[np.uint8]:
 
 
 def bytes_of(tokens: pa.Array) -> tuple[Int64Array, npt.NDArray[np.uint8]]:
-    """Return the N + 1 offsets of texts in their common bytes, and these bytes."""
+    """Return the N + 1 offsets of texts in their shared bytes, and these bytes."""
     offsets = offsets_of(tokens).astype(np.int64)
     return offsets - offsets[0], data_of(tokens)
 
 
 def by_kind(tokens: pa.BinaryArray) -> list[tuple[Kind, RowIndex]]:
-    """Return the kinds of some texts, each with its rows (int64, ascending)."""
+    """Return the kinds that occur among JSON texts, each with its rows (int64, ascending)."""
     codes = kinds(tokens)
     return [(Kind(code), np.flatnonzero(codes == code)) for code in np.unique(codes).tolist()]
 
 
 def longs(tokens: pa.BinaryArray) -> pa.Int64Array:
-    """Return the values of integers; of larger integers the low 64 bits, as JsonConverter reads them."""
+    """Parse JSON integers; an integer beyond 64 bits is cut to its low 64 bits, as in JsonConverter."""
     try:
         return tokens.view(pa.string()).cast(pa.int64())
     except pa.ArrowInvalid:
@@ -101,7 +101,7 @@ def longs(tokens: pa.BinaryArray) -> pa.Int64Array:
 
 
 def doubles(tokens: pa.BinaryArray) -> pa.DoubleArray:
-    """Return the values of numbers with a fraction or an exponent."""
+    """Parse JSON numbers with a fraction or an exponent as doubles."""
     try:
         return tokens.view(pa.string()).cast(pa.float64())
     except pa.ArrowInvalid:
@@ -109,19 +109,19 @@ def doubles(tokens: pa.BinaryArray) -> pa.DoubleArray:
 
 
 def texts(tokens: pa.BinaryArray) -> pa.StringArray:
-    """Return the values of JSON strings."""
+    """Parse JSON strings to plain texts."""
     if not (bytes_of(tokens)[1] == _BACKSLASH).any():
         return pc.ascii_trim(tokens.cast(pa.string()), '"')
     return pa.array([json.loads(token) for token in tokens.to_pylist()], pa.string())
 
 
 def booleans(tokens: pa.BinaryArray) -> pa.BooleanArray:
-    """Return the values of the texts true and false."""
+    """Parse the JSON texts true and false as booleans."""
     return pc.equal(tokens, pa.scalar(b"true", _BINARY))
 
 
 def tokens_of(values: pa.Array) -> pa.BinaryArray:
-    """Return booleans, numbers or strings as JSON texts, as Jackson writes them; null for null."""
+    """Write booleans, numbers or strings as JSON texts, as Jackson does; null stays null."""
     if pa.types.is_string(values.type):
         return _quote(values)
     if pa.types.is_boolean(values.type):
@@ -145,23 +145,23 @@ def _quote(values: pa.StringArray) -> pa.BinaryArray:
 
 
 def text_token(text: str) -> bytes:
-    """Return a string as JSON text, as Jackson writes it."""
+    """Write a string as JSON text, as Jackson does."""
     return escape(encode_basestring(text).encode("utf-8", "surrogatepass"))
 
 
 def with_nulls(tokens: pa.BinaryArray) -> pa.BinaryArray:
-    """Return the texts, with the text ``null`` for missing texts."""
+    """Replace missing JSON texts by the text ``null``."""
     return tokens.fill_null(NULL) if tokens.null_count else tokens
 
 
 def without_nulls(tokens: pa.BinaryArray) -> pa.BinaryArray:
-    """Return the texts, with the text ``null`` replaced by null."""
+    """Replace the JSON text ``null`` by an Arrow null."""
     null = pc.equal(tokens, NULL)
     return pc.if_else(null, pa.scalar(None, _BINARY), tokens) if pc.any(null).as_py() else tokens
 
 
 def gathered(parts: list[tuple[RowIndex, pa.BinaryArray]], count: int) -> pa.BinaryArray:
-    """Return N texts in the order of rows, from parts that together have all N rows."""
+    """Join columns of JSON texts in the order of their rows, which together are all N rows."""
     if len(parts) == 1:
         return parts[0][1]
     order = np.concatenate([rows for rows, _ in parts]) if parts else np.zeros(0, np.int64)
@@ -176,7 +176,7 @@ def _take_rows(tokens: pa.BinaryArray, rows: RowIndex) -> pa.BinaryArray:
 
 
 def changed_by_kind(tokens: pa.BinaryArray, change: ChangeTokens, failures: Failures) -> pa.BinaryArray:
-    """Change texts by calling `change` once for each kind, with the texts of this kind."""
+    """Change JSON texts by calling a function once for each kind of value."""
     parts = []
     for kind, rows in by_kind(tokens):
         kind_tokens = _take_rows(tokens, rows)

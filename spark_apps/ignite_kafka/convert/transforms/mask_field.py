@@ -1,4 +1,4 @@
-"""Transform MaskField: replaces values by an empty value or a given replacement.
+"""Transform MaskField: it replaces the values of fields by an empty value or a given one.
 
 Source: org.apache.kafka.connect.transforms.MaskField (4.3.1).
 """
@@ -38,7 +38,7 @@ _CONTAINERS = {"java.util.ArrayList": list, "java.util.HashMap": dict}
 
 @dataclass(frozen=True)
 class MaskField:
-    """Transform that replaces the values of fields by an empty value or a given replacement; null stays null."""
+    """Transform MaskField, for keys or for values; null stays null."""
 
     side: Side
     fields: frozenset[str]
@@ -46,7 +46,7 @@ class MaskField:
     use_default: bool
 
     def apply(self, batch: ConnectBatch) -> Transformed:
-        """Mask the fields; a record with null fails, because a null has no fields."""
+        """Mask the fields; a record whose key or value is null fails."""
         return changed(batch, side_change(self.side, self._with_schema, self._without_schema))
 
     def _with_schema(self, column: ConnectColumn, failures: Failures) -> ConnectColumn:
@@ -101,7 +101,7 @@ class MaskField:
         return written(row_by_row(parsed(column), change, failures))
 
     def _mask_tokens(self, tokens: pa.BinaryArray, failures: Failures) -> pa.BinaryArray:
-        """Return the JSON texts that replace a member's texts; ``null`` for a missing text."""
+        """Return JSON texts to replace a member's values with; ``null`` for a missing text."""
 
         def change(kind: Kind, kind_tokens: pa.BinaryArray, refused: Failures) -> pa.BinaryArray:
             mask = None
@@ -114,7 +114,7 @@ class MaskField:
         return changed_by_kind(tokens, change, failures)
 
     def _mask(self, name: str) -> Any:
-        """Return the value that replaces values of a Java class.
+        """Return the value that replaces all values of a Java class.
 
         :raises Thrown: there is no such value.
         """
@@ -142,7 +142,7 @@ def _replacement(text: str, name: str) -> Any:
 
 
 def _decimal(text: str) -> Decimal | None:
-    """Parse a number as ``new BigDecimal`` does, without blanks, underscores or names; None for other text."""
+    """Parse a text as Java's ``new BigDecimal`` does; None for a text that is no number."""
     if not text or text.strip() != text or "_" in text or text.lstrip("+-")[:1].isalpha():
         return None
     try:
@@ -152,7 +152,7 @@ def _decimal(text: str) -> Decimal | None:
 
 
 def _decimals(mask: Decimal, is_valid: Any, kind: pa.DataType) -> pa.Array:
-    """Return a decimal in each row with a value; as text if the scale of the column's type differs."""
+    """Return a column of one repeated decimal, null in invalid rows; as text if its scale differs from the type's."""
     places = pa.array(np.where(is_valid, 0, 1))
     if pa.types.is_decimal(kind) and -int(mask.as_tuple().exponent) == kind.scale:
         return pa.array([mask, None], kind).take(places)
@@ -160,5 +160,5 @@ def _decimals(mask: Decimal, is_valid: Any, kind: pa.DataType) -> pa.Array:
 
 
 def mask_field(config: ComponentProperties, side: Side) -> MaskField:
-    """Return the transform for the given properties."""
+    """Return the transform MaskField that the properties configure."""
     return MaskField(side, frozenset(config["fields"]), config["replacement"], config[WITH_DEFAULT])

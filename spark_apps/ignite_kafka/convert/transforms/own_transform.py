@@ -1,4 +1,4 @@
-"""Transforms written by users: functions that convert Arrow record batches.
+"""Transforms that users write as Python functions of Arrow record batches.
 
 A function is marked by ``transform_function`` and named ``package.module:function`` in settings. It gets a
 ``pyarrow.RecordBatch`` of N records, and the transform's other properties as keyword arguments:
@@ -58,7 +58,7 @@ _PLAIN = {
 
 
 def own_transform(name: str, properties: Mapping[str, str]) -> OwnTransform:
-    """Return the transform that calls a user's function.
+    """Return the transform that calls a user's function, named ``package.module:function``.
 
     :param name: name of the function, ``package.module:function``.
     :raises SettingsError: there is no such module or function, the function is not marked, or it does not accept the
@@ -74,14 +74,14 @@ def own_transform(name: str, properties: Mapping[str, str]) -> OwnTransform:
 
 
 class OwnTransform:
-    """Transform that calls a user's function; a record fails if the function raises an exception for it."""
+    """Transform that calls a user's function; an exception fails only the record causing it."""
 
     def __init__(self, function: OwnFunction, properties: Mapping[str, str]) -> None:
         self._function = function
         self._properties = dict(properties)
 
     def apply(self, batch: ConnectBatch) -> Transformed:
-        """Call the function on a batch; after an exception, on halves of the batch, down to single records.
+        """Call the user's function on a batch; after an exception, repeat it on ever smaller batches.
 
         If the result has a wrong form, all records of the call are bad.
         """
@@ -170,7 +170,7 @@ def _headers(column: pa.Array, before: tuple[Header, ...]) -> tuple[Header, ...]
 
 
 def _column(data: pa.Array, before: ConnectColumn) -> ConnectColumn:
-    """Return a column of the function's result, with its schema before the call or the schema for its Arrow type."""
+    """Return a column of the function's result, with its former schema or one for its new Arrow type."""
     if data.type == before.data.type:
         return ConnectColumn(data, before.schema)
     if pa.types.is_null(data.type):

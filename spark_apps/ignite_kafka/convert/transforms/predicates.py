@@ -1,4 +1,4 @@
-"""Predicates of Kafka Connect: TopicNameMatches, HasHeaderKey, RecordIsTombstone.
+"""Kafka Connect's predicates TopicNameMatches, HasHeaderKey and RecordIsTombstone.
 
 Source: org.apache.kafka.connect.transforms.predicates (4.3.1).
 """
@@ -22,12 +22,12 @@ HAS_HEADER_KEY: Properties = {"name": Property(not_empty=True)}
 
 @dataclass(frozen=True)
 class TopicNameMatches:
-    """Predicate: the whole name of the record's topic matches an expression in Java's syntax."""
+    """Predicate TopicNameMatches: the record's topic matches a Java regular expression as a whole."""
 
     pattern: str
 
     def test(self, batch: ConnectBatch) -> Mask:
-        """Return N flags: whether the topic's name matches; each distinct name is matched once.
+        """Return a mask of the records whose topic matches.
 
         :raises Thrown: matching a name takes too many steps.
         """
@@ -47,25 +47,25 @@ class TopicNameMatches:
 
 @dataclass(frozen=True)
 class HasHeaderKey:
-    """Predicate: the record has a header with a name."""
+    """Predicate HasHeaderKey: the record has a header of this name."""
 
     name: str
 
     def test(self, batch: ConnectBatch) -> Mask:
-        """Return N equal flags, because the records of a batch have the same headers."""
+        """Return a mask of equal flags, because all records of a batch have the same headers."""
         return np.full(len(batch), any(header.name == self.name for header in batch.headers))
 
 
 class RecordIsTombstone:
-    """Predicate: the record's value is null."""
+    """Predicate RecordIsTombstone: the record's value is null."""
 
     def test(self, batch: ConnectBatch) -> Mask:
-        """Return N flags: whether the value is null."""
+        """Return a mask of the records whose value is null."""
         return ~present(batch.value)
 
 
 def topic_name_matches(config: ComponentProperties) -> TopicNameMatches:
-    """Return the predicate for the given properties.
+    """Return the predicate TopicNameMatches that the properties configure.
 
     :raises SettingsError: the expression cannot be used.
     """
@@ -77,10 +77,10 @@ def topic_name_matches(config: ComponentProperties) -> TopicNameMatches:
 
 
 def has_header_key(config: ComponentProperties) -> HasHeaderKey:
-    """Return the predicate for the given properties."""
+    """Return the predicate HasHeaderKey that the properties configure."""
     return HasHeaderKey(config["name"])
 
 
 def record_is_tombstone(config: ComponentProperties) -> RecordIsTombstone:
-    """Return the predicate, which has no properties."""
+    """Return the predicate RecordIsTombstone, which has no properties."""
     return RecordIsTombstone()

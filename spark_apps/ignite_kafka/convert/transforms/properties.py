@@ -16,12 +16,12 @@ from ...settings.suggestions import did_you_mean
 from .unknown_transforms import new_name
 
 REQUIRED = object()
-"""Default of a required property."""
+"""Marker for a property without a default, which must be set."""
 
 
 @dataclass(frozen=True)
 class Property:
-    """Definition of a property.
+    """Definition of a property of a transform or predicate.
 
     :param default: value of the property if it is not set, in canonical form.
     :param not_empty: whether an empty text or list is refused.
@@ -43,7 +43,7 @@ FIELDS = Property(TEXTS, not_empty=True, once=True)
 
 @dataclass(frozen=True)
 class ComponentProperties:
-    """A transform or predicate with the values of its properties.
+    """The parsed properties of one transform or predicate.
 
     :param name: name of the class, for messages.
     :param values: values of all its properties by name, in canonical form.
@@ -56,12 +56,12 @@ class ComponentProperties:
         return self.values[name]
 
     def refused(self, name: str, why: str, remedy: str = "") -> SettingsError:
-        """Return the error of a property with a value that is not allowed."""
+        """Return the error for a property whose value is not allowed."""
         return SettingsError(f"{self.name} has a {name} that cannot be used: {why}", remedy, setting=name)
 
 
 def read_properties(owner: str, definitions: Properties, properties: Mapping[str, str]) -> ComponentProperties:
-    """Return a transform or predicate with the values of all its properties.
+    """Parse the properties of a transform or predicate; unset ones get their defaults.
 
     :param owner: name of the class, for messages.
     :raises SettingsError: a property is missing, unknown, or has a value that is not allowed.

@@ -1,4 +1,4 @@
-"""Transform RegexRouter: renames topics. Source: org.apache.kafka.connect.transforms.RegexRouter (4.3.1)."""
+"""Transform RegexRouter, which renames topics. Source: org.apache.kafka.connect.transforms.RegexRouter (4.3.1)."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ PROPERTIES: Properties = {REGEX: Property(), REPLACEMENT: Property()}
 
 @dataclass(frozen=True)
 class RegexRouter:
-    """Transform that renames topics with names matching an expression in Java's syntax."""
+    """Transform RegexRouter: it renames the topics that match a Java regular expression as a whole."""
 
     regex: str
     replacement: str
 
     def apply(self, batch: ConnectBatch) -> Transformed:
-        """Rename the topics of all records."""
+        """Rename the topics of the batch's records."""
         return changed(batch, self._change)
 
     def routed(self, topic: str) -> str:
-        """Return the new name of a topic; the same name if the expression does not match.
+        """Return a topic's new name; the same name if the expression does not match.
 
         :raises ValueError: matching the name takes too many steps.
         """
@@ -39,7 +39,7 @@ class RegexRouter:
         return topic if renamed is None else renamed.name
 
     def _change(self, batch: ConnectBatch, failures: Failures) -> ConnectBatch:
-        """Rename the topics of a batch; each distinct name is matched once."""
+        """Rename the topics of a batch, each distinct name once."""
         encoded = batch.topics.dictionary_encode()
         names = []
         for number, name in enumerate(encoded.dictionary.to_pylist()):
@@ -53,7 +53,7 @@ class RegexRouter:
 
 
 def regex_router(config: ComponentProperties) -> RegexRouter:
-    """Return the transform for the given properties.
+    """Return the transform RegexRouter that the properties configure.
 
     :raises SettingsError: the expression or the replacement cannot be used.
     """

@@ -1,4 +1,4 @@
-"""Transform ReplaceField: removes and renames fields.
+"""Transform ReplaceField: it removes and renames fields.
 
 Source: org.apache.kafka.connect.transforms.ReplaceField (4.3.1).
 """
@@ -31,7 +31,7 @@ PROPERTIES: Properties = {
 
 @dataclass(frozen=True)
 class ReplaceField:
-    """Transform that removes and renames fields; a field in both `exclude` and `include` is removed."""
+    """Transform ReplaceField, for keys or for values; a field in both `exclude` and `include` is removed."""
 
     side: Side
     exclude: frozenset[str]
@@ -40,7 +40,7 @@ class ReplaceField:
     use_default: bool
 
     def apply(self, batch: ConnectBatch) -> Transformed:
-        """Remove and rename fields; nulls stay unchanged."""
+        """Remove and rename fields of structs and maps; nulls stay null."""
         return changed_where(
             batch, present(self.side.of(batch)), side_change(self.side, self._with_schema, self._without_schema)
         )
@@ -87,7 +87,7 @@ class ReplaceField:
 
 
 def replace_field(config: ComponentProperties, side: Side) -> ReplaceField:
-    """Return the transform for the given properties.
+    """Return the transform ReplaceField that the properties configure.
 
     :raises SettingsError: a renaming is not of the form old:new.
     """

@@ -1,4 +1,4 @@
-"""Conversion of values without a schema from JSON texts to the values that JsonConverter reads, and back.
+"""Conversion of JSON values without a schema between texts and Python values, as transforms need it.
 
 Each Java type has a Python type: Long int, Double float, String str, Boolean bool, Map dict, List list. A number that
 no transform touches keeps its text. Members keep their order, unlike in Java's HashMap.
@@ -29,12 +29,12 @@ _CLASSES = {
 
 
 class Number(float):
-    """A float with its text in JSON."""
+    """Float with its JSON text, so that an untouched number is written unchanged."""
 
     text: str
 
     def __new__(cls, text: str) -> Number:
-        """Make the number with a text."""
+        """Create the number from its JSON text."""
         number = super().__new__(cls, text)
         number.text = text
         return number
@@ -44,7 +44,7 @@ _DECODER = json.JSONDecoder(parse_float=Number)
 
 
 def parsed(column: ConnectColumn) -> list[Any]:
-    """Return the N values of a column of JSON texts."""
+    """Parse a column of JSON texts to N Python values."""
     column = joined(column)
     if pa.types.is_null(column.data.type):
         return [None] * len(column.data)
@@ -53,14 +53,14 @@ def parsed(column: ConnectColumn) -> list[Any]:
 
 
 def written(values: list[Any]) -> ConnectColumn:
-    """Return N values as a column of JSON texts."""
+    """Write N Python values as a column of JSON texts."""
     return ConnectColumn(
         pa.array([None if value is None else value_text(value) for value in values], pa.binary()), None
     )
 
 
 def value_text(value: Any) -> bytes:
-    """Return a value as JSON text."""
+    """Write a Python value as JSON text."""
     return escape(_text(value).encode("utf-8", "surrogatepass"))
 
 
@@ -81,18 +81,18 @@ def _text(value: Any) -> str:
 
 
 def double_text(value: float) -> str:
-    """Return a double as JSON text, as Jackson writes it."""
+    """Write a double as JSON text, as Jackson does."""
     text: str = java_text(pa.array([value], pa.float64()))[0].as_py()
     return f'"{text}"' if not np.isfinite(value) else text
 
 
 def class_of(value: Any) -> str:
-    """Return the name of a value's Java class; ``null`` for null."""
+    """Return the Java class that Kafka Connect would have for a value, for messages."""
     return _CLASSES[float if isinstance(value, float) else type(value)]
 
 
 def require_map(value: Any, purpose: str) -> dict[str, Any]:
-    """Return a value that must be a map (``Requirements.requireMap``).
+    """Return a value that must be a map; otherwise raise Thrown, as ``Requirements.requireMap`` does.
 
     :raises Thrown: the value is not a map.
     """
@@ -102,15 +102,12 @@ def require_map(value: Any, purpose: str) -> dict[str, Any]:
 
 
 def members(maps: list[dict[str, Any] | None], name: str) -> list[Any]:
-    """Return the member with a name from each map; None without a map or member."""
+    """Return one member of each map; None where map or member is missing."""
     return [None if mapping is None else mapping.get(name) for mapping in maps]
 
 
 def in_hash_order(names: Iterable[str]) -> list[str]:
-    """Return names in the order of a java.util.HashMap with these keys.
-
-    If a record has several failures, the order decides which exception Kafka Connect throws.
-    """
+    """Return names in the order of a Java HashMap, so that the same exception comes first as in Kafka Connect."""
     kept = list(dict.fromkeys(names))
     size = 16
     while len(kept) > size * 3 // 4:
@@ -120,9 +117,9 @@ def in_hash_order(names: Iterable[str]) -> list[str]:
 
 
 def row_by_row(values: list[Any], change: Callable[[int, Any], Any], failures: Failures) -> list[Any]:
-    """Return the results of a function of position and value, called for each value.
+    """Call a function for each value; a row on which it raises Thrown becomes None and fails.
 
-    If the function raises Thrown, the result is None, and the exception is added to `failures`.
+    The function gets position and value; its exceptions are added to `failures`.
     """
     results = [None] * len(values)
     for row, value in enumerate(values):

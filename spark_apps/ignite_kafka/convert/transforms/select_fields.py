@@ -1,4 +1,4 @@
-"""Setting select of a sink, applied after the transforms as a step of the chain.
+"""Setting select of a sink, as a last step behind the transforms.
 
 It keeps only the selected fields of values, in the setting's order, and renames them.
 """
@@ -21,13 +21,13 @@ from .structs import basics, field_values, struct_column, struct_schema
 from .thrown import Failures, Thrown
 
 ALIAS = ""
-"""Alias of the step, which no transform in settings can have."""
+"""Alias of the step for setting select; empty, so that no transform can have it."""
 _SETTING = "select"
 
 
 @dataclass(frozen=True)
 class SelectFields:
-    """Transform that selects and renames fields of values.
+    """Transform that keeps only the value fields in setting select, and renames them.
 
     Names are compared without case, as in Ignite; a field missing in the record stays missing.
     """
@@ -35,7 +35,7 @@ class SelectFields:
     fields: tuple[SelectedField, ...]
 
     def apply(self, batch: ConnectBatch) -> Transformed:
-        """Select fields of values; nulls stay unchanged.
+        """Select the fields of values; nulls stay null.
 
         A record is bad if its value is not an object, or has none of the fields.
         """
@@ -64,7 +64,7 @@ class SelectFields:
         return written(row_by_row(parsed(column), change, failures))
 
     def _of_objects(self, objects: JsonObjects) -> JsonObjects | None:
-        """Return the objects with the selected fields; None if objects must be read one by one.
+        """Return JSON objects with the selected fields; None if they must be read one by one.
 
         That is so if an object has none of the fields, or two names differ only in case.
         """
@@ -78,7 +78,7 @@ class SelectFields:
         return chosen if chosen.all_have_members() else None
 
     def _chosen(self, names: Mapping[str, Any]) -> list[tuple[SelectedField, str]]:
-        """Return the selected fields that a value has, each with its name in the value.
+        """Return the selected fields that a value has, with their names in the value.
 
         :raises Thrown: the value has none of the selected fields.
         """
@@ -99,5 +99,5 @@ def _list_names(names: Iterable[str]) -> str:
 
 
 def select_step(fields: tuple[SelectedField, ...]) -> Step:
-    """Return the step of a chain for setting select."""
+    """Return the step that applies setting select."""
     return Step(ALIAS, SelectFields(fields))

@@ -1,4 +1,4 @@
-"""Transform SetSchemaMetadata: sets name or version of the schema.
+"""Transform SetSchemaMetadata: it sets name or version of the schema of keys or values.
 
 Source: org.apache.kafka.connect.transforms.SetSchemaMetadata (4.3.1).
 """
@@ -30,7 +30,7 @@ PROPERTIES: Properties = {
 
 @dataclass(frozen=True)
 class SetSchemaMetadata:
-    """Transform that sets name and version of the schema of keys or values."""
+    """Transform SetSchemaMetadata, for keys or for values."""
 
     side: Side
     name: str | None
@@ -38,9 +38,9 @@ class SetSchemaMetadata:
     use_default: bool
 
     def apply(self, batch: ConnectBatch) -> Transformed:
-        """Set name and version of the schema.
+        """Set name and version of the schema; a value without a schema fails.
 
-        A null without a schema stays unchanged; any other value without a schema fails.
+        A null without a schema stays unchanged.
         """
         column = self.side.of(batch)
         if column.schema is not None:
@@ -76,7 +76,7 @@ class SetSchemaMetadata:
 
 
 def set_schema_metadata(config: ComponentProperties, side: Side) -> SetSchemaMetadata:
-    """Return the transform for the given properties.
+    """Return the transform SetSchemaMetadata that the properties configure.
 
     :raises SettingsError: neither a name nor a version is given.
     """

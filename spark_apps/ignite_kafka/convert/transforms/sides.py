@@ -1,4 +1,4 @@
-"""Common parts of transforms: change of the key or the value, with separate handling of nulls and failed records."""
+"""Helpers of all transforms: change of keys or values, with failed records separated."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ from .json_tokens import NULL
 from .thrown import Failures, Thrown
 
 Change = Callable[[ConnectBatch, Failures], ConnectBatch]
-"""Function that returns a changed batch.
+"""Function that changes a batch and records the failures of single records.
 
-It notes the records that fail, or raises :class:`~.thrown.Thrown` if all fail.
+It adds failed records to the argument, or raises :class:`~.thrown.Thrown` if all fail.
 """
 
 ChangeColumn = Callable[[ConnectColumn, Failures], ConnectColumn]
-"""Function that returns a changed column; failures as in :data:`Change`."""
+"""Function that changes a column of keys or values; failures as in :data:`Change`."""
 
 
 class Side(Enum):
-    """Side of a record that a transform works on, with the name of its nested class in Java."""
+    """Whether a transform works on keys or values, with the suffix of its Java class."""
 
     KEY = "Key"
     VALUE = "Value"
 
     def of(self, batch: ConnectBatch) -> ConnectColumn:
-        """Return the keys or values of a batch."""
+        """Return the batch's keys or its values."""
         return batch.key if self is Side.KEY else batch.value
 
     def replaced(self, batch: ConnectBatch, column: ConnectColumn) -> ConnectBatch:
-        """Return a batch with other keys or values."""
+        """Return the batch with its keys, or its values, replaced."""
         return replace(batch, key=column) if self is Side.KEY else replace(batch, value=column)
 
 
 def selected(batch: ConnectBatch, mask: Mask) -> ConnectBatch:
-    """Return the records of a batch with a true flag; the same batch if all flags are true."""
+    """Return the records of a batch that a mask selects."""
     if mask.all():
         return batch
     flags = pa.array(mask)
@@ -58,7 +58,7 @@ def selected(batch: ConnectBatch, mask: Mask) -> ConnectBatch:
 
 
 def by_topic(batch: ConnectBatch) -> list[tuple[str, ConnectBatch]]:
-    """Return a batch for each topic of a batch's records."""
+    """Split a batch into one batch for each topic of its records."""
     return [
         (name, selected(batch, np.asarray(pc.equal(batch.topics, name)))) for name in batch.topics.unique().to_pylist()
     ]
@@ -69,7 +69,7 @@ def _filter(column: ConnectColumn, mask: pa.BooleanArray) -> ConnectColumn:
 
 
 def present(column: ConnectColumn) -> Mask:
-    """Return N flags: whether a value is not Java's null."""
+    """Return a mask of the values that are not null in Java; JSON's null is null, too."""
     valid: Mask = np.asarray(column.data.is_valid())
     if column.schema is None and pa.types.is_binary(column.data.type):
         valid = valid & ~np.asarray(pc.fill_null(pc.equal(column.data, NULL), False))
@@ -77,7 +77,7 @@ def present(column: ConnectColumn) -> Mask:
 
 
 def side_change(side: Side, with_schema: ChangeColumn, without_schema: ChangeColumn) -> Change:
-    """Return a change of keys or values by one of two functions, with or without a schema."""
+    """Return the function that changes keys or values by one of two functions, for columns with or without a schema."""
 
     def change(batch: ConnectBatch, failures: Failures) -> ConnectBatch:
         column = side.of(batch)
@@ -87,7 +87,7 @@ def side_change(side: Side, with_schema: ChangeColumn, without_schema: ChangeCol
 
 
 def changed(batch: ConnectBatch, change: Change) -> Transformed:
-    """Return a batch changed by a function, with the failed records separated."""
+    """Apply a change to a batch; return the changed records and the failed records."""
     if not len(batch):
         return Transformed(())
     failures = Failures(len(batch))
@@ -103,7 +103,7 @@ def changed(batch: ConnectBatch, change: Change) -> Transformed:
 
 
 def changed_where(batch: ConnectBatch, mask: Mask, change: Change) -> Transformed:
-    """Change only the records with a true flag; the other records stay unchanged."""
+    """Apply a change to the records that a mask selects; other records stay unchanged."""
     if mask.all():
         return changed(batch, change)
     result = changed(selected(batch, mask), change)

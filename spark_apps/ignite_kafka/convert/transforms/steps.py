@@ -1,4 +1,4 @@
-"""Chain of transforms by the settings: its steps, their checks, and the topics it gives to records."""
+"""Steps of the transform chain that the settings define, their checks, and the topics they route to."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _BY_TOPIC = "TopicNameMatches"
 
 
 def make_steps(settings: ConnectorSettings) -> tuple[Step, ...]:
-    """Return the transforms of a connector, or of one cache or topic, in order.
+    """Return the steps of the transform chain for a connector, cache or topic.
 
     :raises SettingsError: a class is unknown, or its properties are wrong; with all findings at once.
     """
@@ -70,7 +70,7 @@ def _transform(transform: TransformSettings, *, sink: bool) -> Transform:
 
 
 def check_steps(settings: ConnectorSettings) -> None:
-    """Check the transforms of a connector and of its overrides, without starting anything.
+    """Check the transforms of a connector and its overrides, without starting anything.
 
     :raises SettingsError: an error of :func:`make_steps`; or transforms of a source give the records of one cache
         several topics, and the source sends removals, or its records have no time.
@@ -105,7 +105,7 @@ def _check_route(settings: SourceSettings, transform: TransformSettings) -> None
 
 
 def routed_topics(settings: SourceSettings) -> Callable[[str], NamedBy]:
-    """Return a function that returns a cache's topic, as renamed by the RegexRouters of its transforms.
+    """Return a function from a cache to its topic, after the RegexRouters among its transforms.
 
     If the topic depends on the record, the topic in the settings is returned.
 
@@ -115,7 +115,7 @@ def routed_topics(settings: SourceSettings) -> Callable[[str], NamedBy]:
 
 
 def example_topics(settings: SourceSettings) -> Callable[[str], NamedBy]:
-    """Return a function that returns a possible topic of a cache's records.
+    """Return a function from a cache to one topic that its records may be routed to.
 
     Routers are applied, without their predicates, to a record of 1970.
 
@@ -131,7 +131,7 @@ def example_topics(settings: SourceSettings) -> Callable[[str], NamedBy]:
 def _topics(
     settings: SourceSettings, routers_of: Callable[[SourceSettings], tuple[Step, ...]], *, time_ms: int = NO_TIME
 ) -> Callable[[str], NamedBy]:
-    """Return a function that returns a cache's topic, as changed by the routers of the cache's settings.
+    """Return a function from a cache to its topic, after the given routers of the cache's settings.
 
     Routers are made once for all caches with the same override.
     """
@@ -152,7 +152,7 @@ def _routers(settings: ConnectorSettings, *names: str) -> tuple[Step, ...]:
 
 
 def routed(topic: NamedBy, routers: Sequence[Step], *, time_ms: int = NO_TIME) -> NamedBy:
-    """Return a topic as changed by routers.
+    """Return a topic's name after routers were applied to it.
 
     :param time_ms: time of the record, in milliseconds since 1970.
     """
@@ -172,17 +172,17 @@ def routed(topic: NamedBy, routers: Sequence[Step], *, time_ms: int = NO_TIME) -
 
 
 def routes_records(settings: ConnectorSettings) -> bool:
-    """Return whether Kafka Connect's routers in the settings may give records of one topic several topics."""
+    """Return whether routers in the settings may send records of one topic to several topics."""
     return routes_each(chain_of(settings))
 
 
 def routes_each(chain: Iterable[TransformSettings]) -> bool:
-    """Return whether routers of a chain may give records of one topic several topics."""
+    """Return whether routers in a chain may send records of one topic to several topics."""
     return any(_depends_on_records(transform) for transform in chain)
 
 
 def routed_topic(settings: ConnectorSettings, topic: str) -> str:
-    """Return a topic's name as changed by the RegexRouters among the transforms.
+    """Return a topic's name after the RegexRouters among the transforms.
 
     :raises SettingsError: an error of :func:`make_steps`.
     """
@@ -190,7 +190,7 @@ def routed_topic(settings: ConnectorSettings, topic: str) -> str:
 
 
 def asks_for_tombstones(chain: Iterable[TransformSettings]) -> bool:
-    """Return whether a chain has predicate RecordIsTombstone."""
+    """Return whether a chain has the predicate RecordIsTombstone, which must know the null values."""
     return any(_predicate_of(transform) == "RecordIsTombstone" for transform in chain)
 
 
@@ -207,7 +207,7 @@ def _predicate_of(transform: TransformSettings) -> str:
 
 
 def _depends_on_records(transform: TransformSettings) -> bool:
-    """Return whether a transform routes by the record's time, or by a predicate of more than the topic."""
+    """Return whether a transform's routing depends on more of a record than its topic."""
     return transform.short_name == TIMESTAMP_ROUTER or (
         transform.short_name == REGEX_ROUTER and _predicate_of(transform) not in ("", _BY_TOPIC)
     )
@@ -215,7 +215,7 @@ def _depends_on_records(transform: TransformSettings) -> bool:
 
 @contextmanager
 def _naming_step(settings: ConnectorSettings, kind: str, alias: str) -> Iterator[None]:
-    """Add the transform or predicate to errors raised in the context."""
+    """Return a context that adds the transform's or predicate's alias to errors."""
     try:
         yield
     except (SettingsError, NotAvailableYet) as error:

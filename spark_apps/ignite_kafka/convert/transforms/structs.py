@@ -1,4 +1,4 @@
-"""Columns of structs with the rules of ``org.apache.kafka.connect.data.Struct``: defaults, and refused values."""
+"""Columns of structs with the rules of Connect's ``Struct``: defaults, and values that are refused."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .thrown import SCHEMA_BUILDER_EXCEPTION, Failures, Thrown, is_logical, java
 
 
 def struct_schema(column: ConnectColumn, purpose: str) -> ConnectSchema:
-    """Return the schema of a column that must be of structs (``Requirements.requireStruct``).
+    """Return a column's schema if it is a STRUCT; otherwise raise Thrown, as ``Requirements.requireStruct``.
 
     :raises Thrown: the schema has another type.
     """
@@ -29,7 +29,7 @@ def struct_schema(column: ConnectColumn, purpose: str) -> ConnectSchema:
 
 
 def refuse_others(column: ConnectColumn, purpose: str, failures: Failures, *, null_reason: str) -> None:
-    """Refuse a column that is not of structs; null is allowed (``Requirements.requireStructOrNull``).
+    """Refuse a column that is not of STRUCTs; nulls pass, as with ``Requirements.requireStructOrNull``.
 
     :param null_reason: Kafka Connect's message for a null, whose schema has no fields to look up.
     :raises Thrown: the column is not of structs; values that are not null are noted before, with another message.
@@ -44,7 +44,7 @@ def refuse_others(column: ConnectColumn, purpose: str, failures: Failures, *, nu
 
 
 def field_values(column: ConnectColumn, number: int, *, use_default: bool) -> pa.Array:
-    """Return a field's values in a column of structs; null where the struct is null.
+    """Return the values of a field in a column of structs; null where the struct is null.
 
     :param use_default: whether to return the field's default instead of null (``Struct.get``).
     """
@@ -70,7 +70,7 @@ def _same_type(values: pa.Array, default: pa.Array) -> tuple[pa.Array, pa.Array]
 def put(
     name: str, schema: ConnectSchema, values: pa.Array, failures: Failures, is_valid: pa.BooleanArray | None = None
 ) -> None:
-    """Note the records whose null ``Struct.put`` would refuse.
+    """Fail the records in which ``Struct.put`` would refuse a null of a required field.
 
     :param is_valid: flags of the records that have a struct; None: all records have one.
     """
@@ -80,7 +80,7 @@ def put(
 
 
 def put_other(name: str, schema: ConnectSchema, values: pa.Array, other: ConnectSchema, failures: Failures) -> pa.Array:
-    """Note the records whose values from another field ``Struct.put`` would refuse; return the values.
+    """Fail the records in which ``Struct.put`` would refuse another field's value; return the values.
 
     :param other: schema of the values.
     :returns: the values; nulls of the field's type if all values are refused.
@@ -101,7 +101,7 @@ def put_other(name: str, schema: ConnectSchema, values: pa.Array, other: Connect
 
 
 def _takes(schema: ConnectSchema, other: ConnectSchema) -> bool:
-    """Return whether a schema accepts the values of another schema (``ConnectSchema.validateValue``).
+    """Return whether a schema accepts another's values, as ``ConnectSchema.validateValue`` decides.
 
     Logical values must also have the same name and parameters, because their columns differ although Java's class may
     be the same.
@@ -119,7 +119,7 @@ def _takes(schema: ConnectSchema, other: ConnectSchema) -> bool:
 def struct_column(
     fields: Sequence[ConnectField], columns: Sequence[pa.Array], schema: ConnectSchema, count: int
 ) -> ConnectColumn:
-    """Return a column of N structs, none null, with given columns as fields.
+    """Return a column of N structs whose fields are the given columns.
 
     :param schema: schema of the structs, without fields.
     """
@@ -132,12 +132,12 @@ def struct_column(
 
 
 def basics(schema: ConnectSchema, kind: ConnectType = ConnectType.STRUCT) -> ConnectSchema:
-    """Return a schema with another schema's name, version, doc and parameters (``SchemaUtil.copySchemaBasics``)."""
+    """Return a schema with the name, version, doc and parameters of another (``SchemaUtil.copySchemaBasics``)."""
     return ConnectSchema(kind, name=schema.name, version=schema.version, doc=schema.doc, parameters=schema.parameters)
 
 
 def check_names(fields: Sequence[ConnectField]) -> None:
-    """Check that the fields of a new struct have different names, none empty (``SchemaBuilder.field``).
+    """Refuse empty and repeated field names of a new struct, as ``SchemaBuilder.field`` does.
 
     :raises Thrown: two fields have the same name, or a name is empty.
     """
@@ -153,5 +153,5 @@ def check_names(fields: Sequence[ConnectField]) -> None:
 
 
 def constant(value: Any, schema: ConnectSchema, count: int) -> pa.Array:
-    """Return an array of one value, repeated N times."""
+    """Return an array that repeats one value N times."""
     return pa.repeat(pa.scalar(value, arrow_type(schema)), count)

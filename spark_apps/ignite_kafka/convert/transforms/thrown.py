@@ -1,4 +1,4 @@
-"""Exceptions that Kafka Connect throws for records, collected as values, because transforms must not raise them."""
+"""Exceptions as Kafka Connect throws them for records, collected so that the other records still pass."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _CLASSES = {
 
 
 class Thrown(Exception):
-    """An exception that Kafka Connect throws, for one record or for all records of a schema.
+    """Exception that Kafka Connect would throw for one record or for all records of a schema.
 
     :param exception: name of the exception's Java class.
     """
@@ -47,7 +47,7 @@ class Thrown(Exception):
 
 
 class Failures:
-    """The first exception of each failed record among N records."""
+    """Failed records among N records, each with its first exception."""
 
     def __init__(self, count: int) -> None:
         self.bad: Mask = np.zeros(count, bool)
@@ -56,7 +56,7 @@ class Failures:
     def add(
         self, mask: Mask | pa.BooleanArray, reason: str | Callable[[int], str], exception: str = DATA_EXCEPTION
     ) -> None:
-        """Note an exception for the records with a true flag; an earlier exception of a record is kept.
+        """Add an exception for the records of a mask; a record keeps its first exception.
 
         :param reason: the message, or a function that returns the message for a record's position.
         """
@@ -65,26 +65,26 @@ class Failures:
             self.bad[row] = True
 
     def add_of(self, part: Failures, rows: RowIndex) -> None:
-        """Note the exceptions of a part of the records, at rows `rows`; an earlier exception of a record is kept."""
+        """Add the failures of some of the records, which have rows `rows` here; a record keeps its first exception."""
         for place, thrown in part._thrown.items():
             row = int(rows[place])
             if not self.bad[row]:
                 self._thrown[row], self.bad[row] = thrown, True
 
     def add_all(self, error: Thrown) -> None:
-        """Note an exception for all records; an earlier exception of a record is kept."""
+        """Add an exception for all records; a record keeps its first exception."""
         self.add(np.ones(len(self.bad), bool), error.reason, error.exception)
 
     def bad_rows(self, rows: RowIndex) -> tuple[BadRow, ...]:
-        """Return the failed records, with their rows in the first batch."""
+        """Return the failed records, with their rows in the chain's first batch."""
         return tuple(BadRow(int(rows[place]), *self._thrown[place]) for place in sorted(self._thrown))
 
 
 def is_logical(schema: ConnectSchema) -> bool:
-    """Return whether a schema's values are dates, times or decimals."""
+    """Return whether a schema is a date, time, timestamp or decimal."""
     return schema.name in _LOGICAL
 
 
 def java_class(schema: ConnectSchema) -> str:
-    """Return the name of the Java class of a schema's values."""
+    """Return the Java class of a schema's values, as messages name it."""
     return _LOGICAL.get(schema.name or "") or _CLASSES[schema.type]

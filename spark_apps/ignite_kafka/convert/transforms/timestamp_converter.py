@@ -1,4 +1,4 @@
-"""Transform TimestampConverter: converts times between texts, numbers, Date, Time and Timestamp.
+"""Transform TimestampConverter: it converts times between texts, numbers, Date, Time and Timestamp.
 
 Source: org.apache.kafka.connect.transforms.TimestampConverter (4.3.1).
 """
@@ -58,7 +58,7 @@ _LIMITS = np.iinfo(np.int64)
 
 @dataclass(frozen=True)
 class TimestampConverter:
-    """Transform that converts the times in a field, or in the whole key or value.
+    """Transform TimestampConverter, for a field or for the whole key or value.
 
     :param field: name of the field; empty: the whole key or value.
     :param target: form of the result: string, unix, Date, Time or Timestamp.
@@ -112,7 +112,7 @@ class TimestampConverter:
         return ConnectColumn(result.data.take(pa.array(places, mask=~np.asarray(is_valid))), result.schema)
 
     def _convert_field(self, column: ConnectColumn, is_valid: pa.BooleanArray, failures: Failures) -> ConnectColumn:
-        """Convert a field's values; all records with a struct fail if the field's type is no time."""
+        """Convert a field's values; all records fail if its type is no time."""
         schema = column.schema
         assert schema is not None
         try:
@@ -134,7 +134,7 @@ class TimestampConverter:
         return ConnectColumn(self._values(times, is_valid), target_schema)
 
     def _times(self, data: pa.Array, kind: str, failures: Failures) -> tuple[Int64Array, Mask]:
-        """Return N times in milliseconds, and a mask of the valid times."""
+        """Convert times in any form to milliseconds; return them and a mask of the valid times."""
         is_valid = np.asarray(data.is_valid())
         if kind == _TEXT:
             return self._read(data, is_valid, failures)
@@ -160,7 +160,7 @@ class TimestampConverter:
         return times, is_valid & read
 
     def _of_unix(self, values: Int64Array) -> Int64Array:
-        """Convert numbers to milliseconds as ``TimeUnit.toMillis`` does, rounded towards zero and bounded."""
+        """Convert numbers in ``unix.precision`` to milliseconds, as Java's ``TimeUnit.toMillis`` does."""
         per_ms, ms_per = _PER_MS[self.precision]
         return _cut(values, per_ms) if ms_per == 1 else _scale(values, ms_per)
 
@@ -196,7 +196,7 @@ class TimestampConverter:
         return written(maps)
 
     def _tokens(self, tokens: pa.BinaryArray, failures: Failures) -> pa.BinaryArray:
-        """Return the JSON texts of converted strings and Longs; null for null.
+        """Convert times in JSON strings or integers to JSON texts in the form of ``target.type``; null stays null.
 
         With target Date, Time or Timestamp the results are milliseconds.
         """
@@ -215,7 +215,7 @@ class TimestampConverter:
         return changed_by_kind(tokens, change, failures)
 
     def _write_tokens(self, data: pa.Array, kind: str, failures: Failures) -> pa.BinaryArray:
-        """Return times in one form as JSON texts in the target's form."""
+        """Convert times in one form to JSON texts in the form of ``target.type``."""
         values = self._values(*self._times(data, kind, failures))
         if self.target == _DATE:
             return tokens_of(pc.multiply(values.view(pa.int32()).cast(pa.int64()), _DAY_MS))
@@ -225,21 +225,21 @@ class TimestampConverter:
 
 
 def _cut(values: Int64Array, divisor: int) -> Int64Array:
-    """Divide numbers, rounding towards zero."""
+    """Divide integers, rounding towards zero."""
     down = values // divisor
     result: Int64Array = down + ((values < 0) & (down * divisor != values))
     return result
 
 
 def _scale(values: Int64Array, factor: int) -> Int64Array:
-    """Multiply numbers; a result beyond 64 bits becomes the largest or smallest number."""
+    """Multiply integers; a result beyond 64 bits becomes the largest or smallest integer."""
     most = _LIMITS.max // factor
     inside = np.clip(values, -most, most) * factor
     return np.where(values > most, _LIMITS.max, np.where(values < -most, _LIMITS.min, inside)) if factor > 1 else values
 
 
 def _kind_of(schema: ConnectSchema) -> str:
-    """Return the form of times that values of a schema have.
+    """Return the form in which a schema's values give times, such as unix or Date.
 
     :raises Thrown: values of the schema are no times.
     """
@@ -256,7 +256,7 @@ def _kind_of(schema: ConnectSchema) -> str:
 
 
 def timestamp_converter(config: ComponentProperties, side: Side) -> TimestampConverter:
-    """Return the transform for the given properties.
+    """Return the transform TimestampConverter that the properties configure.
 
     :raises SettingsError: the target is string and the format is missing, or the format cannot be used.
     """

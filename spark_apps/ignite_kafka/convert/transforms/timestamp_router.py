@@ -1,4 +1,4 @@
-"""Transform TimestampRouter: names a topic by the record's time.
+"""Transform TimestampRouter: it puts the record's time into the topic's name.
 
 Source: org.apache.kafka.connect.transforms.TimestampRouter (4.3.1).
 """
@@ -28,13 +28,13 @@ PROPERTIES: Properties = {
 
 @dataclass(frozen=True)
 class TimestampRouter:
-    """Transform that names a record's topic by the topic's name and the record's time in UTC."""
+    """Transform TimestampRouter: a record's topic is named by its former topic and its time in UTC."""
 
     topic_format: str
     time_format: tuple[Part, ...]
 
     def apply(self, batch: ConnectBatch) -> Transformed:
-        """Name the topics of all records; a record without a time fails."""
+        """Name the topics of the records by their times; a record without a time fails."""
         return changed(batch, self._change)
 
     def _change(self, batch: ConnectBatch, failures: Failures) -> ConnectBatch:
@@ -53,7 +53,7 @@ class TimestampRouter:
 
 
 def timestamp_router(config: ComponentProperties) -> TimestampRouter:
-    """Return the transform for the given properties.
+    """Return the transform TimestampRouter that the properties configure.
 
     :raises SettingsError: the format of times cannot be used.
     """

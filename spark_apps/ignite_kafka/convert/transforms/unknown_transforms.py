@@ -1,4 +1,4 @@
-"""Advice for transforms unknown to Kafka, and for properties that Kafka has removed."""
+"""Advice on transforms from other vendors, and on properties that Kafka has renamed."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ _WAYS: Mapping[str, str] = {
     f"{_DEBEZIUM}Filter": "Set where, a condition in SQL, or filter, a Python function; both keep entries",
     f"{_DEBEZIUM}ContentBasedRouter": "Make a connector for each topic, with where and topic_names, docs/routing.md",
 }
-"""Advice by class name, without the nested class Key or Value."""
+"""Advice by class name, without the suffix ``$Key`` or ``$Value``."""
 _RENAMED: Mapping[str, str] = {"blacklist": "exclude", "whitelist": "include"}
 
 
 def advice_for(class_name: str) -> str:
-    """Return the advice for a class in another package than Kafka's; empty for a name without package."""
+    """Return advice on a replacement for another vendor's transform; empty for a class name without package."""
     if "." not in class_name:
         return ""
     return _WAYS.get(class_name.partition("$")[0], _OWN)
 
 
 def new_name(name: str, classes: Mapping[str, object]) -> str:
-    """Return the advice for a property renamed in Kafka 4; empty for other properties."""
+    """Return the hint for a property that Kafka 4 has renamed; empty for other properties."""
     renamed = _RENAMED.get(name)
     return f"Write {renamed}: Kafka 4 has no {name} any more." if renamed in classes else ""

@@ -1,4 +1,4 @@
-"""Transform ValueToKey: makes a key of fields of the value.
+"""Transform ValueToKey: it makes the key from fields of the value.
 
 Source: org.apache.kafka.connect.transforms.ValueToKey (4.3.1).
 """
@@ -25,13 +25,13 @@ PROPERTIES: Properties = {"fields": FIELDS, **REPLACE_NULL}
 
 @dataclass(frozen=True)
 class ValueToKey:
-    """Transform that replaces the key by a struct or map of some fields of the value."""
+    """Transform ValueToKey: it replaces the key by a struct or map of value fields."""
 
     fields: tuple[str, ...]
     use_default: bool
 
     def apply(self, batch: ConnectBatch) -> Transformed:
-        """Replace the keys; a record with a null value fails, because a null has no fields."""
+        """Replace the keys; a record whose value is null fails."""
         return changed(batch, self._change)
 
     def _change(self, batch: ConnectBatch, failures: Failures) -> ConnectBatch:
@@ -67,5 +67,5 @@ class ValueToKey:
 
 
 def value_to_key(config: ComponentProperties) -> ValueToKey:
-    """Return the transform for the given properties."""
+    """Return the transform ValueToKey that the properties configure."""
     return ValueToKey(config["fields"], config[WITH_DEFAULT])

@@ -1,6 +1,6 @@
-"""Reader of bytes, one number after the other, with bounds checks and errors that name the position.
+"""Reader of Ignite's binary format one value at a time, with bounds checks; base of the row decoder.
 
-The base of the row path.
+Errors name the position.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .text import decode_text
 
 @dataclass
 class ByteReader:
-    """Reader of values from `position` up to `limit`; each read moves `position` to the end of the value."""
+    """Reader of raw bytes and numbers; each read advances `position`, at most to `limit`."""
 
     data: memoryview
     partition: int
@@ -28,12 +28,12 @@ class ByteReader:
     limit: int = 0
 
     def error(self, position: int, what: str, type_id: int | None = None) -> DecodeError:
-        """Return the error for broken bytes at a position."""
+        """Make the error for broken bytes at a position of the page."""
         place = {"cache": self.cache, "partition": self.partition, "type_id": type_id, "position": position}
         return DecodeError(what, "The bytes are broken or of an unknown format; nothing was skipped", **place)
 
     def unsupported(self, position: int, what: str, type_id: int | None = None) -> UnsupportedType:
-        """Return the error for a valid value at a position, of a kind that this library cannot read."""
+        """Make the error for a valid value that this library cannot decode, at a position of the page."""
         place = {"cache": self.cache, "partition": self.partition, "type_id": type_id, "position": position}
         return UnsupportedType(what, "Copy this cache with the ignite-binary converter", **place)
 
@@ -48,13 +48,13 @@ class ByteReader:
         return self.data[start : self.position]
 
     def number(self, form: str) -> Any:
-        """Read the next number, in a struct format of one item."""
+        """Read the next number, in the struct format of a single number."""
         return struct.unpack(form, self.take(struct.calcsize(form)))[0]
 
 
 @dataclass
 class ScalarReader(ByteReader):
-    """Reader of values without inner values; each method begins after the type code."""
+    """Reader of scalar values; each method begins after the type code."""
 
     def boolean(self) -> bool:
         """Read a boolean: one byte, 0 or 1."""
@@ -100,7 +100,7 @@ class ScalarReader(ByteReader):
         return decimal_value(magnitude, scale)
 
     def primitive_array(self, form: str) -> list[Any]:
-        """Read an array of numbers: int32 count and items of a struct format."""
+        """Read an array of numbers: int32 count, then items in a struct format."""
         count = self.number("<i")
         return list(struct.unpack(f"<{count}{form}", self.take(count * struct.calcsize("<" + form))))
 

@@ -1,4 +1,4 @@
-"""Assembly of columns from other columns: lists, columns with nulls, and unions of several kinds."""
+"""Assembly of Arrow columns from parts: lists, columns with nulls, and unions of several types."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from .unify_types import cast_exactly
 
 
 def list_of(offsets: npt.NDArray[np.int32], inner: Column) -> Column:
-    """Build a column of n lists from n + 1 offsets into a column of elements."""
+    """Build a list column of n rows from n + 1 offsets into a column of elements."""
     kind = pa.list_(inner.field("item"))
     return Column(pa.ListArray.from_arrays(pa.array(offsets), inner.data, type=kind))
 
 
 def spread(column: Column, rows: Positions, size: int) -> Column:
-    """Build a column of `size` rows with a column's values in the rows `rows` and null in all others."""
+    """Spread a column's values to the positions `rows` of `size` rows; the other rows are null."""
     if rows.size == size:
         return column
     is_set = np.zeros(size, bool)
@@ -34,7 +34,7 @@ def spread(column: Column, rows: Positions, size: int) -> Column:
 
 
 def _spread_buffers(data: pa.Array, is_set: npt.NDArray[np.bool_]) -> pa.Array | None:
-    """Build the array for :func:`spread` directly from Arrow's buffers; None if that is impossible.
+    """Insert nulls directly in Arrow's buffers, which is faster; None if the type does not allow it.
 
     Possible for strings, bytes, numbers and times without nulls.
     """
@@ -58,7 +58,7 @@ def _spread_buffers(data: pa.Array, is_set: npt.NDArray[np.bool_]) -> pa.Array |
 
 
 def _concat_one_type(columns: list[Column]) -> Column | None:
-    """Concatenate columns of one type; None if their types differ.
+    """Concatenate columns of equal types; None if their types differ.
 
     A column of lists or maps without any element takes the type of the others.
     """
@@ -75,16 +75,16 @@ def _concat_one_type(columns: list[Column]) -> Column | None:
 
 
 def _has_no_elements(array: pa.Array) -> bool:
-    """Return whether an array of lists or maps has no element at all; its element type is arbitrary then."""
+    """Return whether all lists or maps of an array are empty, so that its element type is arbitrary."""
     lists = pa.types.is_list(array.type)
     maps = pa.types.is_map(array.type)
     return bool((lists and not len(array.values)) or (maps and not len(array.keys)))
 
 
 def union(names: list[str], columns: list[Column], rows: list[Positions], size: int) -> Column:
-    """Join columns of several kinds to a dense union, marked mixed; rows without a value are null.
+    """Combine columns of several types into one dense union, marked mixed; rows without a value are null.
 
-    Kinds of one Arrow type (an Object[] and a Collection of strings) become one plain column instead.
+    Columns of one Arrow type (an Object[] and a Collection of strings) become one plain column instead.
     """
     joined = _concat_one_type(columns)
     if joined is not None:

@@ -1,4 +1,4 @@
-"""Positions of the elements of many arrays, collections and maps, as one flat list."""
+"""Search for the elements of many arrays, collections and maps in a buffer, as one flat list of positions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _STEPS_WORTH = 40
 
 @dataclass(frozen=True)
 class Elements:
-    """Positions of the elements of n containers.
+    """Positions of the elements of n arrays, collections or maps.
 
     Container i has the elements [offsets[i], offsets[i + 1]): they begin at `at` and end before `end`.
     """
@@ -34,13 +34,13 @@ class Elements:
 
 
 def element_places(wire: PageBuffer, code: int, at: Positions, end: Positions) -> Elements:
-    """Return the positions of the elements of containers with one type code; a map's keys and values alternate."""
+    """Find the elements of arrays, collections or maps of one type code; a map's keys and values alternate."""
     first, count = _first_and_count(wire, code, at, end)
     return _places(wire, first, count, end)
 
 
 def tree_places(wire: PageBuffer, start: Positions, stop: Positions, each: int) -> Elements:
-    """Return the positions of the elements of java.util.TreeMap (`each` 2) or TreeSet (`each` 1) objects.
+    """Find the elements of java.util.TreeMap (`each` 2) or TreeSet (`each` 1) objects.
 
     Such an object has raw data: comparator, int32 size, elements.
     """
@@ -60,9 +60,9 @@ def _places(wire: PageBuffer, first: Positions, count: Positions, end: Positions
 
 
 def _first_and_count(wire: PageBuffer, code: int, at: Positions, end: Positions) -> tuple[Positions, Positions]:
-    """Return the position of each container's first element, and each container's number of elements.
+    """Read each container's number of elements, and find the first element; check the numbers by the bytes left.
 
-    An element has at least one byte, which limits the number.
+    An element has at least one byte.
     """
     if code in codes.CODED_ARRAYS:
         return at + 5, lengths(wire, at, end, 5, 1, "An array")
@@ -116,7 +116,7 @@ def _end(wire: PageBuffer, data: memoryview, position: int, limit: int) -> int:
 
 
 def after(wire: PageBuffer, at: Positions, end: Positions) -> Positions:
-    """Return the position after each value; values may have any type code."""
+    """Find the end of each value, of any type code."""
     wire.require(at, at + 1, end, "An element")
     code = wire.data[at]
     size = codes.FIXED[code]
@@ -142,7 +142,7 @@ def _sizes(wire: PageBuffer, code: int, at: Positions, end: Positions) -> Positi
 
 
 def ends_of(wire: PageBuffer, at: Positions) -> Positions:
-    """Measure each value and return the position after it; values at equal positions are measured once."""
+    """Find the end of each value by measuring one at a time; equal positions are measured once."""
     data = wire.data.data
     size = int(wire.data.size)
     places, index = np.unique(at, return_inverse=True)

@@ -29,9 +29,9 @@ Containers = Mapping[str, Collection[int]]
 
 @dataclass(frozen=True)
 class TypeRef:
-    """Type of a group's keys or values.
+    """Ignite type of the keys or values in a group of decoded entries.
 
-    Type code, name, for objects the binary type id, the mark of the column, for enums the name.
+    :param type_id: binary type id of objects. :param mark: mark of the column. :param enum: type name of enums.
     """
 
     code: int
@@ -43,7 +43,7 @@ class TypeRef:
 
 @dataclass(frozen=True)
 class EntryGroup:
-    """Decoded entries of one key type and one value type.
+    """Decoded entries with the same key type and the same value type, as Arrow columns.
 
     `rows` (int64, ascending) are the entries' positions among all entries of the pages. Objects are a StructArray with
     fields by :class:`FieldOrder`, absent fields null; other values are a plain array. Only fields are nullable.
@@ -76,7 +76,7 @@ def decode_entries(
     value_fields: Fields = None,
     date_zone: str = "UTC",
 ) -> list[EntryGroup]:
-    """Decode all entries of `pages`, column by column.
+    """Decode all entries of pages to Arrow columns, in groups by key type and value type.
 
     Pass many small pages at once: below 20,000 rows the calls cost more than the decoding.
 
@@ -111,7 +111,7 @@ def decode_arrays(
     value_fields: Fields = None,
     date_zone: str = "UTC",
 ) -> list[EntryGroup]:
-    """Decode N keys and N values in Ignite's binary format, none of them wrapped or null.
+    """Decode N keys and N values, given as encoded bytes instead of pages; none may be wrapped or null.
 
     Objects have all fields of their type, as :func:`decode_entries` returns them without `documents`.
 
@@ -146,7 +146,7 @@ def _decode(wire: PageBuffer, bounds: EntryBounds, decoders: Sequence[ColumnDeco
 
 
 def _signatures(wire: PageBuffer, start: Positions, end: Positions) -> Positions:
-    """Return a number for the type of each value: the type code, and for objects the type id in higher bits."""
+    """Compute a number that identifies the type of each value: type code, and for objects the type id."""
     code = wire.data[start]
     signature: Positions = code.astype(np.int64)
     objects = code == codes.OBJECT
@@ -159,7 +159,7 @@ def _signatures(wire: PageBuffer, start: Positions, end: Positions) -> Positions
 
 
 def _groups(keys: Positions, values: Positions) -> list[Positions]:
-    """Return the rows of each pair of key type and value type; the pairs are in the order of their first rows."""
+    """Group rows by key type and value type; groups are in the order of their first rows."""
     if (keys == keys[0]).all() and (values == values[0]).all():
         return [np.arange(keys.size)]
     key_index = np.unique(keys, return_inverse=True)[1].ravel()

@@ -1,4 +1,4 @@
-"""Decoding of values at many positions to one Arrow column by numpy; containers and objects recursively."""
+"""Decoding of values at many positions to one Arrow column by numpy; inner values recursively."""
 
 from __future__ import annotations
 
@@ -41,8 +41,9 @@ _SIMPLE: dict[int, Callable[[PageBuffer, Positions, Positions], Column]] = {
 
 @dataclass(frozen=True)
 class ColumnDecoder:
-    """Decoder of values in one buffer to columns; `order` selects the objects' fields and the order of the fields.
+    """Decoder of values in one buffer to Arrow columns.
 
+    :param order: which fields decoded objects have, in which order.
     :param date_zone: time zone at whose midnight a java.sql.Date was made.
     :param fields: names in lower case of the only fields to decode in objects that are whole keys or values; None: all.
     :param containers: receives, by path (:class:`~ignite_kafka.ignite.types.model.TypeUse`), the type codes of decoded
@@ -59,8 +60,9 @@ class ColumnDecoder:
     def decode(
         self, at: Positions, end: Positions, declared: int = codes.OBJECT, depth: int = 0, path: str = ""
     ) -> Column:
-        """Decode the values at `at` (-1: absent), each before its `end`, to a column with one row per position.
+        """Decode the values at positions `at` (-1: absent) to a column with a row for each.
 
+        Each value ends before its `end`.
         `declared` is the type code in the metadata; it decides the column's type only if there is no value. Null and
         absent values are null.
         Values of several kinds become a dense union marked mixed.
@@ -103,7 +105,7 @@ class ColumnDecoder:
         return union([code_name(int(kind)) for kind in kinds], columns, [rows[part] for part in parts], at.size)
 
     def resolve(self, place: Positions, limit: Positions) -> tuple[Positions, Positions]:
-        """Replace the positions of handles (code 102) and wrapped objects (code 27) by those of the plain values.
+        """Follow handles (code 102) and unwrap objects (code 27): return the positions of the plain values.
 
         A handle has an int32, the number of bytes back to an earlier value.
         """
@@ -151,7 +153,7 @@ class ColumnDecoder:
         place[rows], limit[rows] = start + 5 + offset, stop
 
     def _decode_code(self, code: int, at: Positions, end: Positions, depth: int, path: str) -> Column:
-        """Decode values of one type code, none of them absent."""
+        """Decode values of one type code, none of which is null or absent."""
         if code in scalars.NUMPY:
             return scalars.fixed(self.wire, code, at, end)
         if code in _SIMPLE:
@@ -179,7 +181,7 @@ class ColumnDecoder:
         raise self.wire.error(int(at[0]), f"There is no type code {code}")
 
     def _decode_optimized(self, at: Positions, end: Positions, depth: int, path: str) -> Column:
-        """Decode values of code 254: java.sql.Date and java.time directly, others after rewriting as binary format."""
+        """Decode values of the optimized marshaller (code 254): dates directly, others rewritten in binary format."""
         temporal = are_temporal(self.wire, at, end)
         if temporal.all():
             return optimized(self.wire, at, end, self.date_zone)
@@ -246,7 +248,10 @@ class ColumnDecoder:
         return union([type_name(self.wire.types, int(type_id)) for type_id in type_ids], columns, parts, at.size)
 
     def places(self, type_id: int, headers: Headers) -> tuple[BinaryType, FieldPlaces]:
-        """Return a type's metadata and its objects' field places; metadata that do not fit are requested again."""
+        """Find the fields of objects of one type; outdated metadata of the type is read again.
+
+        :returns: the type's metadata, and the positions of the fields.
+        """
         binary = metadata(self.wire.types, type_id)
         try:
             return binary, field_places(self.wire, binary, headers)
@@ -257,7 +262,7 @@ class ColumnDecoder:
             return fresh, field_places(self.wire, fresh, headers)
 
     def struct(self, headers: Headers, depth: int, path: str = "") -> Column:
-        """Decode objects of one type id: to structs with fields in :attr:`order`, TreeMap to maps, TreeSet to lists.
+        """Decode objects of one type id to a struct column; a TreeMap becomes a map, a TreeSet a list.
 
         If the orders of rows differ, the last child, marked ``order``, has the order of each row (field_order.py).
         """
@@ -294,5 +299,5 @@ class ColumnDecoder:
         self.containers.setdefault(path, set()).add(code)
 
     def _shown_name(self, binary: BinaryType) -> str | None:
-        """Return the type name for documents; None for tables, in which types of equal columns share one column."""
+        """Return a column's type name; None for tables, where types with equal columns share a column."""
         return None if self.order is FieldOrder.TYPE else binary.name

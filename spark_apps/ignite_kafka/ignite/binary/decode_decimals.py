@@ -1,4 +1,4 @@
-"""Columns of BigDecimal: int32 scale, int32 length, magnitude in big-endian bytes whose first bit is the sign."""
+"""Decoding of BigDecimals: int32 scale, int32 length, big-endian magnitude with the sign in its first bit."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ MAX_MAGNITUDE = 16 << 10
 
 
 def decimals(wire: PageBuffer, at: Positions, end: Positions) -> Column:
-    """Decode BigDecimals to decimal128(38, s) if all have the scale s, 0 <= s <= 38, and at most 38 digits.
+    """Decode BigDecimals to decimal128(38, s) if all have one scale s and at most 38 digits, else to texts.
 
-    Otherwise to text. The column is marked decimal in both cases.
+    The scale must be from 0 to 38. The column is marked decimal in both cases.
     """
     wire.require(at, at + 9, end, "A BigDecimal")
     length = lengths(wire, at + 4, end, 5, 1, "A BigDecimal")
@@ -47,18 +47,18 @@ def decimals(wire: PageBuffer, at: Positions, end: Positions) -> Column:
 
 
 def decimal_text(magnitude: memoryview | bytes, scale: int) -> str:
-    """Return the text of BigDecimal.toString: exact, with its scale."""
+    """Format a BigDecimal like Java's BigDecimal.toString, exactly and with its scale."""
     return str(decimal_value(magnitude, scale))
 
 
 def decimal_value(magnitude: memoryview | bytes, scale: int) -> Decimal:
-    """Return the exact value with its scale; `magnitude` is not empty."""
+    """Convert a BigDecimal to a Python Decimal of the same value and scale; `magnitude` is not empty."""
     unscaled = int.from_bytes(bytes([magnitude[0] & 0x7F]) + bytes(magnitude[1:]), "big")
     return Decimal(-unscaled if magnitude[0] >= 0x80 else unscaled).scaleb(-scale, _EXACT)
 
 
 def _magnitudes(wire: PageBuffer, start: Positions, length: Positions) -> tuple[Halves, Halves, npt.NDArray[np.bool_]]:
-    """Return the high and low 64 bits of each magnitude without its sign bit, and whether the sign bit is set."""
+    """Split each magnitude, of at most 16 bytes, into high and low 64 bits and the sign bit."""
     padded = np.zeros((start.size, 16), np.uint8)
     for size in np.unique(length):
         rows = np.flatnonzero(length == size)

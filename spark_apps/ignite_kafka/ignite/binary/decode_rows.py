@@ -1,4 +1,4 @@
-"""Decoder of pages to Python values, one value at a time (the row path).
+"""Decoder of pages to Python values, one value at a time (row decoder).
 
 It shares no code with the columnar path, so that tests check each with the other.
 """
@@ -38,7 +38,7 @@ _ARRAYS = {
 
 
 def decode_rows(pages: Sequence[Page], cache: CacheInfo, types: TypeSource) -> Iterator[tuple[Any, Any]]:
-    """Yield (key, value) of every entry in order, as Python values (row_values.py).
+    """Yield key and value of every entry of pages as Python values (row_values.py).
 
     :raises DecodeError: for bytes that are no values: cache, partition, type id, position in the page's data.
     :raises UnsupportedType: for raw-data objects, objects that contain themselves and unknown optimized-marshalled
@@ -55,9 +55,9 @@ def decode_rows(pages: Sequence[Page], cache: CacheInfo, types: TypeSource) -> I
 
 
 def decode_values(data: memoryview, start: int, count: int, types: TypeSource) -> tuple[list[Any], list[int], int]:
-    """Decode `count` values from `start`; return the Python values, their type codes, and the position after them.
+    """Decode `count` values that follow one another in a buffer, such as a row of an SQL reply.
 
-    Raises as :func:`decode_rows`.
+    :returns: the Python values, their type codes, and the position after them. Raises as :func:`decode_rows`.
     """
     reader = _Reader(data.cast("B"), 0, "", types=types, position=start)
     values = []
@@ -70,7 +70,7 @@ def decode_values(data: memoryview, start: int, count: int, types: TypeSource) -
 
 @dataclass(kw_only=True)
 class _Reader(ScalarReader):
-    """Reader of keys and values; keeps inner values for handles until the key or value ends."""
+    """Recursive reader of any value; it remembers inner values, which handles refer to."""
 
     types: TypeSource
     depth: int = 0
@@ -78,7 +78,7 @@ class _Reader(ScalarReader):
     open: set[int] = field(default_factory=set)
 
     def top(self) -> Any:
-        """Read one whole key or value; handles inside do not point outside."""
+        """Read one whole key or value; its handles refer only to values inside it."""
         self.limit = len(self.data)
         self.depth = 0
         self.read_before.clear()
@@ -101,7 +101,7 @@ class _Reader(ScalarReader):
         raise self.error(start, f"There is no type code {code}")
 
     def nested(self, start: int, code: int) -> Any:
-        """Read a value with inner values, and keep the value and its end for handles."""
+        """Read a value with inner values, and remember value and end for later handles to the value."""
         if start in self.read_before:
             value, self.position = self.read_before[start]
             return value
@@ -116,7 +116,7 @@ class _Reader(ScalarReader):
         return value
 
     def type_id(self) -> tuple[int, str | None]:
-        """Read an int32 type id; if it is 0, also the class name after it."""
+        """Read an int32 type id; a type id of 0 is followed by the class name."""
         type_id = self.number("<i")
         if type_id:
             return type_id, None
@@ -152,7 +152,7 @@ class _Reader(ScalarReader):
             raise self.error(start, f"A value of Java's optimized marshaller is broken: {error}") from None
 
     def read_rewritten(self, start: int, data: bytes) -> Any:
-        """Read a value rewritten as binary format; errors name the position of the original value."""
+        """Read a value that was rewritten from the optimized marshaller to binary format."""
         try:
             reader = _Reader(
                 memoryview(data), self.partition, self.cache, types=self.types, limit=len(data), depth=self.depth + 1
@@ -192,7 +192,7 @@ class _Reader(ScalarReader):
         return self.read_before[target][0] if target in self.read_before else self.read_target(start, target)
 
     def read_target(self, start: int, target: int) -> Any:
-        """Read a handle's target, which was not read before (a field of an older object)."""
+        """Read the value that a handle refers to, if it was not read before (a field of an older object)."""
         if target < 0 or target >= start:
             raise self.error(start, "A handle leads outside its page")
         back = self.position
@@ -274,7 +274,7 @@ class _Reader(ScalarReader):
     def offsets(
         self, start: int, flags: int, schema_id: int, footer: int, length: int, binary: BinaryType
     ) -> dict[int, int]:
-        """Map field ids to offsets in the footer's order; the ids of a compact footer are in the metadata's schema."""
+        """Read an object's footer as offsets by field id; the field ids of a compact footer are in the metadata."""
         if not flags & codes.FLAG_HAS_SCHEMA:
             return {}
         form = "B" if flags & codes.FLAG_OFFSET_1 else "H" if flags & codes.FLAG_OFFSET_2 else "i"

@@ -1,4 +1,4 @@
-"""Columns of values without inner values: numbers, strings, byte arrays, UUIDs, times, enums, classes.
+"""Decoding of scalar values to Arrow columns: numbers, strings, byte arrays, UUIDs, times, enums, classes.
 
 Each function takes the positions of n values of one code, none null, and returns a column of n rows without nulls.
 """
@@ -29,7 +29,7 @@ _UUID_COLUMNS = np.array([column for column in range(36) if column not in (8, 13
 
 
 class EnumPolicy(StrEnum):
-    """Form of a decoded enum constant: ORDINAL is an int32, the others RED, Color.RED and org.example.Color.RED."""
+    """How enum constants are decoded: ordinal number, or text RED, Color.RED or org.example.Color.RED."""
 
     ORDINAL = "ORDINAL"
     SHORT_NAME = "SHORT_NAME"
@@ -39,14 +39,14 @@ class EnumPolicy(StrEnum):
 
 @dataclass(frozen=True)
 class Column:
-    """An Arrow array, the mark of its field (ignite/types/type_table.py), and the type name of its objects or enums."""
+    """Arrow array with the mark of its Java type, and the type name of its objects or enums."""
 
     data: pa.Array
     mark: str | None = None
     type_name: str | None = None
 
     def field(self, name: str, nullable: bool = True) -> pa.Field:
-        """Return the Arrow field of this column as a child of another column."""
+        """Make the Arrow field of this column, with its mark, as a child of another column."""
         field = field_of(name, self.data.type, self.mark, nullable)
         return (
             field
@@ -56,7 +56,7 @@ class Column:
 
 
 def fixed(wire: PageBuffer, code: int, at: Positions, end: Positions) -> Column:
-    """Decode byte, short, int, long, float, double, Date or Time."""
+    """Decode values of fixed size: byte, short, int, long, float, double, Date or Time."""
     wire.require(at, at + codes.FIXED_SIZE[code], end, f"A value of type {BY_CODE[code].name}")
     entry = BY_CODE[code]
     values = pa.array(wire.at(at + 1, NUMPY[code]))
@@ -76,7 +76,7 @@ def booleans(wire: PageBuffer, at: Positions, end: Positions) -> Column:
 
 
 def packed(wire: PageBuffer, at: Positions, values: npt.NDArray[np.uint8]) -> pa.Array:
-    """Convert bytes 0 and 1 to an Arrow boolean array.
+    """Pack bytes 0 and 1 into an Arrow boolean array.
 
     Raises DecodeError for another byte, at the position `at` of the first such byte.
     """
@@ -88,7 +88,7 @@ def packed(wire: PageBuffer, at: Positions, values: npt.NDArray[np.uint8]) -> pa
 
 
 def lengths(wire: PageBuffer, at: Positions, end: Positions, header: int, width: int, what: str) -> Positions:
-    """Read and check the length of each value, an int32 in the last 4 of `header` bytes.
+    """Read the int32 length of each value, the last 4 of `header` bytes, and check it.
 
     A length is not negative, and `width` times the length fits before `end`.
     """
@@ -101,7 +101,7 @@ def lengths(wire: PageBuffer, at: Positions, end: Positions, header: int, width:
 
 
 def strings(wire: PageBuffer, at: Positions, end: Positions) -> Column:
-    """Decode Strings in UTF-8 or Ignite's other form (surrogate pairs of 3 + 3 bytes); DecodeError for other bytes."""
+    """Decode Strings in UTF-8, or in Ignite's variant with surrogate pairs of 3 + 3 bytes."""
     length = lengths(wire, at, end, 5, 1, "A String")
     offsets, data = wire.ragged(at + 5, length)
     array = pa.Array.from_buffers(pa.string(), at.size, [None, pa.py_buffer(offsets), pa.py_buffer(data)])
@@ -113,13 +113,13 @@ def strings(wire: PageBuffer, at: Positions, end: Positions) -> Column:
 
 
 def binaries(wire: PageBuffer, at: Positions, end: Positions) -> Column:
-    """Decode byte arrays."""
+    """Decode byte arrays to a binary column."""
     offsets, data = wire.ragged(at + 5, lengths(wire, at, end, 5, 1, "A byte[]"))
     return Column(pa.Array.from_buffers(pa.binary(), at.size, [None, pa.py_buffer(offsets), pa.py_buffer(data)]))
 
 
 def uuids(wire: PageBuffer, at: Positions, end: Positions) -> Column:
-    """Decode UUIDs as text of 36 characters."""
+    """Decode UUIDs to texts of 36 characters."""
     wire.require(at, at + 17, end, "A UUID")
     wire.spend(36 * at.size, int(at[0]))
     raw = wire.at(at + 1, "V16").view(np.uint8).reshape(-1, 16)[:, _UUID_BYTES]
@@ -171,7 +171,7 @@ def _enum_name(wire: PageBuffer, type_ids: npt.NDArray[np.int32]) -> str | None:
 
 
 def enum_text(wire: PageBuffer, position: int, type_id: int, ordinal: int, policy: EnumPolicy) -> str:
-    """Return one enum constant as text; raises DecodeError if the metadata has no name for the ordinal."""
+    """Format one enum constant as text; raise DecodeError if the metadata has no name for the ordinal."""
     if type_id == 0:
         raise wire.unsupported(position, "An enum of a class that was never registered")
     binary = wire.types.binary_type(type_id)
@@ -186,7 +186,7 @@ def enum_text(wire: PageBuffer, position: int, type_id: int, ordinal: int, polic
 
 
 def simple_name(type_name: str) -> str:
-    """Return a class name without package and outer class."""
+    """Strip package and outer class from a class name."""
     return type_name.rpartition(".")[2].rpartition("$")[2]
 
 

@@ -1,6 +1,6 @@
-"""Encoding of Arrow columns to Ignite's binary format.
+"""Encoding of Arrow columns in Ignite's binary format, with the same bytes as Java's clients.
 
-The inverse of decode.py. The bytes are the same as those of Java's clients.
+The inverse of decode.py.
 
 Every column becomes columns of bytes (byte_columns.py), and an object joins those of its fields. So no value becomes a
 Python object, except decimals written as text. Layout:
@@ -34,7 +34,9 @@ from .object_layout import ObjectLayout, is_optional
 def encoded(
     array: pa.Array, field: pa.Field, *, compact: bool = True, date_zone: str = UTC, schemas: Schemas | None = None
 ) -> pa.BinaryArray:
-    """Encode each value with its type code; a null becomes Ignite's null, so that the result has no Arrow null.
+    """Encode each value of an array in Ignite's binary format; a null becomes Ignite's null.
+
+    The result has no Arrow null.
 
     :param array: of the field's type, or of one that Arrow casts to it without loss (a dictionary of strings).
     :param field: its type and marks give the Ignite type, see ignite/types/type_table.py.
@@ -50,13 +52,13 @@ def encoded(
 def encode_objects(
     layout: ObjectLayout, columns: Sequence[pa.Array], date_zone: str = UTC, schemas: Schemas | None = None
 ) -> pa.BinaryArray:
-    """Encode whole binary objects, one for each row, with all fields of the layout.
+    """Encode a binary object for each row, with all fields of the layout.
 
-    Header with Java's hash code, the fields, the footer.
+    Each has a header with Java's hash code, the fields, and a footer.
 
     The bytes are those of Java's BinaryObjectBuilder with the fields set in the order of the layout.
 
-    :param columns: one for each field, all of one length. :raises EncodeError, UnsupportedType: as :func:`encoded`.
+    :param columns: one column a field, all of one length. :raises EncodeError, UnsupportedType: as :func:`encoded`.
     """
     if not layout.fields:
         raise UnsupportedType(
@@ -74,7 +76,7 @@ def encode_objects(
 
 
 def _footers(layout: ObjectLayout, starts: npt.NDArray[np.int64]) -> tuple[npt.NDArray[Any], pa.BinaryArray]:
-    """Return the offset width of each object, and the footers; all objects have all fields of the layout.
+    """Encode the footers of objects that have all fields of the layout; also return their offset widths.
 
     :param starts: position of each field in its object, fields x rows.
     """

@@ -1,4 +1,4 @@
-"""Encoding of arrays, collections and maps: a head for each row, and the elements of all rows as one column.
+"""Encoding of arrays, collections and maps: a head for each row, then the elements as one column.
 
 See encode.py.
 """
@@ -32,7 +32,7 @@ Encode = Callable[[pa.Array, pa.Field], ByteColumns]
 
 
 def container(array: pa.Array, field: pa.Field, encode: Encode) -> ByteColumns:
-    """Encode a column of lists as arrays or ArrayLists, or a column of maps as HashMaps.
+    """Encode a list column as arrays or ArrayLists, or a map column as HashMaps.
 
     A list becomes an array of its elements' type; marked objects an Object[]; marked collection an ArrayList.
 
@@ -69,7 +69,7 @@ def container(array: pa.Array, field: pa.Field, encode: Encode) -> ByteColumns:
 
 
 def _element_type(code: int, element: pa.Field) -> int:
-    """Return the type id of an array's elements.
+    """Choose the type id of the elements that an array's head names.
 
     The id of an enum or binary type, for arrays of arrays (int[][]) the type code, or the id of java.lang.Object.
     """
@@ -80,21 +80,21 @@ def _element_type(code: int, element: pa.Field) -> int:
 
 
 def _entries(array: pa.MapArray) -> pa.ListArray:
-    """Convert a map column to lists of its pairs, without copying."""
+    """Convert a map column to a list column of key-value pairs, without copying."""
     kind = array.type
     pairs = pa.struct([kind.key_field, kind.item_field])
     return array.cast(pa.list_(pa.field("entries", pairs, nullable=False)))
 
 
 def _rows(pieces: ByteColumns, bounds: npt.NDArray[np.int64]) -> pa.BinaryArray:
-    """Join the bytes of each row's elements; row r has the elements [bounds[r], bounds[r + 1])."""
+    """Join the encoded elements of each row; row r has the elements [bounds[r], bounds[r + 1])."""
     flat = join_columns(pieces)
     data = flat.buffers()[2]
     return sliced(offsets_of(flat)[bounds], data if data is not None else b"")
 
 
 def _primitives(elements: pa.Array, field: pa.Field, kind: str, bounds: npt.NDArray[np.int64]) -> pa.BinaryArray:
-    """Encode the elements of arrays of primitives: numbers without type codes."""
+    """Encode the elements of primitive arrays as plain numbers, without type codes."""
     if elements.null_count:
         refuse(field, elements.is_null().to_numpy(zero_copy_only=False), "A null in an array of primitives")
     wide = numbers(elements, np.int64 if mark_of(field) == "char" else kind)
@@ -105,7 +105,7 @@ def _primitives(elements: pa.Array, field: pa.Field, kind: str, bounds: npt.NDAr
 
 
 def _error_of_row(error: EncodeError, field: pa.Field, bounds: npt.NDArray[np.int64]) -> EncodeError:
-    """Convert the error of an element to an error of the element's row."""
+    """Translate an error about an element, so that it names the row of the array."""
     where = dict(error.where)
     if "row" in where:
         where["row"] = int(np.searchsorted(bounds, where["row"], side="right")) - 1

@@ -1,4 +1,4 @@
-"""Headers and footers of many encoded binary objects, each with its own number of fields. See encode.py."""
+"""Encoding of headers and footers of many binary objects, each with its own set of fields. See encode.py."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _WIDTH_FLAGS = np.array([0, codes.FLAG_OFFSET_1, codes.FLAG_OFFSET_2, 0, 0])
 def whole_objects(
     layout: ObjectLayout, body: pa.BinaryArray, widths: Int64Array, footer: pa.BinaryArray, schema_ids: Int64Array | int
 ) -> pa.BinaryArray:
-    """Build the objects of a type from their parts: header with Java's hash code, body, footer.
+    """Assemble binary objects of one type: compute headers with Java's hash code, append body and footer.
 
-    :param body: the fields of each object. :param widths: of each object's offsets in its footer (1, 2 or 4 bytes).
-    :param footer: of each object; one without fields has an empty footer and no schema.
-    :param schema_ids: of each object, or of all.
+    :param body: the fields of each object. :param widths: bytes of an offset in each object's footer (1, 2 or 4).
+    :param footer: footer of each object; an object without fields has an empty footer and no schema.
+    :param schema_ids: schema id of each object, or one id for all.
     """
     ends = codes.HEADER + lengths_of([body])
     in_footer = lengths_of([footer])
@@ -48,17 +48,17 @@ def whole_objects(
 
 
 def offset_widths(last: Int64Array) -> Int64Array:
-    """Return the offset width of each object: the fewest bytes, 1, 2 or 4, that hold its last offset."""
+    """Compute how many bytes (1, 2 or 4) each object's footer needs for an offset."""
     return np.select([last < 1 << 8, last < 1 << 16], [1, 2], 4)
 
 
 def footers(
     layout: ObjectLayout, starts: Int64Array, field_ids: npt.NDArray[np.int32], bounds: Int64Array, widths: Int64Array
 ) -> pa.BinaryArray:
-    """Encode the footers of n objects, each with fields of its own.
+    """Encode the footers of n objects, each with its own set of fields.
 
     :param starts: position of each field in its object, object after object. :param field_ids: ids of the same fields.
-    :param bounds: fields [bounds[r], bounds[r + 1]) are those of object r (n + 1).
+    :param bounds: n + 1 bounds: object r has the fields [bounds[r], bounds[r + 1]).
     """
     width_of = np.repeat(widths, np.diff(bounds))
     used = [width for width in (1, 2, 4) if (widths == width).any()]

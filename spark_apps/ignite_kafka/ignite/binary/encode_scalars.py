@@ -1,4 +1,4 @@
-"""Encoding of values without inner values: each value with its type code, null as Ignite's null.
+"""Encoding of scalar values with their type codes; null becomes Ignite's null.
 
 The inverse of decode_scalars.py and decode_decimals.py. Each function takes an array and its field, and returns columns
 of bytes (byte_columns.py).
@@ -47,7 +47,7 @@ _SQL_DATE_HEAD = struct.pack("<BiBih", codes.OPTIMIZED, 15, SERIALIZABLE, SQL_DA
 
 
 def refuse(field: pa.Field, wrong: npt.NDArray[np.bool_], what: str) -> None:
-    """Raise EncodeError for the first wrong row, if there is any."""
+    """Raise EncodeError for the first row flagged as wrong, if any."""
     if wrong.any():
         raise EncodeError(
             f"{what} in field {field.name}", "Nothing was guessed", field=field.name, row=int(np.flatnonzero(wrong)[0])
@@ -55,27 +55,27 @@ def refuse(field: pa.Field, wrong: npt.NDArray[np.bool_], what: str) -> None:
 
 
 def numbers(array: pa.Array, kind: Any) -> npt.NDArray[Any]:
-    """Return the values of a fixed-width column as a numpy array, 0 for null."""
+    """Convert a fixed-width column to a numpy array, with 0 for null."""
     plain = array.view(pa.int64()) if pa.types.is_temporal(array.type) and array.type.bit_width == 64 else array
     values: npt.NDArray[Any] = (plain.fill_null(0) if plain.null_count else plain).to_numpy(zero_copy_only=False)
     return values.astype(kind, copy=False)
 
 
 def fixed(array: pa.Array, field: pa.Field) -> ByteColumns:
-    """Encode byte, short, int, long, float, double, Date or Time."""
+    """Encode values of fixed size: byte, short, int, long, float, double, Date or Time."""
     code = type_code(field)
     rows = structured(len(array), code=("u1", code), value=(NUMPY[code], numbers(array, NUMPY[code])))
     return [or_null(fixed_rows(rows), valid_of(array))]
 
 
 def booleans(array: pa.Array, field: pa.Field) -> ByteColumns:
-    """Encode booleans of one byte."""
+    """Encode booleans as one byte each."""
     values = pc.fill_null(array, False).to_numpy(zero_copy_only=False)
     return [or_null(fixed_rows(structured(len(array), code=("u1", codes.BOOL), value=("u1", values))), valid_of(array))]
 
 
 def chars(array: pa.Array, field: pa.Field) -> ByteColumns:
-    """Encode integers as UTF-16 code units; raises EncodeError for one outside 0 to 65,535."""
+    """Encode integers as chars (UTF-16 code units); raise EncodeError outside 0 to 65,535."""
     values = numbers(array, np.int64)
     refuse(field, (values < 0) | (values > 0xFFFF), "A number that is no UTF-16 code unit")
     return [
@@ -116,7 +116,7 @@ def binaries(array: pa.Array, field: pa.Field) -> ByteColumns:
 
 
 def sized(array: pa.BinaryArray, code: int) -> ByteColumns:
-    """Encode values of variable size: type code and length, then the bytes themselves, not copied."""
+    """Encode values of variable size: type code, length, and the bytes, which are not copied."""
     heads = structured(len(array), code=("u1", code), length=("<i4", np.diff(offsets_of(array))))
     valid = valid_of(array)
     return [or_null(fixed_rows(heads), valid), or_nothing(array, valid)]
@@ -164,7 +164,7 @@ def decimals(array: pa.Array, field: pa.Field) -> ByteColumns:
 
 
 def _decimals_by_row(array: pa.Array, field: pa.Field) -> ByteColumns:
-    """Encode BigDecimals row by row: those given as text, of negative scale, or of more than 38 digits."""
+    """Encode BigDecimals one by one, where they are texts, have a negative scale, or more than 38 digits."""
     rows = []
     for row, value in enumerate(array.to_pylist()):
         try:
@@ -180,7 +180,7 @@ def _decimals_by_row(array: pa.Array, field: pa.Field) -> ByteColumns:
 
 
 def decimal_bytes(value: Decimal | None) -> bytes:
-    """Encode one BigDecimal with its scale, or null."""
+    """Encode one BigDecimal with its scale, or Ignite's null for None."""
     if value is None:
         return bytes([codes.NULL])
     sign, digits, exponent = value.as_tuple()
@@ -191,7 +191,7 @@ def decimal_bytes(value: Decimal | None) -> bytes:
 
 
 def enums(array: pa.Array, field: pa.Field) -> ByteColumns:
-    """Encode enum constants (int32 type id, int32 ordinal), given as names or ordinals of the field's metadata."""
+    """Encode enum constants (int32 type id, int32 ordinal), given as names or ordinals."""
     type_id = java_hash(type_name_of(field).lower())
     ordinal_of: dict[str, int] = json.loads((field.metadata or {}).get(ENUM_VALUES, b"{}"))
     valid = valid_of(array)
@@ -212,7 +212,7 @@ def enums(array: pa.Array, field: pa.Field) -> ByteColumns:
 
 
 def classes(array: pa.Array, field: pa.Field) -> ByteColumns:
-    """Encode values of java.lang.Class in the form of unregistered classes: type id 0, then the name."""
+    """Encode java.lang.Class values like unregistered classes: type id 0, then the name."""
     names = array.cast(pa.binary())
     rows = structured(len(array), code=("u1", codes.CLASS), type_id=("<i4", 0))
     valid = valid_of(array)
@@ -220,12 +220,12 @@ def classes(array: pa.Array, field: pa.Field) -> ByteColumns:
 
 
 def nulls(array: pa.Array, field: pa.Field) -> ByteColumns:
-    """Encode every row as Ignite's null, whatever the array holds."""
+    """Encode every row as Ignite's null, for a column of the null type."""
     return [fixed_rows(np.full((len(array), 1), codes.NULL, np.uint8))]
 
 
 def as_they_are(array: pa.Array, field: pa.Field) -> ByteColumns:
-    """Return values that are already encoded, with Ignite's null for null."""
+    """Pass values through that are already encoded; null becomes Ignite's null."""
     return [or_null(array, valid_of(array))]
 
 
@@ -238,7 +238,7 @@ _BY_CODE: dict[int, Encoder] = {
 
 
 def scalar_encoder(field: pa.Field) -> Encoder:
-    """Return the encoder of a field without inner values; UnsupportedType if no Ignite type is written for it."""
+    """Choose the encoder for a scalar field; UnsupportedType if Ignite has no type for it."""
     if pa.types.is_null(field.type):
         return nulls
     if mark_of(field) == "encoded":

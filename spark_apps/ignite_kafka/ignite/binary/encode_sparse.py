@@ -1,4 +1,4 @@
-"""Encoder of objects with optional fields: each object has only the fields with a value in its row.
+"""Encoding of objects with optional fields: an object lacks the fields that are null in its row.
 
 See encode.py.
 
@@ -32,21 +32,21 @@ _NO_ROWS = np.zeros(0, np.int64)
 
 
 class Schemas(Protocol):
-    """Limit on the schemas of a type's objects, because the cluster keeps every schema for ever."""
+    """Interface that limits how many schemas a type gets, because the cluster keeps every schema for ever."""
 
     def accepted(self, type_name: str, schemas: Sequence[Schema]) -> Sequence[bool]:
-        """Register the acceptable schemas, and return for each schema whether objects may have it."""
+        """Decide for each schema whether objects may have it, and register those accepted."""
 
     def use(self, type_name: str, schema: Schema) -> None:
-        """Register a schema that objects may have in any case."""
+        """Register a schema without regard to the limit."""
 
     def whole(self, type_name: str) -> tuple[pa.Field, ...]:
-        """Return all fields of the type; objects have all of them if their own schema is not accepted."""
+        """Return all fields of the type, for objects whose own schema is not accepted."""
 
 
 @dataclass(frozen=True)
 class SparseEncoder:
-    """Encoder of objects whose layouts have optional fields.
+    """Encodes objects of layouts with optional fields.
 
     :param encode: encodes any column to the pieces of its values.
     :param dense: encodes objects that have all fields of a layout.
@@ -60,10 +60,10 @@ class SparseEncoder:
     def objects(
         self, layout: ObjectLayout, columns: Sequence[pa.Array], valid: pa.BooleanArray | None
     ) -> pa.BinaryArray:
-        """Encode a binary object for each row, with all required fields and the optional fields that are not null.
+        """Encode a binary object for each row, without the optional fields that are null.
 
-        :param columns: one for each field. :param valid: mask of the rows that are not null; None: all. The contents of
-            the other rows mean nothing.
+        :param columns: a column for each field.
+        :param valid: mask of the rows that are not null; None: all. The contents of the other rows mean nothing.
         """
         count = len(columns[0])
         is_valid = np.ones(count, bool) if valid is None else np.asarray(valid)
@@ -88,7 +88,7 @@ class SparseEncoder:
         return pa.concat_arrays([exact, whole]).take(pa.array(back))
 
     def _refused_rows(self, type_name: str, ids: Sequence[Schema], set_of: Int64Array, is_valid: Mask) -> Mask:
-        """Return a mask of the rows whose schema is not accepted."""
+        """Flag rows with a schema that is not accepted; their objects get all fields."""
         used = np.unique(set_of[is_valid]).tolist()
         accepted = np.ones(len(ids), bool)
         if self.schemas is not None and used:
@@ -96,7 +96,7 @@ class SparseEncoder:
         return ~accepted[set_of] & is_valid
 
     def _whole_objects(self, layout: ObjectLayout, columns: Sequence[pa.Array]) -> pa.BinaryArray:
-        """Encode objects with all fields of their type; a field without a column is null."""
+        """Encode objects with all fields of their type, because their own schema is not accepted."""
         assert self.schemas is not None
         present = dict(zip(layout.field_ids, zip(layout.fields, columns, strict=True), strict=True))
         nothing = pa.nulls(len(columns[0]))
@@ -118,7 +118,7 @@ class SparseEncoder:
         ids: Sequence[Schema],
         set_of: Int64Array,
     ) -> pa.BinaryArray:
-        """Encode objects, each with exactly the fields that have a value in its row.
+        """Encode an object for each row, with exactly the fields that have a value there.
 
         :param matrix: fields x rows, True where the object of a row has the field.
         :param ids: the distinct schemas. :param set_of: for each row the index of its schema.
@@ -148,7 +148,7 @@ class SparseEncoder:
     def _values(
         self, layout: ObjectLayout, columns: Sequence[pa.Array], matrix: npt.NDArray[np.bool_]
     ) -> list[pa.BinaryArray]:
-        """Encode the values of each field, only of the rows that have the field."""
+        """Encode each field's values, only for the rows that have the field."""
         return [
             join_columns(self.encode(column if mask.all() else column.filter(pa.array(mask)), field))
             for field, column, mask in zip(layout.fields, columns, matrix, strict=True)
@@ -156,7 +156,7 @@ class SparseEncoder:
 
 
 def _schema_ids(ids: Sequence[Schema], set_of: Int64Array) -> Int64Array:
-    """Return the schema id of each row."""
+    """Compute the schema id of each row's object."""
     schema_ids = np.zeros(len(ids), np.int64)
     for number in np.unique(set_of).tolist():
         schema_ids[number] = schema_id_of(ids[number])
@@ -164,7 +164,7 @@ def _schema_ids(ids: Sequence[Schema], set_of: Int64Array) -> Int64Array:
 
 
 def _has(column: pa.Array, field: pa.Field, is_valid: Mask) -> Mask | None:
-    """Return a mask of the rows that have a field; None if no row has the field."""
+    """Flag the rows whose objects have a field; None if no row has it."""
     if not is_optional(field):
         return is_valid
     if column.null_count == len(column):
@@ -173,7 +173,7 @@ def _has(column: pa.Array, field: pa.Field, is_valid: Mask) -> Mask | None:
 
 
 def _sets(matrix: npt.NDArray[np.bool_]) -> tuple[npt.NDArray[np.bool_], Int64Array]:
-    """Return a matrix's distinct columns by first occurrence, and each column's index among the distinct ones."""
+    """Find the distinct sets of fields (columns of the matrix), and which set each row has."""
     if not len(matrix) or not matrix.shape[1] or (matrix == matrix[:, :1]).all():
         return matrix[:, :1], np.zeros(matrix.shape[1], np.int64)
     packed = np.ascontiguousarray(np.packbits(matrix, axis=0).T)

@@ -1,4 +1,4 @@
-"""Positions of the keys and values in a page, found without decoding."""
+"""Search for the start and end of each key and value in a page, without decoding."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _int = struct.Struct("<i").unpack_from
 
 @dataclass(frozen=True)
 class EntryBounds:
-    """Start and end of each entry's key and value in a page's data.
+    """Start and end positions of each entry's key and value in a page.
 
     For a wrapped key or value (code 27), start and end of the object inside.
     """
@@ -32,7 +32,7 @@ class EntryBounds:
 
 
 def entry_bounds(page: Page, cache: str = "") -> EntryBounds:
-    """Return the positions of all keys and values of `page`.
+    """Find the positions of all keys and values in a page.
 
     Raises DecodeError (cache, partition, position) unless keys and values fill the page exactly.
     """
@@ -49,7 +49,7 @@ def entry_bounds(page: Page, cache: str = "") -> EntryBounds:
 
 
 def raw_entries(page: Page, cache: str = "") -> Iterator[tuple[bytes, bytes]]:
-    """Yield the key and value of each entry of `page` as Ignite writes them, unwrapped.
+    """Yield key and value of each entry of a page as encoded bytes, unwrapped.
 
     Raises DecodeError as :func:`entry_bounds` does.
     """
@@ -60,7 +60,7 @@ def raw_entries(page: Page, cache: str = "") -> Iterator[tuple[bytes, bytes]]:
 
 
 def concat_bounds(pages: Sequence[Page], wire: PageBuffer) -> EntryBounds:
-    """Return the bounds of all pages' entries in the joined buffer; raises DecodeError as :func:`entry_bounds`.
+    """Find the keys and values of all pages in their joined buffer; DecodeError as :func:`entry_bounds`.
 
     If all entries have the same form and each page begins with an entry, the whole buffer is searched at once; else
     each page alone.
@@ -97,7 +97,7 @@ def concat_bounds(pages: Sequence[Page], wire: PageBuffer) -> EntryBounds:
 
 
 def _bounds_of_fixed_sizes(data: Bytes, rows: int) -> EntryBounds | None:
-    """Return the bounds if all keys have one type of fixed size, and all values too; else None."""
+    """Compute the positions if all keys, and all values, have one type of fixed size; else None."""
     if rows <= 0 or data.size % rows or data.size < 2:
         return None
     key = int(codes.FIXED[data[0]])
@@ -116,7 +116,7 @@ def _bounds_of_fixed_sizes(data: Bytes, rows: int) -> EntryBounds | None:
 
 
 def _wrapped_candidates(data: Bytes) -> tuple[Positions, Positions]:
-    """Return each position that may be a wrapped object's (27, length, 103, protocol 1), and the length there."""
+    """Search for bytes that look like the start of a wrapped object (27, length, 103, protocol 1)."""
     if data.size < codes.HEADER + 9:
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
     at = np.flatnonzero(data[: data.size - codes.HEADER - 5] == codes.WRAPPED)
@@ -127,13 +127,13 @@ def _wrapped_candidates(data: Bytes) -> tuple[Positions, Positions]:
 
 
 def _are_plain_payloads(data: Bytes, at: Positions, length: Positions) -> bool:
-    """Return whether each wrapped object starts at offset 0 of its payload and fills it."""
+    """Return whether each wrapped object fills its payload, so that positions can be computed."""
     ints = np.ndarray((data.size - 3,), "<i4", data, 0, (1,))
     return bool((ints[at + 5 + length] == 0).all() and (ints[at + 17] == length).all())
 
 
 def _bounds_of_wrapped_values(data: Bytes, rows: int) -> EntryBounds | None:
-    """Return the bounds if keys have one simple type code and values are wrapped objects, else None.
+    """Compute the positions if keys have one scalar type and values are wrapped objects; else None.
 
     Values are found by their signature and proved by the chain of lengths.
     """
@@ -157,7 +157,7 @@ def _bounds_of_wrapped_values(data: Bytes, rows: int) -> EntryBounds | None:
 
 
 def _is_after_key(data: Bytes, at: Positions, after: Positions) -> np.ndarray:
-    """Return a mask of the candidates that follow a key; a key starts at 0 or at a candidate's end."""
+    """Flag the candidates that follow a key directly; a key starts at 0 or at a candidate's end."""
     starts = np.concatenate((np.zeros(1, np.int64), after))
     starts = starts[starts < data.size]
     sizes = _key_sizes(data, starts)
@@ -170,7 +170,7 @@ def _is_after_key(data: Bytes, at: Positions, after: Positions) -> np.ndarray:
 
 
 def _key_sizes(data: Bytes, start: Positions) -> Positions:
-    """Return the size of the key at each start; 0 if it has another type code than the first key, or does not fit."""
+    """Compute the size of the key at each start; 0 if it cannot be a key of the first key's type."""
     code = data[0]
     inside = start + 5 <= data.size
     safe = np.where(inside, start, 0)
@@ -185,7 +185,7 @@ def _key_sizes(data: Bytes, start: Positions) -> Positions:
 
 
 def _bounds_of_wrapped_entries(data: Bytes, rows: int) -> EntryBounds | None:
-    """Return the bounds if keys and values are both wrapped objects, else None."""
+    """Compute the positions if keys and values are all wrapped objects; else None."""
     if data.size == 0 or data[0] != codes.WRAPPED:
         return None
     at, length = _wrapped_candidates(data)
@@ -200,7 +200,7 @@ def _bounds_of_wrapped_entries(data: Bytes, rows: int) -> EntryBounds | None:
 
 
 def _measure_each(page: Page, cache: str) -> EntryBounds:
-    """Return the bounds of entries of any types, by measuring one value after the other."""
+    """Find the positions of entries of any types, by measuring one value after the other."""
     data = _bytes_of(page)
     spans: list[int] = []
     add = spans.extend
@@ -214,7 +214,7 @@ def _measure_each(page: Page, cache: str) -> EntryBounds:
 
 
 def entry_cuts(page: Page, cache: str = "") -> list[int]:
-    """Return the start of each key and each value of `page`, wrapped or not, and the end of the last value.
+    """Find the start of each key and value of a page, with its wrapper, and the end of the last value.
 
     2 * rows + 1 positions.
 
@@ -242,7 +242,7 @@ def _bytes_of(page: Page) -> memoryview:
 
 
 def _unwrap(data: memoryview, position: int, end: int) -> tuple[int, int]:
-    """Return start and end of the object in a wrapped value: code, length, payload, offset of the object in it."""
+    """Find the object inside a wrapped value (code, length, payload, offset of the object)."""
     offset = _int(data, end - 4)[0]
     start = position + 5 + offset
     limit = end - 4

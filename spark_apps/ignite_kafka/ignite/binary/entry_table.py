@@ -1,4 +1,4 @@
-"""Table of a cache's entries: its schema, and conversion of groups of entries to batches.
+"""Cache entries as one table: its schema, and conversion of decoded groups to batches of the schema.
 
 Columns: ``_key`` (a struct where keys are objects); the fields of the values, those of several types unified;
 ``_value`` where values are no objects; ``_type`` (the value's type name) where the values are of several types. Two
@@ -32,7 +32,7 @@ _TYPES_METADATA = b"ignite.types"
 
 
 def entries_schema(cache: CacheInfo, types: TypeSource, groups: Sequence[EntryGroup]) -> pa.Schema:
-    """Return a schema for all entries of `cache`, from its query entities and `groups` of a sample of its pages.
+    """Determine a table schema for all entries of a cache, from its query entities and a decoded sample.
 
     :raises UnsupportedType: the cache is empty and has no query entity, or its keys are of several kinds that no column
         can hold.
@@ -58,12 +58,12 @@ def entries_schema(cache: CacheInfo, types: TypeSource, groups: Sequence[EntryGr
 
 
 def is_own(schema: pa.Schema) -> bool:
-    """Return whether a schema comes from :func:`entries_schema`, and so has the marks of Ignite types."""
+    """Return whether :func:`entries_schema` made a schema, so that it has the marks of Ignite types."""
     return _TYPES_METADATA in (schema.metadata or {})
 
 
 def to_batch(group: EntryGroup, schema: pa.Schema) -> pa.RecordBatch:
-    """Convert the entries of `group` to a batch of exactly `schema`.
+    """Convert a group of decoded entries to a batch of exactly the table's schema.
 
     :raises UnsupportedType: a value or field that a column cannot hold, or a type that the schema was not made for;
         names it.
@@ -123,7 +123,7 @@ def _kind_name(group: EntryGroup) -> tuple[bool, str, str]:
 
 
 def _refine(field: pa.Field, declared: QueryField | None) -> pa.Field:
-    """Return a field with its declared type if the sample has no value, or if it is a BigDecimal with a scale."""
+    """Use a field's declared type where the sample has no value, and the declared scale of a BigDecimal."""
     if declared is None:
         return field
     java = java_field(field.name, declared.java_type, declared.scale)
@@ -135,7 +135,7 @@ def _refine(field: pa.Field, declared: QueryField | None) -> pa.Field:
 
 
 def _declared_kinds(cache: CacheInfo, types: TypeSource) -> list[_Kind]:
-    """Return the kinds of entries in the query entities, which the sample may lack."""
+    """Return types of entries that the query entities declare, as the sample may lack them."""
     return [
         (_shown_name(entity.value_type, types), _entity_field(KEY, entity, types), _entity_field(VALUE, entity, types))
         for entity in cache.query_entities
@@ -143,7 +143,7 @@ def _declared_kinds(cache: CacheInfo, types: TypeSource) -> list[_Kind]:
 
 
 def _shown_name(type_name: str, types: TypeSource) -> str:
-    """Return a value type's name in groups of entries: from the type table or from the metadata."""
+    """Return the name that decoded groups of entries have for a declared value type."""
     simple = java_field("", type_name)
     if not pa.types.is_null(simple.type):
         return simple_type_name(type_name)
@@ -154,7 +154,7 @@ def _shown_name(type_name: str, types: TypeSource) -> str:
 
 
 def simple_type_name(java_type: str) -> str:
-    """Return the name of a simple Java class in the type table."""
+    """Translate a scalar Java class to its name in the type table."""
     boxes = {
         "java.lang.Integer": "int",
         "java.lang.Character": "char",
@@ -199,7 +199,7 @@ def _join_keys(first: pa.Field, second: pa.Field, cache: CacheInfo) -> pa.Field:
 
 
 def _add_column(columns: dict[str, pa.Field], field: pa.Field, type_name: str, moved: dict[str, str]) -> None:
-    """Add a field to the column of its name, or to a new column for its type only.
+    """Add a type's field to the column of its name, or to a new column if the types do not fit.
 
     The new column is noted in `moved` (field to column).
     """

@@ -1,4 +1,4 @@
-"""Order of an object's fields, the same on all nodes and in all tasks and runs.
+"""Order of the fields of decoded objects, which must be the same in all tasks and runs.
 
 It comes from the schema named in the object's footer.
 """
@@ -25,7 +25,7 @@ The indexes are in the object's order.
 
 
 class FieldOrder(Enum):
-    """Choice of a decoded object's fields and of their order.
+    """Which fields decoded objects have, and in which order.
 
     TYPE: all fields of the type in one order, for tables. OWN_FIRST: those of the object's own schema in its order,
     then the type's others by name, for values. OWN: those of its own schema alone, for keys: a field that the type gets
@@ -40,7 +40,7 @@ class FieldOrder(Enum):
 def field_orders(
     binary: BinaryType, places: FieldPlaces, order: FieldOrder
 ) -> tuple[list[tuple[int, ...]], Positions | None]:
-    """Return the distinct field orders of some objects, and the number of each object's order.
+    """Determine the distinct field orders of objects, and which order each object has.
 
     An order is a tuple of indexes into the type's fields. The numbers are None if there is one order.
     """
@@ -58,16 +58,16 @@ def field_orders(
 
 
 def order_column(orders: Sequence[Sequence[int]], order_of: Positions, shown: Sequence[int]) -> Column:
-    """Build the last child, marked ``order``, of a struct whose other children are the fields `shown`."""
+    """Build a struct's extra child ``order``, which stores the field order of each row."""
     child = {field: at for at, field in enumerate(shown)}
     texts = [" ".join(str(child[field]) for field in order) for order in orders]
     return Column(pa.DictionaryArray.from_arrays(pa.array(order_of, pa.int32()), pa.array(texts, pa.string())), ORDER)
 
 
 def orders_of(column: pa.DictionaryArray) -> tuple[list[list[int]], npt.NDArray[np.int64]]:
-    """Read a child marked ``order``: the distinct orders as indexes of children, and the number of each row's order.
+    """Read a struct's extra child ``order``: the distinct field orders, and which one each row has.
 
-    The number of a null row is 0.
+    An order has indexes of children. The number of a null row is 0.
     """
     orders = [[int(at) for at in text.split()] for text in column.dictionary.to_pylist()]
     return orders, np.asarray(column.indices.fill_null(0)).astype(np.int64)

@@ -1,6 +1,6 @@
-"""Names of Java classes by type id.
+"""Names of Java classes that Ignite registers itself, by type id.
 
-The cluster has no metadata for the classes that Ignite registers itself.
+The cluster has no metadata for these classes.
 """
 
 from __future__ import annotations
@@ -57,17 +57,17 @@ Of TREE_SET it needs the class name.
 
 
 def class_name(types: TypeSource, type_id: int) -> str:
-    """Return a class's name; raises UnknownBinaryType if neither Ignite nor the cluster's metadata has the type id."""
+    """Return the class name of a type id, from this module or the cluster; UnknownBinaryType if there is none."""
     return _NAMES.get(type_id) or types.binary_type(type_id).name
 
 
 def metadata(types: TypeSource, type_id: int) -> BinaryType:
-    """Return the metadata of an object's type: for Ignite's AffinityKey from this module, else from the cluster."""
+    """Return the metadata of an object's type, from the cluster or, for AffinityKey, from this module."""
     return _AFFINITY_KEY if type_id == _AFFINITY_KEY.type_id else types.binary_type(type_id)
 
 
 def refreshed(types: TypeSource, type_id: int) -> BinaryType:
-    """Return the metadata of a type, requested again if the source caches it: the type may have new fields."""
+    """Read the metadata of a type again, because the type may have got new fields."""
     forget = getattr(types, "forget_types", None)
     if forget is not None:
         forget()
@@ -75,6 +75,6 @@ def refreshed(types: TypeSource, type_id: int) -> BinaryType:
 
 
 def type_name(types: TypeSource, type_id: int) -> str:
-    """Return the name of an object's type for columns and groups of entries."""
+    """Return the type name that decoded columns show; TreeMap and TreeSet get their Java names."""
     trees = {TREE_MAP: "java.util.TreeMap", TREE_SET: "java.util.TreeSet"}
     return trees.get(type_id) or metadata(types, type_id).name

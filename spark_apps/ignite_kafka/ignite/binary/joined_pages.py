@@ -1,4 +1,4 @@
-"""Pages for several readers: joined, and searched for the bounds of entries, only once, on the first access."""
+"""Pages shared by several readers, so that they are joined and searched for entries only once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _WRAPPED_TAIL = 4
 
 
 class JoinedPages(Sequence[Page]):
-    """Pages of one cache that are joined once for :func:`~.decode.decode_entries` and :func:`~.page_rows.kept_rows`."""
+    """Sequence of pages with a cached joined buffer, shared by filter and decoder."""
 
     def __init__(self, pages: Sequence[Page], cache: CacheInfo, types: TypeSource) -> None:
         self._pages = tuple(pages)
@@ -27,7 +27,7 @@ class JoinedPages(Sequence[Page]):
 
     @classmethod
     def of(cls, pages: Sequence[Page], cache: CacheInfo, types: TypeSource) -> JoinedPages:
-        """Return pages as JoinedPages; pages that are JoinedPages are returned unchanged."""
+        """Wrap pages, unless they are JoinedPages already."""
         return pages if isinstance(pages, JoinedPages) else cls(pages, cache, types)
 
     @overload
@@ -42,7 +42,7 @@ class JoinedPages(Sequence[Page]):
 
     @cached_property
     def entries(self) -> tuple[PageBuffer, EntryBounds]:
-        """The pages in one buffer, and the bounds of their entries.
+        """All pages in one buffer, and the positions of keys and values in it.
 
         :raises DecodeError: the bounds are broken.
         """
@@ -51,7 +51,7 @@ class JoinedPages(Sequence[Page]):
 
     @cached_property
     def starts(self) -> Positions:
-        """Start of each of N entries in the buffer, with its wrapping, and the end of the last: N + 1 positions.
+        """Start positions of the N entries with their wrappers, and the end of the last: N + 1 in all.
 
         :raises DecodeError: the bounds are broken.
         """
@@ -65,7 +65,7 @@ class JoinedPages(Sequence[Page]):
 
 
 def _starts(wire: PageBuffer, bounds: EntryBounds) -> Positions | None:
-    """Return the start of each entry, with its wrapping, and the end of the last one.
+    """Compute the start of each entry, with its wrapper, and the end of the last.
 
     None if the starts can only be found by reading one entry after the other.
 

@@ -1,4 +1,4 @@
-"""Java's hash codes of encoded keys, and the keys' partitions.
+"""Computation of Java's hash codes of encoded keys, and of the keys' Ignite partitions.
 
 Source: `Arrays.hashCode(byte[])` and the `hashCode` methods of OpenJDK 17; `BinaryArrayIdentityResolver` and
 `RendezvousAffinityFunction` of Ignite 2.17.
@@ -27,23 +27,23 @@ _BLOCK = 1 << 17
 
 @cache
 def _powers(base: int) -> npt.NDArray[np.uint32]:
-    """Return base^0 to base^_BLOCK modulo 2^32."""
+    """Compute the powers base^0 to base^_BLOCK modulo 2^32, once for each base."""
     powers = np.full(_BLOCK + 1, base, np.uint32)
     powers[0] = 1
     return np.cumprod(powers, dtype=np.uint32)
 
 
 def array_hashes(rows: pa.BinaryArray) -> Hashes:
-    """Return `Arrays.hashCode(byte[])` of each row."""
+    """Compute Java's `Arrays.hashCode(byte[])` of each row, as in headers of binary objects."""
     units = data_of(rows).view(np.int8)
     offsets = offsets_of(rows).astype(np.int64)
     return polynomial_hashes(units, offsets - offsets[0], first=1)
 
 
 def polynomial_hashes(units: npt.NDArray[Any], offsets: npt.NDArray[np.int64], *, first: int = 0) -> Hashes:
-    """Return `first` * 31^n + sum of unit[i] * 31^(n-1-i) modulo 2^32 for each row of n units.
+    """Compute Java's hash code of rows of units: `first` * 31^n + sum of unit[i] * 31^(n-1-i), modulo 2^32.
 
-    Row r has the units [offsets[r], offsets[r + 1]).
+    Row r has the n units [offsets[r], offsets[r + 1]).
 
     31 is odd, so it has an inverse modulo 2^32: with the weights 31^-j over all units of a block the sums of its rows
     are one `add.reduceat`, and a row's sum times 31^(end-1) is its hash. Exact.
@@ -78,7 +78,7 @@ def _block_hashes(units: npt.NDArray[Any], offsets: npt.NDArray[np.int64], first
 
 
 def _long_hash(units: npt.NDArray[Any], first: int) -> int:
-    """Return the hash of a row longer than a block."""
+    """Compute the hash code of one row that is longer than a block."""
     value = first
     for start in range(0, units.size, _BLOCK):
         part = units[start : start + _BLOCK]
@@ -88,7 +88,7 @@ def _long_hash(units: npt.NDArray[Any], first: int) -> int:
 
 
 def key_hashes(keys: pa.BinaryArray) -> tuple[Hashes, npt.NDArray[np.bool_]]:
-    """Return Java's `hashCode` of encoded keys, and a mask of the keys whose hash code is known.
+    """Compute Java's `hashCode` of encoded keys, to find their partitions; also flag the keys with a known hash code.
 
     Unknown are the hash codes of decimals, arrays, enums and other rare kinds of keys, and of strings that are no text:
     the bytes alone do not determine what Java reads.
@@ -111,7 +111,7 @@ def key_hashes(keys: pa.BinaryArray) -> tuple[Hashes, npt.NDArray[np.bool_]]:
 
 
 def partitions_of(hashes: Hashes, count: int) -> npt.NDArray[np.int32]:
-    """Return the partitions of keys with these hash codes (`RendezvousAffinityFunction.partition`)."""
+    """Compute the Ignite partitions from hash codes, as `RendezvousAffinityFunction.partition` does."""
     if count & (count - 1) == 0:
         unsigned = hashes.view(np.uint32)
         return ((unsigned ^ (unsigned >> 16)) & np.uint32(count - 1)).astype(np.int32)
@@ -119,7 +119,7 @@ def partitions_of(hashes: Hashes, count: int) -> npt.NDArray[np.int32]:
 
 
 def _column(keys: pa.BinaryArray, kind: str, at: int = 1) -> npt.NDArray[Any]:
-    """Read the number at one offset in each key; all keys have the same width."""
+    """Read the number at offset `at` of each key; all keys have the same width."""
     data = data_of(keys).reshape(len(keys), -1)
     return np.ascontiguousarray(data[:, at : at + np.dtype(kind).itemsize]).view(kind).ravel()
 
@@ -155,7 +155,7 @@ def _uuid(keys: pa.BinaryArray) -> Hashes:
 
 
 def _string(keys: pa.BinaryArray) -> tuple[Hashes, npt.NDArray[np.bool_]]:
-    """Return the hashes of Strings, over their UTF-16 units, and a mask of the keys that are valid text."""
+    """Compute the hash codes of Strings over their UTF-16 units, and flag the keys with valid text."""
     units, offsets = string_bytes(keys)
     if (units < 0x80).all():
         return polynomial_hashes(units, offsets), np.ones(len(keys), bool)
@@ -169,7 +169,7 @@ def _string(keys: pa.BinaryArray) -> tuple[Hashes, npt.NDArray[np.bool_]]:
 
 
 def _utf_16(data: bytes) -> bytes | None:
-    """Convert a string in either of Ignite's forms to UTF-16 units; None if the bytes are no text."""
+    """Convert a String's bytes to UTF-16 units; None if they are no valid text."""
     try:
         return decode_text(data).encode("utf-16-le")
     except UnicodeError:

@@ -1,4 +1,4 @@
-"""Kinds of many keys (:mod:`~ignite_kafka.ignite.types.key_kind`), determined from the keys' bytes."""
+"""Detection of how Ignite marshalled keys (:mod:`~ignite_kafka.ignite.types.key_kind`), from their bytes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST = 64  # kinds of one batch; a key class with more is not turned back
 
 
 def key_kinds(decoder: ColumnDecoder, at: Positions, end: Positions) -> tuple[frozenset[KeyKind], tuple[int, ...]]:
-    """Return the kinds of the keys at `at`, and the first row of each kind.
+    """Determine the kinds of the keys at `at`, and the first row of each kind as an example.
 
     :param at: N positions of keys that are not wrapped, none null. :param end: where each key ends.
     """
@@ -32,7 +32,7 @@ def key_kinds(decoder: ColumnDecoder, at: Positions, end: Positions) -> tuple[fr
 
 
 class _Kinds:
-    """Collector of kinds of keys; `first_rows` maps each kind to its first row."""
+    """Collects kinds of keys recursively; `first_rows` has the first row of each kind."""
 
     def __init__(self, decoder: ColumnDecoder) -> None:
         self._decoder = decoder
@@ -40,7 +40,10 @@ class _Kinds:
         self.first_rows: dict[KeyKind, int] = {}
 
     def add_values(self, prefix: KeyKind, at: Positions, end: Positions, rows: Positions, depth: int) -> None:
-        """Add the kinds of the values at `at`, each appended to `prefix`; `rows` has the row of each value's key."""
+        """Add the kinds of values at `at`, appended to the outer object's kind `prefix`.
+
+        :param rows: row of the key that each value is in.
+        """
         code = self._wire.data[at]
         for type_code in np.unique(code).tolist():
             part = code == type_code
@@ -85,7 +88,7 @@ class _Kinds:
                 self._add_layout(prefix, type_id, headers.of(part), rows[part], depth)
 
     def _add_layout(self, prefix: KeyKind, type_id: int, headers: Headers, rows: Positions, depth: int) -> None:
-        """Add the kinds of objects of one type, one schema and equal flags."""
+        """Add the kind of objects with one type, one schema and equal flags, and the kinds of their fields."""
         flags = int(headers.flags[0]) & ~_WIDTHS
         kind = (codes.OBJECT, type_id, int(headers.schema_id[0]), flags)
         if type_id in (TREE_MAP, TREE_SET) or flags & codes.FLAG_HAS_RAW:

@@ -1,4 +1,4 @@
-"""Headers (24 bytes) and footers of many binary objects, read at once.
+"""Reading of the headers (24 bytes) and footers of many binary objects at once.
 
 Layout (`BinaryWriterExImpl`, `BinaryUtils` of Ignite 2.17), little-endian: code 103, protocol version 1, int16 flags,
 int32 type id, int32 hash, int32 length, int32 schema id, int32 schema offset; then fields, then the footer: for each
@@ -22,7 +22,7 @@ _LAYOUT = codes.FLAG_HAS_SCHEMA | codes.FLAG_OFFSET_1 | codes.FLAG_OFFSET_2 | co
 
 @dataclass(frozen=True)
 class Headers:
-    """Headers of N objects: absolute start, type id, schema id, flags, start of the footer and end of each."""
+    """Parsed headers of N binary objects, with absolute positions of start, footer and end."""
 
     start: Positions
     type_id: npt.NDArray[np.int32]
@@ -32,7 +32,7 @@ class Headers:
     stop: Positions
 
     def of(self, rows: Positions) -> Headers:
-        """Return the headers of the objects in `rows`."""
+        """Select the headers of some objects."""
         return Headers(
             self.start[rows], self.type_id[rows], self.schema_id[rows], self.flags[rows], self.footer[rows],
             self.stop[rows]
@@ -40,7 +40,7 @@ class Headers:
 
 
 def read_headers(wire: PageBuffer, at: Positions, end: Positions) -> Headers:
-    """Read the headers of the objects at `at`; DecodeError if a header is broken, or an object ends after its `end`."""
+    """Parse the headers of the objects at positions `at`; DecodeError if a header is broken or beyond its `end`."""
     wire.require(at, at + codes.HEADER, end, "The header of a binary object")
     type_id = wire.at(at + 4, "<i4")
     _refuse(wire, at, wire.data[at + 1] != 1, "A binary object is not of protocol version 1", type_id)
@@ -77,7 +77,7 @@ def _refuse(
 
 @dataclass(frozen=True)
 class FieldPlaces:
-    """Positions of the fields of n objects of one type.
+    """Positions of the fields of n objects of one type, found in their footers.
 
     :param at: for each field of the metadata, the absolute position of its value in each object (n), -1 where it is
         absent.
@@ -91,7 +91,7 @@ class FieldPlaces:
 
 
 def field_places(wire: PageBuffer, binary: BinaryType, headers: Headers) -> FieldPlaces:
-    """Return the places of the fields of `binary` in each object, and the schemas of the objects."""
+    """Find the position of each field of a type in each object, from headers and footers."""
     raw = (headers.flags & codes.FLAG_HAS_RAW) != 0
     if raw.any():
         where = int(headers.start[np.flatnonzero(raw)[0]])
@@ -118,7 +118,7 @@ def field_places(wire: PageBuffer, binary: BinaryType, headers: Headers) -> Fiel
 
 
 def _places_of_schema(wire: PageBuffer, binary: BinaryType, headers: Headers) -> dict[int, Positions]:
-    """Map field ids to positions in objects of one schema id and one layout; the ids are in the footers' order."""
+    """Read the footers of objects with one schema: positions by field id, in the footers' order."""
     flags = int(headers.flags[0])
     if not flags & codes.FLAG_HAS_SCHEMA:
         return {}
@@ -167,7 +167,7 @@ def _absolute(
 
 
 def _schema(wire: PageBuffer, binary: BinaryType, headers: Headers) -> tuple[int, ...]:
-    """Return the field ids of the schema in the order of the footer."""
+    """Look up the field ids of an object's schema in the metadata, in the order of the footer."""
     schema_id = int(headers.schema_id[0])
     if schema_id not in binary.schemas:
         raise wire.error(

@@ -1,4 +1,4 @@
-"""Layout of the binary objects of one type: ids, the order of the fields, and the metadata to register.
+"""Layout of binary objects to encode: type id, field ids and order, schema, metadata to register.
 
 Source: `BinaryBasicIdMapper` (lower-cased names hashed as Java does), `BinaryUtils.updateSchemaId` of Ignite 2.17.
 """
@@ -22,7 +22,7 @@ _OPTIONAL = b"ignite.optional"
 
 
 def optional(field: pa.Field) -> pa.Field:
-    """Mark a field as optional: an object without a value for the field lacks the field.
+    """Mark a field as optional, so that an object with null there lacks the field.
 
     Objects always have the fields of their type that are not optional.
     """
@@ -30,17 +30,17 @@ def optional(field: pa.Field) -> pa.Field:
 
 
 def is_optional(field: pa.Field) -> bool:
-    """Return whether a field is marked as optional."""
+    """Return whether objects may lack a field instead of having null."""
     return _OPTIONAL in (field.metadata or {})
 
 
 def as_optional(field: pa.Field, other: pa.Field) -> pa.Field:
-    """Mark a field as optional if another field is optional."""
+    """Copy the mark optional from another field."""
     return optional(field) if is_optional(other) else field
 
 
 def schema_id_of(field_ids: Sequence[int]) -> int:
-    """Return the id of a schema: FNV1 over the bytes of the field ids."""
+    """Compute the id of a schema as Ignite does: FNV1 over the bytes of the field ids."""
     number = _FNV_OFFSET
     for field_id in field_ids:
         for byte in field_id.to_bytes(4, "little", signed=True):
@@ -50,7 +50,7 @@ def schema_id_of(field_ids: Sequence[int]) -> int:
 
 @dataclass(frozen=True)
 class ObjectLayout:
-    """A binary type and its fields in the order written.
+    """Binary type with its fields in the order of encoding.
 
     :param affinity_field: the field that decides a key's partition; None: the whole key.
     :param compact: whether footers are compact, the default of a cluster's nodes; nodes find no keys of the other form.
@@ -77,27 +77,27 @@ class ObjectLayout:
 
     @classmethod
     def of(cls, field: pa.Field, *, compact: bool = True) -> ObjectLayout:
-        """Return the layout of a struct field with the name of its binary type."""
+        """Make the layout for a struct field; its metadata names the binary type."""
         return cls(type_name_of(field), tuple(field.type), compact=compact)
 
     @cached_property
     def type_id(self) -> int:
-        """Type id: Java's hash of the lower-cased type name."""
+        """Type id of the objects: Java's hash of the lower-cased type name."""
         return java_hash(self.type_name.lower())
 
     @cached_property
     def field_ids(self) -> tuple[int, ...]:
-        """Field ids: Java's hashes of the lower-cased field names."""
+        """Ids of the fields: Java's hashes of the lower-cased field names."""
         return tuple(java_hash(field.name.lower()) for field in self.fields)
 
     @cached_property
     def schema_id(self) -> int:
-        """Id of the schema with all fields, by :func:`schema_id_of`."""
+        """Schema id of objects that have all fields."""
         return schema_id_of(self.field_ids)
 
     @cached_property
     def metadata(self) -> BinaryType:
-        """Metadata to register with the cluster; raises UnsupportedType for a field without an Ignite type."""
+        """Metadata of the type to register in the cluster; UnsupportedType for a field without an Ignite type."""
         fields = tuple(
             BinaryField(field.name, type_code(field), field_id)
             for field, field_id in zip(self.fields, self.field_ids, strict=True)

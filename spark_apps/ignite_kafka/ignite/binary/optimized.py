@@ -1,4 +1,4 @@
-"""Reading of java.sql.Date and java.time values, written by Java's optimized marshaller (code 254).
+"""Decoding of java.sql.Date and java.time values, which Java's optimized marshaller writes (code 254).
 
 Other classes: optimized_transcode.py.
 
@@ -27,11 +27,11 @@ _MONTH_DAYS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
 class NotReadable(Exception):
-    """A value's class is not readable by this library; the message names the class as far as possible."""
+    """Raised for a value whose Java class this library cannot read; the message names the class if possible."""
 
 
 def read_optimized(payload: memoryview) -> Any:
-    """Read the value in a payload, which is the bytes after code and length.
+    """Decode a date or time from its payload, the bytes after code and length.
 
     :raises NotReadable: the value is of another class. :raises ValueError: the class is known, but the data is broken.
     """
@@ -47,7 +47,7 @@ def read_optimized(payload: memoryview) -> Any:
 
 
 def is_temporal(payload: memoryview) -> bool:
-    """Return whether a payload is a java.sql.Date or java.time value, readable by :func:`read_optimized`."""
+    """Return whether a payload is a date or time that :func:`read_optimized` can decode."""
     if len(payload) <= _HEAD.size:
         return False
     kind, class_hash, _ = _HEAD.unpack_from(payload)
@@ -55,7 +55,7 @@ def is_temporal(payload: memoryview) -> bool:
 
 
 def temporal_size(kind: int, class_hash: int, data: memoryview) -> int | None:
-    """Return the size of a java.sql.Date or java.time value at the start of `data`; None for another class."""
+    """Compute the size of a date or time at the start of `data`; None for other classes."""
     if (kind, class_hash) == (SERIALIZABLE, SQL_DATE):
         return 8
     if (kind, class_hash) != (EXTERNALIZABLE, _JAVA_TIME) or not len(data) or data[0] not in _JAVA_TIMES:
@@ -89,9 +89,9 @@ def _local_date(data: memoryview) -> LocalDate:
 
 
 def _local_time(data: memoryview) -> LocalTime:
-    """Read hour, minute, second, nanosecond.
+    """Decode a java.time.LocalTime: hour, minute, second, nanosecond.
 
-    Trailing zeros are omitted; the last number written is then its complement (~x).
+    Trailing zeros are omitted; the last number written is then its complement (~number).
     """
     parts: list[int] = []
     form = "bbbi"

@@ -1,4 +1,4 @@
-"""Decoding of java.sql.Date and java.time values of Java's optimized marshaller to columns; see optimized.py."""
+"""Decoding of java.sql.Date and java.time values to Arrow columns; see optimized.py."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _DAY_US = 86_400_000_000
 
 @dataclass(frozen=True)
 class _Form:
-    """Column form of a class: name, Arrow type, and function from a value and a time zone to the Arrow number."""
+    """How a Java class becomes a column: name, Arrow type, and function from value and time zone to a number."""
 
     name: str
     arrow: pa.DataType
@@ -63,7 +63,7 @@ _FORMS: dict[type, _Form] = {
 
 
 def optimized(wire: PageBuffer, at: Positions, end: Positions, date_zone: str = "UTC") -> Column:
-    """Decode java.sql.Date and java.time values (code 254); values of several classes become a union.
+    """Decode java.sql.Date and java.time values (code 254) to a column; several classes become a union.
 
     Fractions below 1 us are dropped.
 
@@ -85,7 +85,7 @@ def optimized(wire: PageBuffer, at: Positions, end: Positions, date_zone: str = 
 
 
 def are_temporal(wire: PageBuffer, at: Positions, end: Positions) -> npt.NDArray[np.bool_]:
-    """Return a mask of the values of code 254 for :func:`optimized`; DecodeError if a value ends after its `end`."""
+    """Flag the values of code 254 that are dates or times, for :func:`optimized` to decode."""
     length = lengths(wire, at, end, 5, 1, "A value of Java's optimized marshaller")
     data = wire.data.data
     return np.array(
@@ -98,7 +98,7 @@ def are_temporal(wire: PageBuffer, at: Positions, end: Positions) -> npt.NDArray
 
 
 def rewrite(wire: PageBuffer, at: Positions) -> PageBuffer:
-    """Rewrite values of other classes in binary format; `starts` of the returned buffer are the values' bounds."""
+    """Rewrite values of other classes in binary format; the returned buffer has them between its `starts`."""
     data = wire.data.data
     pieces = []
     for start, size in zip(at.tolist(), wire.ints(at + 1).tolist(), strict=True):

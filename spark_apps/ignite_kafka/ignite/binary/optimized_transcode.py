@@ -1,4 +1,4 @@
-"""Rewriting of collections and numbers of Java's optimized marshaller in Ignite's binary format.
+"""Rewriting of collections and numbers from the form of Java's optimized marshaller to Ignite's binary format.
 
 Ignite uses this marshaller for classes with writeObject or writeReplace: Arrays.asList, List.of, Set.of, Map.of,
 unmodifiable, singleton and empty collections, BigInteger. Rewritten, they are read like any list, map or BigDecimal.
@@ -36,7 +36,7 @@ _MOST_DEPTH = 64
 
 
 def transcoded(payload: memoryview) -> bytes:
-    """Rewrite one payload, the bytes after code 254 and the length, as a value in binary format.
+    """Rewrite one value in binary format, given its payload (the bytes after code 254 and the length).
 
     :raises NotReadable: the payload has an object of an unknown class. :raises ValueError: the payload is broken.
     """
@@ -48,7 +48,7 @@ def transcoded(payload: memoryview) -> bytes:
 
 
 def classes_of(payload: memoryview) -> set[int]:
-    """Return the hashes of the class names in one payload, as far as it can be read.
+    """Collect the hashes of the class names in a payload, because nodes must know these classes.
 
     The first object of an unknown class ends the reading.
     """
@@ -77,7 +77,7 @@ class _Transcoder:
         return int.from_bytes(self.take(4), "little", signed=True)
 
     def count(self) -> int:
-        """Read the number of following values, and check that enough bytes follow."""
+        """Read a number of elements, and check that enough bytes follow."""
         size = self.int32()
         if not 0 <= size <= len(self.data) - self.position:
             raise ValueError(f"{size} values are due and {len(self.data) - self.position} bytes are left")
@@ -96,7 +96,7 @@ class _Transcoder:
         return self.read_numbered(tag)
 
     def read_numbered(self, tag: int) -> bytes:
-        """Rewrite an object that handles can refer to."""
+        """Rewrite an object, and number it, so that handles can refer to it."""
         number = len(self.objects)
         self.objects.append(None)
         self.depth += 1
@@ -158,7 +158,7 @@ class _Transcoder:
         return struct.pack("<Bi", codes.STRING, size) + self.take(size)
 
     def class_data(self) -> bytes:
-        """Read the int32 hash of a class name; after 0 the name follows."""
+        """Read a class: the int32 hash of its name, or 0 and the name."""
         number = self.int32()
         self.classes.add(number)
         return struct.pack("<i", number) + (b"" if number else self.string())
@@ -186,7 +186,7 @@ class _Transcoder:
         return _map(size // 2, self.values(size)) if kind == 3 else _collection(size, self.values(size))
 
     def unmodifiable_list(self) -> bytes:
-        """Rewrite an unmodifiable list: two fields that hold the same list."""
+        """Rewrite an unmodifiable list, whose two fields hold the same list."""
         first = self.value()
         if self.value() != first:
             raise ValueError("an unmodifiable list of two lists")
@@ -197,7 +197,7 @@ class _Transcoder:
         return struct.pack("<Bqi", codes.TIMESTAMP, millis + nanos // 1_000_000, nanos % 1_000_000)
 
     def big_integer(self) -> bytes:
-        """Rewrite a BigInteger (four cached int32, byte[] magnitude, int32 sign) as a BigDecimal of scale 0."""
+        """Rewrite a BigInteger as a BigDecimal of scale 0; it has four cached int32, magnitude and sign."""
         self.take(16)
         magnitude = self.value()
         sign = self.int32()
@@ -206,7 +206,7 @@ class _Transcoder:
         return _decimal(0, magnitude[5:], sign < 0)
 
     def big_decimal(self) -> bytes:
-        """Rewrite a BigDecimal, written as a BigInteger and an int32 scale."""
+        """Rewrite a BigDecimal from its BigInteger and int32 scale."""
         unscaled = self.value()
         if unscaled[0] != codes.DECIMAL:
             raise ValueError("a BigDecimal without its BigInteger")

@@ -1,6 +1,6 @@
-"""Bytes of several pages in one numpy buffer.
+"""Numpy buffer of several pages, with gathers at many positions, bounds checks and errors.
 
-Gathers at many positions at once, bounds checks, and errors that name the place.
+Errors name cache, partition and position.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class PageBuffer:
 
     @staticmethod
     def of(pages: Sequence[Page], cache: CacheInfo, types: TypeSource) -> PageBuffer:
-        """Join pages to one buffer; a single page is not copied."""
+        """Join pages to one buffer; a single page is used without a copy."""
         parts = [np.frombuffer(page.data, np.uint8) for page in pages]
         data = parts[0] if len(parts) == 1 else np.concatenate(parts) if parts else np.zeros(0, np.uint8)
         starts = np.cumsum([0, *(part.size for part in parts)], dtype=np.int64)
@@ -49,22 +49,22 @@ class PageBuffer:
         return PageBuffer(data, cache.name, types, starts, tuple(page.partition for page in pages), budget)
 
     def error(self, position: int, what: str, type_id: int | None = None) -> DecodeError:
-        """Return a DecodeError at a position of the buffer.
+        """Make the error for broken bytes at a position of the buffer.
 
-        Names cache, partition, type id and position within the page's data.
+        It names cache, partition, type id and position within the page's data.
         """
         return DecodeError(
             what, "The bytes are broken or of an unknown format; nothing was skipped", **self._place(position, type_id)
         )
 
     def unsupported(self, position: int, what: str, type_id: int | None = None) -> UnsupportedType:
-        """Return an UnsupportedType at a position: the bytes are sound, but no column or row can hold the value."""
+        """Make the error, with the position, for a valid value that neither column nor row can hold."""
         return UnsupportedType(
             what, "Copy this cache with the ignite-binary converter", **self._place(position, type_id)
         )
 
     def moved(self, error: IgniteKafkaError, position: int) -> IgniteKafkaError:
-        """Return an error in rewritten bytes with the position of the original value instead."""
+        """Replace the position in an error about rewritten bytes by the original value's position."""
         return type(error)(error.what, error.remedy, **self._place(position, error.where.get("type_id")))
 
     def _place(self, position: int, type_id: int | None) -> dict[str, Any]:
@@ -79,13 +79,13 @@ class PageBuffer:
         }
 
     def spend(self, amount: int, position: int) -> None:
-        """Count `amount` bytes of decoded output; raises DecodeError if the total exceeds the `budget`."""
+        """Count `amount` bytes of decoded output, and raise DecodeError beyond the `budget`, against hostile input."""
         self.budget -= amount
         if self.budget < 0:
             raise self.error(position, "The values expand far beyond their bytes (shared or overlapping parts)")
 
     def at(self, positions: Positions, dtype: str) -> npt.NDArray[Any]:
-        """Gather one fixed-width value at each position, unaligned. Positions must have been checked."""
+        """Gather a fixed-width value at each position, unaligned; the positions must have been checked."""
         width = np.dtype(dtype).itemsize
         if positions.size == 0 or self.data.size < width:
             return np.zeros(positions.size, dtype)
@@ -97,14 +97,14 @@ class PageBuffer:
         return self.at(positions, "<i4").astype(np.int64)
 
     def require(self, start: Positions, stop: Positions | np.int64, limit: Positions, what: str) -> None:
-        """Check stop <= limit for every value; raises DecodeError at the `start` of the first value out of bounds."""
+        """Check that every value ends before its limit; DecodeError at the `start` of the first longer one."""
         bad = stop > limit
         if bad.any():
             where = int(np.flatnonzero(bad)[0])
             raise self.error(int(start[where]), f"{what} ends outside its page or object")
 
     def ragged(self, start: Positions, length: Positions) -> tuple[npt.NDArray[np.int32], Bytes]:
-        """Copy n slices [start, start + length) to one buffer; return n + 1 int32 offsets and the bytes.
+        """Gather n slices [start, start + length) in one buffer, as Arrow needs them: n + 1 offsets and the bytes.
 
         Slices must have been checked.
 

@@ -1,4 +1,4 @@
-"""Removal of entries or values from pages, without decoding."""
+"""Removal of entries, or of their values, from pages without decoding."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NULL = bytes([codes.NULL])
 
 
 def kept_rows(pages: Sequence[Page], kept: Mask, cache: CacheInfo, types: TypeSource) -> Sequence[Page]:
-    """Remove the entries that are not kept from pages; a page may become empty.
+    """Keep only the flagged entries of pages; a page may become empty.
 
     :param pages: :class:`~.joined_pages.JoinedPages` are not parsed again.
     :param kept: a flag for each entry of all pages.
@@ -55,7 +55,7 @@ def with_nulls(pages: Sequence[Page], nulls: Mask, cache: CacheInfo) -> list[Pag
 
 
 def _wrap(value: bytes) -> bytes:
-    """Wrap an object as in pages; return other keys and values unchanged."""
+    """Wrap a binary object as in a scan page; other values are unchanged."""
     if value[0] != codes.OBJECT:
         return value
     return bytes([codes.WRAPPED]) + len(value).to_bytes(4, "little") + value + bytes(4)

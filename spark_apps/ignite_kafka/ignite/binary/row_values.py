@@ -1,4 +1,4 @@
-"""Exact Python values of the row path, for Ignite types without an exact Python type.
+"""Python classes of the row decoder, for Ignite types without an exact Python type.
 
 Numbers and chars are int and float, String is str, UUID is uuid.UUID, BigDecimal is decimal.Decimal, byte[] is bytes,
 arrays and collections are lists; the rest is here.
@@ -84,7 +84,7 @@ class Instant:
 
 @dataclass(frozen=True)
 class EnumValue:
-    """An enum constant; `name` is the constant's name, `type_name` the name of the enum in the metadata."""
+    """Constant of a Java enum: `name` of the constant, `type_name` of the enum."""
 
     type_id: int
     ordinal: int
@@ -94,21 +94,21 @@ class EnumValue:
 
 @dataclass(frozen=True)
 class ClassName:
-    """A java.lang.Class."""
+    """Value of type java.lang.Class: the class name."""
 
     name: str
 
 
 @dataclass(frozen=True)
 class MapValue:
-    """A java.util.Map: pairs in the order of the bytes; keys may be of any type."""
+    """java.util.Map: pairs in the order of the bytes; keys may be of any type."""
 
     items: tuple[tuple[Any, Any], ...]
 
 
 @dataclass(frozen=True)
 class Document:
-    """A binary object: `own` fields of its schema in order, then its type's other fields by name, all None.
+    """Binary object: the `own` fields of its schema in order, then the type's other fields, all None.
 
     Objects are equal if their fields have the same values; schemas do not matter, and an absent field is None.
     """

@@ -1,4 +1,4 @@
-"""Strings in UTF-8 or in Ignite's second form: surrogate pairs as 3 + 3 bytes, and U+0000 as C0 80."""
+"""Decoding of Strings in UTF-8 or Ignite's variant of it, with surrogate pairs as 3 + 3 bytes."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 
 
 def decode_text(data: bytes) -> str:
-    """Decode UTF-8 or Ignite's second form; UnicodeError for anything else, a lone surrogate included.
+    """Decode a String in UTF-8 or Ignite's variant; UnicodeError for other bytes, such as a lone surrogate.
 
-    The two forms do not overlap: bytes that the second form adds are never valid UTF-8. Source:
+    The variant has surrogate pairs as 3 + 3 bytes and U+0000 as C0 80, which are never valid UTF-8. Source:
     `BinaryUtils.strToUtf8Bytes`, used by nodes that set IGNITE_BINARY_MARSHALLER_USE_STRING_SERIALIZATION_VER_2.
     """
     try:
@@ -32,7 +32,7 @@ def decode_text(data: bytes) -> str:
 
 
 def string_bytes(strings: pa.BinaryArray) -> tuple[Bytes, Positions]:
-    """Return the bytes of n encoded Strings without heads, and the n + 1 offsets of the Strings in these bytes."""
+    """Strip type code and length from n encoded Strings; return the text bytes and their n + 1 offsets."""
     data = data_of(strings)
     starts = offsets_of(strings)[:-1].astype(np.int64) - offsets_of(strings)[0]
     of_text = np.ones(data.size, bool)
@@ -41,7 +41,7 @@ def string_bytes(strings: pa.BinaryArray) -> tuple[Bytes, Positions]:
 
 
 def all_text(strings: pa.BinaryArray) -> bool:
-    """Return whether all encoded Strings are valid text, in UTF-8 or Ignite's second form."""
+    """Return whether all encoded Strings are valid text, in UTF-8 or Ignite's variant."""
     data, offsets = string_bytes(strings)
     try:
         whole = pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(data)
@@ -61,7 +61,7 @@ def _is_text(data: bytes) -> bool:
 
 
 def repaired(wire: PageBuffer, at: Positions, offsets: npt.NDArray[np.int32], data: Bytes) -> pa.Array:
-    """Decode the strings of a column one by one, in either form; raises DecodeError at the first invalid string."""
+    """Decode Strings one by one if some are not UTF-8; DecodeError at the first invalid one."""
     texts = []
     raw = data.tobytes()
     for row, position in enumerate(at.tolist()):

@@ -1,4 +1,4 @@
-"""Collection of the binary types used by entries; only fields that can hold a binary type are read."""
+"""Search for the binary types used by entries; only fields that can hold a binary type are read."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _NESTED = frozenset({codes.OBJECT, codes.OPTIMIZED, *_LISTS})
 
 
 def type_ids_within(wire: PageBuffer, bounds: EntryBounds, *, max_depth: int | None = None) -> set[int]:
-    """Return the ids of all binary types and enums in keys and values, except types of Ignite itself.
+    """Collect the ids of all binary types and enums in keys and values, except Ignite's own types.
 
     Of objects whose fields are all simple, only headers are read. Of objects with raw data, only their own type counts.
     Values of Java's optimized marshaller name classes, not binary types: their ids are those of
@@ -52,7 +52,7 @@ def type_ids_within(wire: PageBuffer, bounds: EntryBounds, *, max_depth: int | N
 
 @dataclass
 class _Walker:
-    """Visitor of values, level by level.
+    """Visits nested values level by level, and collects type ids.
 
     :param left: places, ends and depths of values that are not visited yet.
     :param visited: by position, True for visited objects: fields of broken data may share objects on each level, so
@@ -66,7 +66,7 @@ class _Walker:
     visited: Mask | None = None
 
     def visit(self, at: Positions, end: Positions, depth: int) -> None:
-        """Collect the types of the values at the positions `at` (-1: absent)."""
+        """Collect the types of the values at positions `at` (-1: absent), and queue their inner values."""
         wire = self.decoder.wire
         is_present = at >= 0
         wire.require(at[is_present], at[is_present] + 1, end[is_present], "A value")
@@ -98,7 +98,7 @@ class _Walker:
                 self._visit_objects(type_id, headers.of(np.flatnonzero(headers.type_id == type_id)), depth)
 
     def _mark_visited(self, at: Positions, depth: int) -> Mask:
-        """Mark objects as visited, and return a mask of the objects not visited before.
+        """Flag the objects that were not visited before, and mark all as visited.
 
         Whole keys and values are never shared, so they need no marks.
         """
@@ -111,7 +111,7 @@ class _Walker:
         return new
 
     def _add_constants(self, type_ids: Ids, ordinals: Ids) -> None:
-        """Collect the type ids of enums; metadata without one of the constants are requested again."""
+        """Collect the type ids of enums; metadata that lack a constant are read again."""
         for type_id in np.unique(type_ids).tolist():
             self.type_ids.add(type_id)
             if type_id:
@@ -147,7 +147,7 @@ class _Walker:
                 self.left.append((place, headers.footer, depth + 1))
 
     def _check_raw_schemas(self, type_id: int, headers: Headers) -> None:
-        """Check that the metadata has the schemas of objects with raw data.
+        """Check that the type's metadata has the schemas of objects with raw data.
 
         The schemas of other objects are checked when their fields are located.
         """
@@ -161,7 +161,7 @@ class _Walker:
                 raise self.decoder.wire.error(int(headers.start[rows[0]]), what, type_id)
 
     def _holds_no_type(self, type_id: int, headers: Headers) -> bool:
-        """Return true if all schemas of the objects are known and none of their fields can hold a binary object."""
+        """Return whether no field of the objects can hold a binary type, so that they need not be read."""
         binary = metadata(self.decoder.wire.types, type_id)
         simple = not any(field.type_code in _HOLDERS for field in binary.fields)
         return simple and all(schema in binary.schemas for schema in np.unique(headers.schema_id).tolist())

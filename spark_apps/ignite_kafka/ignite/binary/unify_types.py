@@ -1,4 +1,4 @@
-"""Unification of Arrow fields, and exact casts to the unified types; errors name the field."""
+"""Choice of a common Arrow type for two fields, and exact casts to it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..types.type_table import field_of, mark_of
 
 
 def unify_fields(first: pa.Field, second: pa.Field) -> pa.Field | None:
-    """Return a field that holds the values of two fields exactly, named as the first; None if no type does.
+    """Return a field, named as the first, that holds the values of both exactly; None if there is none.
 
     Integers widen, floats widen, the null type is replaced, decimals of different scales become text, containers are
     unified inside.
@@ -53,7 +53,7 @@ def _unify_inner(kind: pa.DataType, other: pa.DataType) -> pa.DataType | None:
 
 
 def cast_exactly(array: pa.Array, target: pa.DataType, path: str) -> pa.Array:
-    """Cast `array` to `target` without changing a value; `path` is the field's name for errors.
+    """Cast an array to a type without changing a value; `path` is the field's name for errors.
 
     :raises UnsupportedType: a value that the target cannot hold.
     """
@@ -83,7 +83,7 @@ def cast_exactly(array: pa.Array, target: pa.DataType, path: str) -> pa.Array:
 
 
 def _is_castable(source: pa.DataType, target: pa.DataType) -> bool:
-    """Return whether Arrow casts `source` to `target` exactly, or else refuses the value."""
+    """Return whether Arrow's cast between two types either keeps a value exactly or raises an error."""
     kinds = pa.types
     return bool(
         (kinds.is_integer(source) and kinds.is_integer(target))

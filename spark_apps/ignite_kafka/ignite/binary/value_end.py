@@ -1,4 +1,4 @@
-"""The end of one value of any type, found without decoding it."""
+"""Search for the end of a value of any type, without decoding it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PREFIX = {codes.STRING: 5, codes.WRAPPED: 9, codes.OPTIMIZED: 5}
 
 
 class Malformed(Exception):
-    """The bytes at `position` are no value; callers raise a DecodeError with cache and partition instead."""
+    """Raised for bytes that are no value; callers turn it into a DecodeError with cache and partition."""
 
     def __init__(self, position: int, what: str) -> None:
         super().__init__(what)
@@ -24,7 +24,7 @@ class Malformed(Exception):
 
 
 def end_of(data: memoryview, position: int, limit: int) -> int:
-    """Return the position after the value at `position`; Malformed if it is no value or ends after `limit`."""
+    """Find the end of the value at `position`; Malformed if it is no value or ends after `limit`."""
     pending = 1
     while pending:
         pending -= 1
@@ -44,9 +44,9 @@ def end_of(data: memoryview, position: int, limit: int) -> int:
 
 
 def measure(data: memoryview, position: int, limit: int, ends: dict[int, int]) -> int:
-    """Return the position after a value as :func:`end_of`; store the ends of all its containers in `ends`, by position.
+    """Find the end of a value as :func:`end_of`, and store the ends of its inner containers in `ends`.
 
-    A reader that goes through nested containers level by level then measures no byte twice.
+    The keys of `ends` are positions. A reader of nested containers, level by level, then measures no byte twice.
     """
     if position >= limit or data[position] not in NESTING:
         return end_of(data, position, limit)
@@ -71,12 +71,12 @@ def measure(data: memoryview, position: int, limit: int, ends: dict[int, int]) -
 
 
 def end_of_head(data: memoryview, position: int, limit: int) -> int:
-    """Return the position of the first element of a value with a code of :data:`NESTING`; raises as :func:`end_of`."""
+    """Find the first element of an array, collection or map; raises as :func:`end_of`."""
     return _variable(data, position, data[position], limit)[0]
 
 
 def _variable(data: memoryview, position: int, code: int, limit: int) -> tuple[int, int]:
-    """Return the end of a value or, if elements follow, of its header, and the number of the elements."""
+    """Find the end of a value of variable size; of a container the end of its header and the element count."""
     if code == codes.OBJECT:
         length = _count(data, position, position + 12, limit)
         if length < codes.HEADER:
@@ -112,7 +112,7 @@ def _count(data: memoryview, position: int, at: int, limit: int) -> int:
 
 
 def _after_type(data: memoryview, position: int, limit: int, at: int | None = None) -> int:
-    """Return the position after a type id at `at`, and after the class name that follows a type id of 0."""
+    """Find the end of a type id, and of the class name after a type id of 0."""
     at = position + 1 if at is None else at
     if at + 4 > limit:
         raise Malformed(position, "The bytes end within a type id")

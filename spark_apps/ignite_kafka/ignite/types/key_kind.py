@@ -1,6 +1,6 @@
-"""Kinds of keys: how Ignite marshalled a key.
+"""Kinds of keys: a key's kind is how Ignite marshalled it, which is needed to convert it back.
 
-The bytes of a record's key may not show the kind, but without it they cannot be converted back to an Ignite key.
+The bytes of a record's key may not show the kind.
 
 =========================================================== ==========================================================
 kind                                                        keys

@@ -1,6 +1,6 @@
-"""Data read from a cluster by the thin client, as frozen dataclasses.
+"""Dataclasses for what the thin client reads: pages, cache metadata, query entities, binary types.
 
-Pages of entries, caches, query entities, binary types.
+They are frozen.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Protocol
 
 @dataclass(frozen=True)
 class Page:
-    """One page of a partition scan.
+    """Page of encoded entries from a partition scan.
 
     `data` holds `rows` entries and nothing else (key, value, key, value, ...), as operations 2000 and 2001 return them.
     """
@@ -25,7 +25,7 @@ class Page:
 
 @dataclass(frozen=True)
 class QueryField:
-    """One SQL column of a query entity; `java_type` is a Java class name such as ``java.lang.Integer``.
+    """SQL column of a query entity; `java_type` is a Java class name such as ``java.lang.Integer``.
 
     :param default: SQL's default value in Ignite's binary format with its type code, in hexadecimal; empty: none.
     """
@@ -41,7 +41,7 @@ class QueryField:
 
 @dataclass(frozen=True)
 class QueryIndex:
-    """An SQL index.
+    """SQL index of a query entity.
 
     :param kind: SORTED, FULLTEXT or GEOSPATIAL.
     :param fields: names, and whether each is in descending order.
@@ -56,7 +56,7 @@ class QueryIndex:
 
 @dataclass(frozen=True)
 class QueryEntity:
-    """The SQL view of a cache's entries; names of types are Java class names or binary type names.
+    """Query entity of a cache: the SQL table of its entries, with Java classes or binary types by name.
 
     :param aliases: pairs of a field's name and its column's name in SQL.
     """
@@ -73,7 +73,7 @@ class QueryEntity:
 
 @dataclass(frozen=True)
 class CacheInfo:
-    """Metadata of one cache; `incarnation` changes when the cache is destroyed and created again.
+    """Description of a cache; `incarnation` changes when the cache is destroyed and created again.
 
     `write_synchronization`: with any other than FULL_SYNC, a node that dies can lose acknowledged entries, in spite of
     backups.
@@ -92,7 +92,7 @@ class CacheInfo:
 
 @dataclass(frozen=True)
 class BinaryField:
-    """One field of a binary type: its name, its type code in the metadata, and the hash of its lower-cased name."""
+    """Field of a binary type: name, type code, and id (hash of the lower-cased name)."""
 
     name: str
     type_code: int
@@ -103,7 +103,7 @@ _CLASS_IDS = 1 << 32
 
 
 def class_id(name_hash: int) -> int:
-    """Return the id for a Java class without a binary type, from ``String.hashCode`` of its name.
+    """Make an id for a Java class without a binary type, from ``String.hashCode`` of its name.
 
     It is outside the 32 bits of binary types' ids.
     """
@@ -112,7 +112,7 @@ def class_id(name_hash: int) -> int:
 
 @dataclass(frozen=True)
 class BinaryType:
-    """Metadata of a binary type, or only the name of a Java class without a binary type (:func:`class_id`).
+    """Metadata of a binary type, or only the name of a Java class without one (:func:`class_id`).
 
     `schemas` maps a schema id to its field ids in the order of the footer.
 
@@ -131,7 +131,7 @@ class BinaryType:
 
     @property
     def is_class(self) -> bool:
-        """Whether this is a class without a binary type: Java's optimized marshaller writes its values."""
+        """Whether this is a Java class without a binary type, written by Java's optimized marshaller."""
         return self.type_id >= _CLASS_IDS
 
     def __post_init__(self) -> None:
@@ -158,13 +158,13 @@ def _order_fields(fields: Iterable[BinaryField], schemas: Mapping[int, tuple[int
 
 @dataclass(frozen=True)
 class TypeUse:
-    """A class or binary type seen at one place within keys or values.
+    """Note that a class or binary type was seen at a certain place within keys or values.
 
     :param side: key, value, or any for both.
     :param path: where within the key or value: names of fields joined by dots, ``[]`` for elements, ``{key}`` and
         ``{value}`` of maps.
     :param name: Java class, or name of a binary type.
-    :param type_id: of a binary type; 0 for other classes.
+    :param type_id: id of a binary type; 0 for other classes.
     """
 
     side: str
@@ -174,7 +174,7 @@ class TypeUse:
 
 
 class TypeSource(Protocol):
-    """Source of binary types' metadata; raises UnknownBinaryType for a type that the cluster does not hold."""
+    """Interface that decoders and encoders use to look up the metadata of binary types."""
 
     def binary_type(self, type_id: int) -> BinaryType:
-        """Return the metadata of a binary type; raises UnknownBinaryType."""
+        """Return the metadata of a binary type; raises UnknownBinaryType if the cluster lacks it."""

@@ -60,7 +60,7 @@ EXACT = frozenset({BYTE, SHORT, INT, LONG, FLOAT, DOUBLE, CHAR, BOOL, STRING, UU
 
 
 def size_table() -> npt.NDArray[np.int64]:
-    """Return FIXED_SIZE as an array over all 256 codes; 0 if the size depends on the value."""
+    """Convert FIXED_SIZE to an array over all 256 codes; 0 if the size depends on the value."""
     table = np.zeros(256, np.int64)
     for code, size in FIXED_SIZE.items():
         table[code] = size

@@ -51,9 +51,9 @@ ENUM_VALUES = b"ignite.values"
 
 @dataclass(frozen=True)
 class IgniteType:
-    """One row of the type table; `arrow` is None if the Arrow type depends on metadata or values.
+    """Row of the type table: how an Ignite type is named, and which Arrow and Connect types it has.
 
-    `element` is the code of an array's elements.
+    `arrow` is None if the Arrow type depends on metadata or values. `element` is the code of an array's elements.
     """
 
     code: int
@@ -110,12 +110,12 @@ BY_CODE = MappingProxyType({entry.code: entry for entry in TABLE})
 
 
 def field_of(name: str, data_type: pa.DataType, mark: str | None = None, nullable: bool = True) -> pa.Field:
-    """Build an Arrow field with its mark."""
+    """Build an Arrow field, with the mark of its Java type if it has one."""
     return pa.field(name, data_type, nullable, {MARK: mark.encode()} if mark else None)
 
 
 def mark_of(field: pa.Field) -> str | None:
-    """Return the mark of an Arrow field, None when it has none."""
+    """Return the mark of an Arrow field (its Java type); None without one."""
     metadata = field.metadata
     return metadata[MARK].decode() if metadata and MARK in metadata else None
 
@@ -130,7 +130,7 @@ def enum_field(
     binary: BinaryType,
     data_type: pa.DataType = pa.string(),  # noqa: B008 (a constant)
 ) -> pa.Field:
-    """Build an Arrow field for the constants of an enum: names as strings, or ordinals as int32."""
+    """Build an Arrow field for constants of an enum, as names (string) or ordinals (int32)."""
     values = json.dumps({label: ordinal for ordinal, label in binary.enum_values.items()})
     return pa.field(
         name, data_type, metadata={MARK: b"enum", TYPE_NAME: binary.name.encode(), ENUM_VALUES: values.encode()}
@@ -138,7 +138,7 @@ def enum_field(
 
 
 def type_name_of(field: pa.Field) -> str:
-    """Return the binary type's name in a field of objects or enums; raises UnsupportedType if the field has none."""
+    """Return the binary type's name in an Arrow field of objects or enums; UnsupportedType without one."""
     name = (field.metadata or {}).get(TYPE_NAME)
     if not name:
         raise UnsupportedType(
@@ -148,7 +148,7 @@ def type_name_of(field: pa.Field) -> str:
 
 
 def type_code(field: pa.Field) -> int:
-    """Return the type code in binary metadata for a field to be written; the inverse of :func:`declared_field`.
+    """Choose the type code that binary metadata has for an Arrow field; the inverse of :func:`declared_field`.
 
     A java.sql.Date is an object to the metadata, as Java's clients register it.
 
@@ -182,12 +182,12 @@ _ARRAYS = MappingProxyType(
 
 
 def code_name(code: int) -> str:
-    """Return the readable name of a type code for messages."""
+    """Return the name of a type code for messages, such as Timestamp."""
     return BY_CODE[code].name if code in BY_CODE else f"type code {code}"
 
 
 def declared_field(name: str, code: int, *, ordinals: bool = False) -> pa.Field:
-    """Return the Arrow field for a declared type code, for columns without any value.
+    """Choose the Arrow field for a type code in the metadata, for columns without any value.
 
     Decimals become strings (no scale is known), containers and objects become the null type: their content is not
     declared.
@@ -221,14 +221,14 @@ _JAVA_NAMES = {
 
 
 def java_code(java_type: str) -> int | None:
-    """Return the type code of a simple Java class, None for any other."""
+    """Return the type code of a scalar Java class; None for other classes."""
     return _JAVA_NAMES.get(java_type)
 
 
 def java_field(name: str, java_type: str, scale: int = -1) -> pa.Field:
-    """Return the Arrow field for a Java class in a query entity; an unknown class gives the null type.
+    """Choose the Arrow field for a Java class in a query entity; an unknown class gives the null type.
 
-    :param scale: of a BigDecimal column, -1 where it is not declared.
+    :param scale: scale of a BigDecimal column; -1 if it is not declared.
     """
     if java_type == "java.sql.Date":
         return pa.field(name, pa.date32())
@@ -239,7 +239,7 @@ def java_field(name: str, java_type: str, scale: int = -1) -> pa.Field:
 
 
 def java_type(field: pa.Field) -> str:
-    """Return the Java class in a query entity for a field to be written; the inverse of :func:`java_field`."""
+    """Choose the Java class that a query entity has for an Arrow field; the inverse of :func:`java_field`."""
     if pa.types.is_struct(field.type) or mark_of(field) == "enum":
         return type_name_of(field)
     if field.type == pa.date32():
@@ -248,7 +248,7 @@ def java_type(field: pa.Field) -> str:
 
 
 def java_class(field: pa.Field) -> str | None:
-    """Return the Java class of a decoded column of simple values; None for columns of other values.
+    """Return the Java class of a decoded column of scalar values; None for other columns.
 
     Columns do not tell java.time.LocalDate from java.sql.Date, nor java.time.Instant from Timestamp.
     """
@@ -276,7 +276,7 @@ _CONTAINER_CLASSES = {
 
 
 def container_class(code: int) -> str:
-    """Return the Java class of an array, or the common interface of collections or maps.
+    """Return the Java class for a container's type code: of an array, or java.util.Collection or Map.
 
     For arrays of objects or enums it does not name the elements' class.
     """
@@ -287,9 +287,9 @@ _SPARK = {_UTC_MS: _UTC_US}
 
 
 def spark_field(field: pa.Field) -> pa.Field:
-    """Return a field with its type replaced by one that Spark accepts.
+    """Replace the type of an Arrow field by one that Spark accepts.
 
-    Timestamps in microseconds, strings for the null type and for times of day, unions refused.
+    Timestamps get microseconds; the null type and times of day become strings.
 
     :raises UnsupportedType: for a union (values of several kinds in one column), naming the field.
     """

@@ -47,7 +47,7 @@ Read = Callable[[str, str], str]
 
 
 class _NotAllowed(ValueError):
-    """Refusal of a reference because its provider, path or variable is not allowed.
+    """Error for a reference to a config provider, path or variable that the administrator has not allowed.
 
     :param never: nobody can allow the reference.
     """
@@ -61,7 +61,7 @@ class _NotAllowed(ValueError):
 
 @dataclass(frozen=True)
 class AllowedProvider:
-    """A permission for settings files to read values with a config provider.
+    """Permission of an administrator: settings files may read values with this config provider, within a limit.
 
     :param kind: class of the provider, without its package.
     :param limit: a Java expression of names of variables, or paths separated by commas.
@@ -72,7 +72,7 @@ class AllowedProvider:
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """The limit's paths, for providers of files."""
+        """Paths below which the provider may read files."""
         return tuple(path.strip() for path in self.limit.split(",") if path.strip())
 
 
@@ -117,19 +117,19 @@ def parse_allowed(items: Iterable[str], setting: str = ALLOWED) -> tuple[Allowed
 
 
 def is_declaration(name: str) -> bool:
-    """Return whether a key declares config providers."""
+    """Return whether a file's key belongs to the declaration of config providers."""
     return name == DECLARED or name.startswith(f"{DECLARED}.")
 
 
 def references(value: object) -> bool:
-    """Return whether a value has a reference to a config provider."""
+    """Return whether a value contains a reference to a config provider."""
     return isinstance(value, str) and REFERENCE.search(value) is not None
 
 
 def declared(
     values: Mapping[str, Any], origin: Mapping[str, str], allowed: Iterable[AllowedProvider] = ()
 ) -> tuple[dict[str, Provider], list[SettingsError]]:
-    """Return the config providers declared in a file, by name, and the errors of the declarations.
+    """Return the config providers declared in a file, by name, and the errors in the declarations.
 
     A list of names in a wrong form is an error, and so is each provider with a class that cannot run here.
 
@@ -169,7 +169,7 @@ def declared(
 
 
 def can_run(value: str, providers: Mapping[str, Provider]) -> bool:
-    """Return whether all declared providers in a value's references have classes that can run here.
+    """Return whether this library implements every config provider that a value refers to.
 
     For a class that cannot run, :func:`declared` has returned an error.
     """
@@ -179,7 +179,7 @@ def can_run(value: str, providers: Mapping[str, Provider]) -> bool:
 
 
 def check_form(name: str, value: str, providers: Mapping[str, Provider], set_in: str | None = None) -> None:
-    """Check the references in a value without reading anything.
+    """Check the syntax of a value's references to config providers, without reading files or variables.
 
     :raises SettingsError: a provider is not declared, or a reference to the environment has a path; the value is not
         shown.
@@ -200,7 +200,7 @@ def check_form(name: str, value: str, providers: Mapping[str, Provider], set_in:
 
 
 def resolved(name: str, value: str, providers: Mapping[str, Provider], set_in: str | None = None) -> str:
-    """Replace the references in a value, and hide the replacements in this process's messages from now on.
+    """Replace a value's references to config providers, and hide the values read from all later messages.
 
     :raises SettingsError: a provider is not declared or not allowed, or has no such value; neither value nor reference
         is shown.
@@ -216,7 +216,7 @@ def resolved(name: str, value: str, providers: Mapping[str, Provider], set_in: s
 def resolved_if_allowed(
     name: str, value: str, providers: Mapping[str, Provider], set_in: str | None = None
 ) -> str | None:
-    """Replace the references in a value as :func:`resolved` does; return None if a reference is not allowed.
+    """Replace a value's references as :func:`resolved` does; return None if a reference is not allowed.
 
     :raises SettingsError: a provider is not declared, or has no such value.
     """
@@ -268,7 +268,7 @@ def _split_paths(text: str) -> list[str]:
 
 
 def _make_file_reader(own: list[str], allowed: list[str], read: Callable[[Path, str], str]) -> Read:
-    """Return a reader of files that are below the allowed paths and, if declared, below the settings file's own paths.
+    """Return a function that reads a key from a file, if the file is below the allowed and the declared paths.
 
     Links are followed before a path is compared.
     """
@@ -290,7 +290,7 @@ def _make_file_reader(own: list[str], allowed: list[str], read: Callable[[Path, 
 
 
 def _resolve_links(folder: str, key: str) -> Path:
-    """Return the path of a key's file in a folder, with symbolic links resolved."""
+    """Return the real path of the file that holds a key's value in a folder."""
     if "/" in key or key in ("", ".", ".."):
         raise ValueError("it is no name of a file")
     return Path(os.path.realpath(os.path.join(folder, key)))

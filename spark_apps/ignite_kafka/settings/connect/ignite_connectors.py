@@ -30,7 +30,7 @@ RENAMED: Mapping[str, Mapping[str, str]] = {
     SINK: {"cacheAllowOverwrite": "process_updates", "cachePerNodeDataSize": "batch_size"},
     SOURCE: {},
 }
-"""Settings with the meaning of Ignite's keys, by class of the connector and by key."""
+"""This project's settings that replace keys of Ignite's connectors, by connector class and key."""
 
 IGNORED: Mapping[str, Mapping[str, str]] = {
     SINK: {"cachePerNodeParOps": "the tasks of a run put side by side, each a batch at a time"},
@@ -58,7 +58,7 @@ REFUSED: Mapping[str, Mapping[str, Refusal]] = {
     },
 }
 COMPUTED: Mapping[str, tuple[str, ...]] = {SINK: (_CACHE,), SOURCE: (_CACHE, _TOPICS, _EVENTS)}
-"""Keys that :func:`convert_ignite_connector_keys` uses to compute settings."""
+"""Keys whose values :func:`convert_ignite_connector_keys` turns into settings with other values, by connector class."""
 
 _CONVERTER = Refusal("it writes Java's serialization of cache events", "Use json, avro, json-schema or ignite-binary")
 _ONE_CACHE = Refusal(
@@ -77,7 +77,7 @@ _REMOVED = ("removed", "remove")
 
 
 def convert_ignite_connector_keys(keys: ConnectKeys) -> None:
-    """Replace the keys of one of Ignite's own connectors by this project's settings; keep other connectors' keys."""
+    """Replace the keys of one of Ignite's own connectors by this project's settings; leave other connectors' keys."""
     kind = str(keys.values.get(CLASS))
     if kind not in COMPUTED:
         return
@@ -158,7 +158,7 @@ def _convert_events(keys: ConnectKeys) -> None:
 
 
 def _parse_list(keys: ConnectKeys, name: str) -> tuple[str, ...]:
-    """Return the list of a key; empty if the value is no list, because the check of the settings reports the error."""
+    """Return the texts in a key's list; empty for a malformed list, which the settings check reports later."""
     try:
         texts = TEXTS.parse(keys.values.get(name) or ())
     except ValueError:
@@ -168,5 +168,5 @@ def _parse_list(keys: ConnectKeys, name: str) -> tuple[str, ...]:
 
 
 def _quote(name: str) -> str:
-    """Return a Java regular expression that matches exactly a name."""
+    """Return a Java regular expression that matches exactly this name."""
     return name if _PLAIN_NAME.fullmatch(name) else "\\Q" + name.replace("\\E", "\\E\\\\E\\Q") + "\\E"

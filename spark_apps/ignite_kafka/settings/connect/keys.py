@@ -1,4 +1,4 @@
-"""Keys of a connector's file before their translation, judged by the tables of :mod:`.key_table` and by exact rules.
+"""Preparation of a connector file's keys for translation: ignored, renamed and refused keys of :mod:`.key_table`.
 
 Kafka Connect's clients take ``producer.override.x`` of the connector before ``producer.x`` of the worker. A connector
 here has one security configuration, that of the client that moves its records: the producer of a source, the consumer
@@ -33,7 +33,7 @@ _NOT_IN_NAME = re.compile(r"[^a-zA-Z0-9._-]")
 
 
 def apply_key_rules(values: Mapping[str, Any], origin: Mapping[str, str], *, sink: bool) -> ConnectKeys:
-    """Apply the rules for keys before their translation: ignore, rename or refuse keys of a connector's file.
+    """Ignore, rename or refuse keys of a connector's file, so that only translatable keys remain.
 
     :param sink: whether the connector is a sink.
     """
@@ -69,7 +69,7 @@ def _judge(keys: ConnectKeys, name: str, main: str) -> None:
 
 
 def _judge_client(keys: ConnectKeys, name: str, prefix: str, main: str) -> None:
-    """Judge a property of producers or consumers, and move it to the setting with its meaning."""
+    """Ignore or refuse a producer or consumer property, or move it to this project's setting for it."""
     client = prefix.partition(".")[0]
     bare = name.removeprefix(prefix)
     override = f"{client}.override.{bare}"
@@ -80,7 +80,7 @@ def _judge_client(keys: ConnectKeys, name: str, prefix: str, main: str) -> None:
 
 
 def _judge_property(keys: ConnectKeys, name: str, bare: str, client: str) -> bool:
-    """Ignore or refuse a property as the tables say; return whether the property was ignored or refused."""
+    """Ignore or refuse a client property by the tables of :mod:`.key_table`; return whether either was done."""
     value = str(keys.values[name]).strip()
     change = key_table.CLIENT_CHANGED.get(bare)
     refusal = key_table.CLIENT_REFUSED.get(bare)
@@ -106,7 +106,7 @@ def _judge_property(keys: ConnectKeys, name: str, bare: str, client: str) -> boo
 
 
 def _move(keys: ConnectKeys, name: str, bare: str, client: str, main: str) -> None:
-    """Move a property of one client to a setting of the whole connector, if no setting exists for this client alone."""
+    """Move a client property to the setting of the whole connector that replaces it; leave other properties."""
     value = keys.values[name]
     security = bare in key_table.CLIENT_CONVERTED or one_name(bare) in SECURITY or is_secret(bare)
     if client != main and (security or bare == _SERVERS):
@@ -127,7 +127,7 @@ def _move(keys: ConnectKeys, name: str, bare: str, client: str, main: str) -> No
 
 
 def _judge_converter(keys: ConnectKeys, name: str) -> None:
-    """Ignore properties that the converter does not read, as Kafka Connect does.
+    """Ignore a converter property that this converter does not read, as Kafka Connect does.
 
     A property that no converter reads stays: it may be a typing error.
     """
@@ -146,7 +146,7 @@ def _judge_converter(keys: ConnectKeys, name: str) -> None:
 
 
 def _correct_name(keys: ConnectKeys) -> None:
-    """Replace characters in a connector's name that are illegal in names of topics and transactional ids."""
+    """Replace characters of the connector's name that topics and transactional ids must not contain."""
     name = keys.values.get("name")
     if "connector.class" not in keys.values or not isinstance(name, str) or not _NOT_IN_NAME.search(name.strip()):
         return

@@ -1,4 +1,4 @@
-"""Translation of setting names from Kafka Connect and the GridGain connector, so that their files load unchanged.
+"""Translation of Kafka Connect's and the GridGain connector's setting names, so that their files load unchanged.
 
 Sources: Kafka's documentation of source connector, producer, consumer and worker settings; KIP-158 (topic.creation.*);
 KIP-458 (producer.override.*).
@@ -66,7 +66,7 @@ _NO_CONVERTER = (
 
 
 def setting_names() -> dict[str, str]:
-    """Return this project's setting for each of Kafka Connect's names and beginnings of names."""
+    """Return this project's setting for each of Kafka Connect's names and name prefixes."""
     names = {name: setting for connect in _OF_CONNECT.values() for name, setting in connect.items()}
     beginnings = {beginning.removesuffix("."): setting for beginning, setting in MAPPINGS.items()}
     return {**beginnings, CONNECT_PREFIX.removesuffix("."): "topic_creation_groups", **names, TOLERANCE: TOLERATED}
@@ -118,12 +118,12 @@ _IGNORED_BEGINNINGS = {
 
 
 def is_connect(data: Mapping[str, Any]) -> bool:
-    """Return whether settings have Kafka Connect's names: a name with a dot, or a name of the GridGain connector."""
+    """Return whether settings use Kafka Connect's names: a dotted name, or a name of the GridGain connector."""
     return any("." in name or any(name in _names_by_reference(settings) for settings in _OTHERS) for name in data)
 
 
 def settings_class(data: Mapping[str, Any], origin: Mapping[str, str]) -> type[ConnectorSettings]:
-    """Return the class of the settings: by ``connector.class`` or, without it, by whether the settings name topics.
+    """Return the settings class, source or sink, by ``connector.class``; without it, a topics setting means a sink.
 
     :raises SettingsError: the class is another connector's.
     """
@@ -147,7 +147,7 @@ def settings_class(data: Mapping[str, Any], origin: Mapping[str, str]) -> type[C
 def translate(
     values: Mapping[str, Any], origin: Mapping[str, str]
 ) -> tuple[dict[str, Any], dict[str, str], dict[str, str], type[ConnectorSettings], tuple[IgniteKafkaError, ...]]:
-    """Translate Kafka Connect's setting names to this project's.
+    """Translate Kafka Connect's setting names to this project's; report ignored and unknown names.
 
     :param origin: place where each name was set.
     :returns: values and origins by our names, ignored names with the reason, the class of the settings, and errors:
@@ -192,16 +192,13 @@ def translate(
 def _report_converters(
     ignored: dict[str, str], origins: dict[str, str], values: Mapping[str, Any], origin: Mapping[str, str]
 ) -> None:
-    """Report missing converters in a file of Kafka Connect, recognized by a class name with its package.
-
-    In Kafka Connect the worker's file has these converters.
-    """
+    """Report converters missing from a connector's Kafka Connect file, because the worker's file may set them."""
     for name in missing_converters(values) if "." in str(values.get(CLASS)) else ():
         ignored[name], origins[name] = _NO_CONVERTER, origin.get(CLASS, "")
 
 
 def _default_schemas(translated: dict[str, Any], values: Mapping[str, Any], origin: Mapping[str, str]) -> None:
-    """Set schemas.enable to true for Kafka's JsonConverter, as is its default, unless the file sets the property."""
+    """Set schemas.enable to true, the default of Kafka's JsonConverter, unless the file sets it."""
     for side in ("key", "value", "header"):
         if values.get(f"{side}.converter") == _JSON_CLASS and f"{side}.converter.schemas.enable" not in values:
             _put(
@@ -222,7 +219,7 @@ def _translate_groups(
     findings: Findings,
     direction: type[ConnectorSettings],
 ) -> set[str]:
-    """Translate the groups of topic.creation.groups; return the names of their settings in the file."""
+    """Translate the groups of topic.creation.groups; return the names of the translated properties."""
     if direction is not SourceSettings or LISTED not in values:
         return set()
     grouped: dict[str, str] = {}
@@ -242,7 +239,7 @@ def _translate_aliased(
     origin: Mapping[str, str],
     findings: Findings,
 ) -> set[str]:
-    """Translate the properties of transforms and predicates; return the names of these properties."""
+    """Translate the properties of transforms and predicates; return the names of the translated properties."""
     done: set[str] = set()
     for kind, setting in CONFIGS.items():
         try:
@@ -282,7 +279,7 @@ def _refuse_provider(name: str, value: Any, origin: Mapping[str, str]) -> None:
 def _translate_tolerance(
     translated: dict[str, Any], origins: dict[str, str], values: Mapping[str, Any], origin: Mapping[str, str]
 ) -> None:
-    """Translate errors.tolerance: "none" to STOP_TASK, "all" to DEAD_LETTER or, without dead-letter topic, LOG_ONLY."""
+    """Translate errors.tolerance to conversion_error_policy: none stops, all skips or sends dead letters."""
     tolerant = DEAD_LETTER if values.get("errors.deadletterqueue.topic.name") else LOG_ONLY
     policy = {"none": STOP, "all": tolerant}.get(str(values[TOLERANCE]))
     if policy is None:
@@ -294,7 +291,7 @@ def _translate_tolerance(
 
 
 def _names_by_reference(direction: type[ConnectorSettings]) -> Mapping[str, str]:
-    """Return a direction's setting names, by the GridGain connector's names."""
+    """Return the source's or sink's settings by their names in the GridGain connector."""
     return {setting.reference: name for name, setting in direction.definitions().items() if setting.reference}
 
 
@@ -318,7 +315,7 @@ def _reason_to_ignore(name: str, direction: type[ConnectorSettings]) -> str | No
 
 
 def target_of(name: str, direction: type[ConnectorSettings]) -> str:
-    """Return the target of a key's translation, for messages: a setting, or a name within a setting.
+    """Return the setting, or the name within a mapping setting, that a file's key is translated to.
 
     A key of a transform or predicate is its own target.
 
@@ -335,7 +332,7 @@ def target_of(name: str, direction: type[ConnectorSettings]) -> str:
 
 
 def _find_target(name: str, set_in: str | None, direction: type[ConnectorSettings]) -> tuple[str, str | None]:
-    """Return the setting of a key and, if the setting is a mapping, the name within it."""
+    """Return the setting that a key is translated to and, for a mapping setting, the name within the mapping."""
     settings = direction.definitions()
     connect = _OF_CONNECT[direction]
     reference = _names_by_reference(direction)

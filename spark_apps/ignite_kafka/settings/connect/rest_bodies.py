@@ -1,4 +1,4 @@
-"""Bodies of Kafka Connect's REST interface, saved in files: answers to `curl`, and bodies of requests.
+"""Bodies of Kafka Connect's REST interface, saved in files: `curl` responses and request bodies.
 
 Known are the bodies of ``GET /connectors/NAME``, ``GET /connectors?expand=info``, ``POST /connectors`` with KIP-980's
 initial state, and ``PUT /connectors/NAME/config``. Source: ``ConnectorsResource`` of Kafka 4.3.
@@ -22,12 +22,12 @@ _REPORTED = {
     "initial_state": "a connector here runs when it is started; `state` of a connector file keeps one stopped",
 }
 _OF_OTHER_BODIES = ("configs", "connector", "connectors", "status", "version")
-"""Keys of REST bodies without a connector's settings."""
+"""Keys of REST bodies that hold no connector's settings, so that the error can say so."""
 
 
 @dataclass(frozen=True)
 class Body:
-    """A connector in a REST body.
+    """A connector's settings in a REST body.
 
     :param config: settings of the connector, with its name.
     :param origin: place of the connector: the file, and the connector's name if the file has several.
@@ -42,7 +42,7 @@ class Body:
 
 
 def bodies(data: Mapping[str, Any], file: str) -> tuple[Body, ...]:
-    """Return the connectors in a JSON object.
+    """Return the connectors in the JSON object of a settings file, whatever REST body it is.
 
     :raises SettingsError: the object is another body of the REST interface, or holds no connector.
     """
@@ -59,7 +59,7 @@ def bodies(data: Mapping[str, Any], file: str) -> tuple[Body, ...]:
 
 
 def only_body(data: Mapping[str, Any], file: str) -> Body:
-    """Return the only connector in a JSON object.
+    """Return the only connector in the JSON object of a settings file.
 
     :raises SettingsError: as :func:`bodies`; or the object holds several connectors.
     """

@@ -29,9 +29,9 @@ UNLIMITED = 1_000_000
 
 @dataclass(frozen=True)
 class Parts:
-    """Parts of a connector's document, in Strimzi's or this project's form.
+    """Fields of a connector's YAML document, equal for Strimzi's and this project's form.
 
-    :param own: settings made of the document's other fields, by our names; those of the configuration override them.
+    :param own: settings computed from the document's other fields, by our names; the configuration overrides them.
     :param ignored: keys of the configuration that Strimzi ignores, with the reason.
     :param cluster: name of the `KafkaConnect` that runs the connector; empty: not named. None: the document is no
         resource of Strimzi. All names in the configuration of a resource are Kafka Connect's.
@@ -55,12 +55,12 @@ class Parts:
 
 
 def is_config_map(value: Any) -> bool:
-    """Return whether a document is a ConfigMap, which may hold offsets."""
+    """Return whether a YAML document is a ConfigMap, which may hold a connector's offsets."""
     return isinstance(value, dict) and value.get("kind") == "ConfigMap"
 
 
 def is_strimzi(value: Mapping[str, Any]) -> bool:
-    """Return whether a document is a Kubernetes resource."""
+    """Return whether a YAML document is a Kubernetes resource, and so in Strimzi's form."""
     return "apiVersion" in value or "kind" in value
 
 
@@ -71,7 +71,7 @@ def name_of(value: Any) -> str:
 
 
 def parts(document: Document, maps: Mapping[str, Any]) -> Parts:
-    """Read the parts of a `KafkaConnector`.
+    """Read the settings, state and offsets of a `KafkaConnector` resource.
 
     :param maps: ConfigMaps of the folder by name.
     :raises SettingsError: the document is another resource, has an unknown field, or needs a missing ConfigMap.
@@ -127,7 +127,7 @@ def _check_spec(value: Mapping[str, Any], lines: Mapping[Path, int]) -> dict[str
 
 
 def _mapping_of(value: Mapping[str, Any], key: str, lines: Mapping[Path, int], path: Path) -> Mapping[str, Any]:
-    """Return a mapping within a document; an empty mapping if the document does not have it."""
+    """Return a mapping within a document, such as metadata.labels; empty if the document lacks it."""
     mapping = value.get(key) or {}
     if not isinstance(mapping, dict):
         raise SettingsError(f"{'.'.join(map(str, (*path, key)))} is no mapping", line=lines.get((*path, key)))

@@ -1,4 +1,4 @@
-"""Strimzi's `KafkaConnect` resource: the worker's file of its connectors, with their converters and clients.
+"""Strimzi's `KafkaConnect` resource, read as a worker's file with defaults of its connectors.
 
 Source: its CRD, versions v1 and v1beta2.
 """
@@ -34,12 +34,12 @@ _ALLOWED = ("ssl.endpoint.identification.algorithm", "ssl.cipher.suites", "ssl.p
 
 
 def is_worker(value: Any) -> bool:
-    """Return whether a document is a `KafkaConnect`."""
+    """Return whether a YAML document is a `KafkaConnect` resource."""
     return isinstance(value, dict) and value.get("kind") == KIND and str(value.get("apiVersion")).startswith(GROUP)
 
 
 def worker_of(document: Document, file: str) -> GivenFile:
-    """Return a `KafkaConnect` resource as a worker's file.
+    """Read a `KafkaConnect` resource as the worker's file, which has its connectors' converters and clients.
 
     Keys that Strimzi ignores are left out; missing converters are Strimzi's defaults.
 
@@ -71,7 +71,7 @@ def worker_of(document: Document, file: str) -> GivenFile:
 
 
 def with_worker(worker: GivenFile | None, connector: GivenFile) -> GivenFile:
-    """Merge a `KafkaConnector` with the defaults of its `KafkaConnect`.
+    """Merge a `KafkaConnector` with the defaults from its `KafkaConnect`.
 
     Config providers are left out: a file of a folder may read none.
 
@@ -95,7 +95,7 @@ def with_worker(worker: GivenFile | None, connector: GivenFile) -> GivenFile:
 
 
 def check_converters(merged: Merged, connector: GivenFile) -> None:
-    """Refuse a Strimzi connector without any converter, neither of its own nor of its `KafkaConnect`.
+    """Refuse a Strimzi connector if neither it nor its `KafkaConnect` sets any converter.
 
     A single missing converter is no error; event 15001 reports it.
 

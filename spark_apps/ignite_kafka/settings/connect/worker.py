@@ -1,4 +1,4 @@
-"""A worker's file as defaults of a connector's file, as in ``connect-standalone`` and ``connect-distributed``."""
+"""Merging of a Kafka Connect worker's file into a connector's file, whose defaults it has."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _OF_CONNECTORS = ("bootstrap.servers", "topic.creation.enable")
 
 @dataclass(frozen=True)
 class GivenFile:
-    """A worker's or connector's file, with unchanged keys and values.
+    """A worker's or connector's file of Kafka Connect, with unchanged keys and values.
 
     :param file: name of the file, for messages; with the connector's name, if the file has several.
     :param values: values by key.
@@ -40,7 +40,7 @@ class GivenFile:
 
 @dataclass
 class Merged:
-    """A connector's keys, merged with a worker's defaults.
+    """A connector's keys and values, after the worker's defaults were added.
 
     :param became: fate of each key that the connector does not get, by (file, key).
     """
@@ -52,7 +52,7 @@ class Merged:
 
 
 def merge_worker_file(worker: GivenFile | None, connector: GivenFile) -> Merged:
-    """Merge the keys of a connector and its worker; the connector's values take precedence."""
+    """Add the worker's defaults to a connector's keys; the connector's own values take precedence."""
     merged = Merged(
         dict(connector.values), dict(connector.origin), file_of=dict.fromkeys(connector.values, connector.file)
     )

@@ -1,4 +1,4 @@
-"""Arguments of a connector's Dag and task in connector files, with their types.
+"""Arguments of a connector's Airflow Dag and task in connector files, with their types.
 
 Airflow itself is not needed.
 """
@@ -36,7 +36,7 @@ DAG: Mapping[str, SettingType] = MappingProxyType(
         "max_active_runs": whole_number(1),
     }
 )
-"""Arguments of the Dag, with their types."""
+"""Arguments that a connector file may give to the Airflow Dag, with their types."""
 TASK: Mapping[str, SettingType] = MappingProxyType(
     {
         "retries": whole_number(0),
@@ -63,13 +63,13 @@ TASK: Mapping[str, SettingType] = MappingProxyType(
         "stop_timeout_ms": whole_number(0),
     }
 )
-"""Arguments of the task, with their types; names that end in ``_s`` have values in seconds."""
+"""Arguments that a connector file may give to the Airflow task; names that end in ``_s`` are in seconds."""
 
 
 def parse_airflow_arguments(
     part: str, arguments: Mapping[str, Any], types: Mapping[str, SettingType], lines: Mapping[Any, int]
 ) -> dict[str, Any]:
-    """Return the canonical values of the arguments of a Dag or task.
+    """Check and parse the Dag's or task's arguments in a connector file.
 
     :param part: ``dag`` or ``task``.
     :param lines: lines of the document by path.

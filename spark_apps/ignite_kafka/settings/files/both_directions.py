@@ -1,4 +1,4 @@
-"""One file with the settings of a source and of a sink, for ``ignite-kafka replicate``."""
+"""A file with the settings of both a source and a sink, for ``ignite-kafka replicate``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PREFIXES = tuple(f"{part}." for part in _DIRECTIONS)
 
 
 def load_both(path: str | Path, allowed: Allowed = ()) -> tuple[LoadedSettings, LoadedSettings]:
-    """Read the settings of a source and of a sink from one file.
+    """Read the settings of both a source and a sink from one file.
 
     A name with prefix ``source.`` or ``sink.`` applies to that direction only, and takes precedence over a name without
     prefix, which applies to both. In a `.json` file the directions may also be objects:
@@ -49,7 +49,7 @@ def _values(content: bytes, file: str) -> tuple[dict[str, Any], dict[str, str]]:
 def _of_direction(
     data: Mapping[str, Any], origin: Mapping[str, str], part: str, file: str, allowed: Allowed
 ) -> LoadedSettings:
-    """Return the settings of the source or the sink: settings of both directions, overridden by its own."""
+    """Return the source's or sink's settings: its own override the settings given for both."""
     own = {name.removeprefix(f"{part}."): name for name in data if name.startswith(f"{part}.")}
     if not own:
         what = f"the file has no settings of the {part}"

@@ -39,7 +39,7 @@ _NAME = re.compile(rb"^(?:metadata:\s*\n\s+)?name:\s*[\"']?([A-Za-z0-9._-]+)", r
 
 @dataclass(frozen=True)
 class DeclaredConnector:
-    """A connector declared in a file.
+    """A connector declared in a YAML file, ready to be used.
 
     :param file: path below the folder.
     :param line: first line of the connector's document.
@@ -62,7 +62,7 @@ class DeclaredConnector:
     task: Mapping[str, Any] = field(default_factory=dict)
 
     def settings(self, values: Mapping[str, Any] | None = None) -> ConnectorSettings:
-        """Return the checked settings.
+        """Return the checked settings of the connector.
 
         :param values: values that override those of the file, such as the brokers' addresses.
         :raises SettingsError: see :meth:`LoadedSettings.settings`.
@@ -72,7 +72,7 @@ class DeclaredConnector:
 
 @dataclass(frozen=True)
 class BrokenConnector:
-    """A document, or a whole file, whose connector cannot be used because of an error.
+    """A connector that cannot be used, because its document or its whole file has an error.
 
     :param name: the connector's name, or the file's if the connector's is unknown.
     :param loaded: the connector's unchecked settings; None: they could not be read.
@@ -87,7 +87,7 @@ class BrokenConnector:
 
 @dataclass(frozen=True)
 class ConnectorFolder:
-    """The connectors of a folder and its subfolders, in the order of their paths."""
+    """The connectors declared in a folder and its subfolders, in the order of their paths."""
 
     connectors: tuple[DeclaredConnector, ...]
     broken: tuple[BrokenConnector, ...]
@@ -103,7 +103,7 @@ class _Place:
         return BrokenConnector(self.file, self.locate(error), self.name, error, loaded)
 
     def locate(self, error: IgniteKafkaError) -> int:
-        """Put file and line of this document into an error, and return the line."""
+        """Put the document's file and line into an error; return the line."""
         error.where.pop("file", None)
         line = int(error.where.pop("line", None) or self.line)
         error.where["set_in"] = str(error.where.get("set_in") or f"{self.file}, line {line}")
@@ -135,7 +135,7 @@ _Read = tuple["_Place", Document | IgniteKafkaError]
 
 
 def _build_connectors(read: Sequence[_Read]) -> ConnectorFolder:
-    """Build connectors from documents; Strimzi's connectors use the ConfigMaps and workers among these documents."""
+    """Build connectors from YAML documents; Strimzi's use the ConfigMaps and workers among the documents."""
     maps = {
         strimzi.name_of(d.value): d.value for _, d in read if isinstance(d, Document) and strimzi.is_config_map(d.value)
     }
@@ -149,7 +149,7 @@ def _build_connectors(read: Sequence[_Read]) -> ConnectorFolder:
 
 
 def _build_workers(read: Sequence[_Read]) -> tuple[dict[str, GivenFile], list[DeclaredConnector | BrokenConnector]]:
-    """Return Strimzi's workers by name, and the workers that are broken or have a name already in use."""
+    """Return Strimzi's `KafkaConnect` resources by name, and the unusable ones with their errors."""
     workers: dict[str, GivenFile] = {}
     broken: list[DeclaredConnector | BrokenConnector] = []
     for place, document in read:
@@ -166,7 +166,7 @@ def _build_workers(read: Sequence[_Read]) -> tuple[dict[str, GivenFile], list[De
 
 
 def _read_file(path: Path, file: str) -> Iterator[tuple[_Place, Document | IgniteKafkaError]]:
-    """Yield the documents of a file, and the error of a document or of the whole file."""
+    """Yield the YAML documents of a file; an unreadable document or file yields its error instead."""
     content = b""
     try:
         content = path.read_bytes()
@@ -217,7 +217,7 @@ def _declare(
 
 
 def _read_parts(document: Document, findings: Findings) -> Parts:
-    """Read the parts of a document in our form; record errors, and leave wrong parts out."""
+    """Read the fields of a document in this project's form; record errors, and omit wrong fields."""
     value = document.value
     lines = document.lines
     for key in value:
@@ -250,7 +250,7 @@ def _read_parts(document: Document, findings: Findings) -> Parts:
 
 
 def _check_form(parts: Parts, findings: Findings) -> Parts:
-    """Check name and state; return parts with a name in any case, so that the settings can be checked, too."""
+    """Check name and state; fill in a missing name, so that the settings can be checked as well."""
     with findings.check():
         if not isinstance(parts.name, str):
             raise SettingsError("name is missing", "Name the connector: its offsets are stored under that name")
@@ -267,7 +267,7 @@ def _check_form(parts: Parts, findings: Findings) -> Parts:
 
 
 def _build_checked(place: _Place, parts: Parts, loaded: LoadedSettings | None, findings: Findings) -> DeclaredConnector:
-    """Build the connector under the name in its settings.
+    """Build the connector, or raise all errors of its document together.
 
     :raises SettingsError: all errors of the document.
     """
@@ -306,7 +306,7 @@ def _settings_of(loaded: LoadedSettings) -> ConnectorSettings:
 
 
 def _load_with_worker(place: _Place, parts: Parts, workers: Mapping[str, GivenFile]) -> LoadedSettings:
-    """Load the settings of a connector, merged with its worker's if the document names a worker."""
+    """Load a connector's settings; a Strimzi connector gets the defaults of its `KafkaConnect` first."""
 
     def set_in(name: str) -> str:
         return f"{place.file}, line {parts.lines.get((*parts.config_path, name), place.line)}"
@@ -329,7 +329,7 @@ def _load_with_worker(place: _Place, parts: Parts, workers: Mapping[str, GivenFi
 
 
 def _load(parts: Parts, origin: Mapping[str, str], document: str) -> LoadedSettings:
-    """Load settings under our names; the connector's class, or else its topics, decide the direction."""
+    """Load settings of a source or sink, as the connector's class or, without it, its topics show."""
     own = {"name": parts.name, **parts.own}
     if parts.connector_class is None and not is_connect(parts.config):
         values = {**own, **parts.config}
@@ -351,7 +351,7 @@ def _load(parts: Parts, origin: Mapping[str, str], document: str) -> LoadedSetti
 
 
 def _separate_names(connectors: list[DeclaredConnector | BrokenConnector]) -> ConnectorFolder:
-    """Mark all connectors with the same name as broken, and give broken connectors unique names."""
+    """Mark connectors that share a name as broken, and give every broken connector a unique name."""
     by_name: dict[str, list[DeclaredConnector]] = {}
     for connector in connectors:
         if isinstance(connector, DeclaredConnector):

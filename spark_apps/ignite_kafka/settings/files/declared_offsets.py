@@ -1,4 +1,4 @@
-"""Offsets in a connector file, in the form of Kafka Connect's REST interface (KIP-875)."""
+"""Offsets declared in a connector file, in the form of Kafka Connect's REST interface (KIP-875)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FORM = {
 
 @dataclass(frozen=True, order=True)
 class DeclaredOffset:
-    """An offset set by a connector file.
+    """An offset that a connector file requires, for a cache partition or a topic's partition.
 
     :param name: cache of a source, topic of a sink.
     :param position: for a source the highest update counter sent, for a sink the offset of the next record; None: no
@@ -35,7 +35,7 @@ class DeclaredOffset:
 
 
 def parse_offsets(raw: object, *, sink: bool) -> tuple[DeclaredOffset, ...]:
-    """Parse a list of offsets, an object with the list as ``offsets``, or the JSON text of either.
+    """Parse the offsets of a connector file: a list, an object with the list as ``offsets``, or JSON text of either.
 
     :raises SettingsError: an offset has another form, or two offsets have the same partition.
     """

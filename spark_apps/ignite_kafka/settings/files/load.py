@@ -32,12 +32,12 @@ from ..transforms import CONFIGS
 
 S = TypeVar("S", bound=ConnectorSettings)
 Allowed = Iterable[AllowedProvider]
-"""Permissions of the config providers declared in a file; see :mod:`.config_providers`."""
+"""Permissions for the config providers declared in a settings file; see :mod:`.config_providers`."""
 
 
 @dataclass(frozen=True)
 class LoadedSettings:
-    """Settings as read, not checked yet.
+    """Settings as read from a file, not yet checked.
 
     :param values: values by name of the setting.
     :param origin: place where each setting was set.
@@ -55,11 +55,11 @@ class LoadedSettings:
     file: str = ""
 
     def with_values(self, values: Mapping[str, Any], origin: str) -> LoadedSettings:
-        """Return settings with some values replaced, for example by those of the command line."""
+        """Return a copy with some values replaced, for example by values from the command line."""
         return replace(self, values={**self.values, **values}, origin={**self.origin, **dict.fromkeys(values, origin)})
 
     def settings(self) -> ConnectorSettings:
-        """Check the settings, and emit event 15001 for each ignored name.
+        """Check the settings and return them; emit event 15001 for each ignored name.
 
         :raises SettingsError: see :meth:`ConnectorSettings.from_dict`.
         """
@@ -80,7 +80,7 @@ class LoadedSettings:
             raise SettingsError("name is missing", remedy, setting="name", file=self.file)
 
     def settings_of(self, direction: type[S]) -> S:
-        """Check the settings as :meth:`settings` does; refuse settings of the other direction.
+        """Check the settings as :meth:`settings` does; refuse settings of a sink for a source, and the reverse.
 
         :raises SettingsError: the settings are of the other direction.
         """
@@ -106,12 +106,12 @@ def load(path: str | Path, allowed: Allowed = ()) -> LoadedSettings:
 
 
 def is_properties(file: str) -> bool:
-    """Return whether a file accepted by :func:`read` is a `.properties` file; otherwise it is JSON."""
+    """Return whether a settings file is a `.properties` file; otherwise it is JSON."""
     return file.endswith(".properties")
 
 
 def read(path: str | Path, suffixes: tuple[str, ...] = (".properties", ".json")) -> tuple[bytes, str]:
-    """Return content and name of a file whose suffix must be allowed; raise the same errors as :func:`load`."""
+    """Return content and name of a settings file; refuse other suffixes with the errors of :func:`load`."""
     path = Path(path)
     try:
         content = path.read_bytes()
@@ -127,7 +127,7 @@ def read(path: str | Path, suffixes: tuple[str, ...] = (".properties", ".json"))
 
 
 def from_properties(content: bytes, file: str, allowed: Allowed = ()) -> LoadedSettings:
-    """Read settings from the bytes of a `.properties` file; the last value of a key counts, as in Java.
+    """Read settings from the content of a `.properties` file; the last value of a key counts, as in Java.
 
     :param allowed: see :func:`load`.
     """
@@ -135,7 +135,7 @@ def from_properties(content: bytes, file: str, allowed: Allowed = ()) -> LoadedS
 
 
 def of_connect(values: Mapping[str, Any], origin: dict[str, str], allowed: Allowed = ()) -> LoadedSettings:
-    """Load settings from values under Kafka Connect's names; resolve references to config providers.
+    """Load settings given under Kafka Connect's names; replace references to config providers by their values.
 
     :param origin: place where each value was set.
     :param allowed: see :func:`load`.
@@ -146,7 +146,7 @@ def of_connect(values: Mapping[str, Any], origin: dict[str, str], allowed: Allow
 
 
 def properties_of(content: bytes, file: str) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the values of a `.properties` file and their origins, both by key.
+    """Parse a `.properties` file; return its values and the place of each, both by key.
 
     :raises SettingsError: the file has a wrong escape.
     """
@@ -179,9 +179,9 @@ def _with_providers(raw: Mapping[str, str], origin: dict[str, str], allowed: All
 def resolve(
     raw: Mapping[str, str], origin: dict[str, str], allowed: Allowed, *, keep: bool = False
 ) -> tuple[dict[str, str], list[IgniteKafkaError]]:
-    """Resolve references to config providers; return the values, without declarations, and the errors.
+    """Replace references to config providers; return all values but the declarations, and the errors.
 
-    :param origin: gets :data:`PROVIDED` at the end of the origin of each value that a provider gives.
+    :param origin: is changed: the origin of each value read from a provider gets the suffix :data:`PROVIDED`.
     :param allowed: see :func:`load`.
     :param keep: keep a value with a reference that is not allowed; otherwise the reference is an error.
     """
@@ -212,7 +212,7 @@ def resolve(
 
 
 def json_of(content: bytes, file: str) -> dict[str, Any]:
-    """Return the JSON object in a `.json` file.
+    """Parse the JSON object in a `.json` file.
 
     :raises SettingsError: the content is no JSON object.
     """
@@ -228,7 +228,7 @@ def json_of(content: bytes, file: str) -> dict[str, Any]:
 
 
 def from_json(content: bytes, file: str) -> LoadedSettings:
-    """Read settings from the bytes of a `.json` file.
+    """Read settings from the content of a `.json` file.
 
     :raises SettingsError: the content is no JSON object, or has several connectors.
     """
@@ -244,7 +244,7 @@ def from_json(content: bytes, file: str) -> LoadedSettings:
 
 
 def of_json(data: Mapping[str, Any], origin: Mapping[str, str]) -> LoadedSettings:
-    """Load settings from a JSON object, under Kafka Connect's names or ours."""
+    """Load settings from a JSON object, with Kafka Connect's or this project's names."""
     if is_connect(data):
         return LoadedSettings(*translate(data, origin))
     return LoadedSettings(data, origin, direction=settings_class(data, origin))

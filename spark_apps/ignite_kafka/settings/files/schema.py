@@ -28,7 +28,7 @@ _SCALAR = {"type": ["string", "number", "boolean"]}
 
 
 def document() -> dict[str, Any]:
-    """Return the schema of one YAML document, as a JSON object."""
+    """Return the JSON Schema of one YAML document in a connector file."""
     return {
         "$schema": _DIALECT,
         "title": "Connector of ignite-kafka, or a resource of Strimzi",
@@ -53,12 +53,12 @@ def document() -> dict[str, Any]:
 
 
 def text() -> str:
-    """Return the schema as the text of its file."""
+    """Return the JSON Schema as text, to be written into its file."""
     return json.dumps(document(), indent=1, ensure_ascii=False) + "\n"
 
 
 def of_type(value_type: SettingType) -> dict[str, Any]:
-    """Return the schema of a setting's values: of the type's own form, and of texts parsed to it."""
+    """Return the JSON Schema of a setting's values, given in the type's own form or as texts."""
     limits = {name: value for name, value in value_type.schema.items() if name != "type"}
     if value_type.type_name == "int":
         types = [*value_type.schema.get("type", ["integer"]), "string"]
@@ -88,13 +88,13 @@ def _described(setting: Setting, default: Any) -> dict[str, Any]:
 
 
 def _key(name: str, direction: type[ConnectorSettings]) -> str:
-    """Return the key of a setting's schema definition, which both directions share if their definitions are equal."""
+    """Return the key of a setting's schema definition; source and sink share it if their definitions are equal."""
     source, sink = (of.definitions().get(name) for of in _DIRECTIONS)
     return f"sink.{name}" if direction is SinkSettings and source is not None and source != sink else name
 
 
 def _config(directions: Iterable[type[ConnectorSettings]]) -> dict[str, Any]:
-    """Return the schema of settings under our names and the GridGain connector's; Kafka Connect's names have a dot."""
+    """Return the schema of a connector's `config`: our names, the GridGain connector's, and dotted names."""
     properties: dict[str, Any] = {}
     for direction in directions:
         for name, setting in direction.definitions().items():
@@ -139,7 +139,7 @@ def _connector() -> dict[str, Any]:
 
 
 def _by_class(name: str, config: str, inside: Any) -> dict[str, Any]:
-    """Return rules that refuse setting names of the other direction if the class is set."""
+    """Return schema rules that, if the class is given, refuse settings of the other direction."""
     rules = []
     for direction, definition in ((SourceSettings, "source"), (SinkSettings, "sink")):
         classes = [class_name for class_name, of in CLASSES.items() if of is direction]

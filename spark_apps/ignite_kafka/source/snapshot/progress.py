@@ -1,4 +1,4 @@
-"""Live progress of a snapshot, from the offset records that its tasks have committed."""
+"""Live progress of a snapshot, counted from the offset records that its tasks commit."""
 
 from __future__ import annotations
 

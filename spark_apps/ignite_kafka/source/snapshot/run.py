@@ -48,7 +48,7 @@ def run_snapshot(
     connect: Callable[[SourceSettings, Secrets], Cluster] = ignite_cluster,
     run_slots: RunSlots = copy_slots,
 ) -> RunStatus:
-    """Run or continue a snapshot to its end. The status record of the run is written whatever happens.
+    """Run a snapshot to its end, or continue an unfinished one. The run's status record is always written.
 
     :param connect: connects the driver to the cluster.
     :param run_slots: copies slots on an executor.
@@ -61,7 +61,7 @@ def run_snapshot(
 
 
 class SnapshotRun(ConnectorRun[SourceSettings]):
-    """The run of a snapshot."""
+    """Driver of one snapshot run: plans, claims the connector, starts the Spark job and records the end."""
 
     def __init__(
         self,
@@ -135,7 +135,10 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
     def _plan(
         self, state: ConnectorState, snapshot_id: str
     ) -> tuple[TransferPlan, bool, Mapping[str, CacheConfiguration]]:
-        """Return the plan, whether it continues an earlier run's snapshot, and the caches' configurations by topic."""
+        """Plan a new snapshot, or continue the stored plan of an unfinished one; also read the caches' configurations.
+
+        :returns: the plan, whether it continues an earlier run's snapshot, and the configurations by topic.
+        """
         with self._connect(self._settings, self._secrets) as cluster, connected(self._settings):
             self._record_nodes(cluster)
             if state.snapshot is not None and state.snapshot.id == snapshot_id:
@@ -152,7 +155,7 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
     def _copy(
         self, plan: TransferPlan, control: ConfigsWriter, record: SnapshotRecord, ends: tuple[int, ...] | None
     ) -> None:
-        """Run the Spark job and end the snapshot.
+        """Copy all entries by a Spark job, and record that the snapshot is complete.
 
         :param ends: end of each slot's offsets when a new snapshot began; None: the snapshot is continued.
         """
@@ -180,7 +183,7 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
         self._end(status.COMPLETED)
 
     def _follow(self, job: Job, progress: SnapshotProgress, plan: TransferPlan) -> None:
-        """Report committed entries until the job ends; raise the error of the first task that has finally failed."""
+        """Publish progress until the Spark job ends; raise the error of the first task that has finally failed."""
         report = Interval(self._settings.progress_interval_ms / 1000)
         settings = self._settings
         checks = Interval(SILENCE_CHECK_S)
@@ -199,7 +202,7 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
 
 
 def _snapshot_id(state: ConnectorState) -> str:
-    """Return the id of the last snapshot if it is unfinished, else a new id."""
+    """Return the id of the last snapshot if it is unfinished, so that the run continues it; else a new id."""
     if state.snapshot is not None and not state.snapshot.complete:
         return state.snapshot.id
     return new_id()

@@ -83,7 +83,7 @@ def copy_slots(
 
 
 def batch_bytes(page_bytes: int, read: int, written: int) -> int:
-    """Return the maximum bytes of pages in the next batch, to keep its records to the size of a few pages.
+    """Return how many bytes of pages to read for the next batch, so that its records fill a few pages of memory.
 
     Records with schemas can be ten times as large as their entries. malloc maps blocks of 32 MiB and more anew for each
     batch, and the kernel zeroes their pages: a tenth of the time of a copy of 40 columns.
@@ -96,7 +96,7 @@ def batch_bytes(page_bytes: int, read: int, written: int) -> int:
 
 @dataclass
 class Turn:
-    """Shared state of a task's slots, with the queue for the slots' turns at the cluster connection.
+    """State shared by a task's slots, with the queue in which they wait for the cluster connection.
 
     :param cluster: used by the slot whose turn it is.
     :param stop: set by the first slot that fails.
@@ -113,9 +113,9 @@ class Turn:
 
     @contextmanager
     def acquired(self, begin: Callable[[], None]) -> Iterator[None]:
-        """Wait for a slot's turn, in the order of the calls, and hold the turn inside the context.
+        """Wait until a slot may use the cluster connection, first come first served; the context's end frees it.
 
-        :param begin: requests the slot's first pages; called by the slot with the turn before, or not at all.
+        :param begin: requests the slot's first pages; may be called early, by the slot that holds the connection.
         """
         with self._moved:
             self._queue.append(begin)
@@ -128,7 +128,7 @@ class Turn:
                 self._moved.notify_all()
 
     def begin_next(self) -> None:
-        """Request the next slot's first pages, while the slot with the turn converts its last pages."""
+        """Request the first pages of the next slot in the queue, while the current slot converts its last pages."""
         with self._moved:
             following = self._queue[1] if len(self._queue) > 1 else None
         if following is not None:
@@ -138,7 +138,7 @@ class Turn:
 
 @dataclass
 class UnitCounts:
-    """Counts of a unit whose pages are not all sent yet.
+    """Counts of a cache partition whose copying has not ended.
 
     :param read: entries read from the cache.
     :param bad: entries that cannot be sent.
@@ -163,11 +163,11 @@ class UnitCounts:
 
 
 class _Stopped(Exception):
-    """Another slot of this task failed."""
+    """Raised to end a slot early, because another slot of the same task failed."""
 
 
 class SlotCopy:
-    """Copy of one slot from its first unit to its last, in as many attempts as the retry budget allows."""
+    """Copies all cache partitions of one slot, in as many attempts as the retry budget allows."""
 
     def __init__(
         self, plan: TransferPlan, slot: int, turn: Turn, end: int | None = None, clock: Clock = time.monotonic
@@ -187,7 +187,7 @@ class SlotCopy:
         self._budget = RetryBudget(plan.settings.retry_timeout_ms / 1000, clock)
 
     def run(self) -> SlotResult:
-        """Copy the slot; an error is returned in the result."""
+        """Copy the slot's cache partitions; an error is returned in the result, not raised."""
         result = SlotResult(self._slot)
         try:
             result.caches = retry(
@@ -221,7 +221,7 @@ class SlotCopy:
         return error
 
     def _attempt(self) -> dict[str, CacheCount]:
-        """Copy the units of the slot that are not copied yet.
+        """Copy the slot's cache partitions that earlier attempts have not committed.
 
         1. Open the slot: fence its earlier producers and read its committed units.
         2. Check that the committed units are in the plan's topics.
@@ -263,14 +263,14 @@ class SlotCopy:
             writer.close()
 
     def _left(self, writer: SlotWriter, cache: CachePlan) -> list[int]:
-        """Return the partitions of a cache that this slot has yet to copy."""
+        """Return the partitions of a cache that this slot still has to copy."""
         partitions = partitions_of_slot(cache.name, cache.partitions, self._slot, self._plan.slots)
         self._key_kinds = set()
         done = writer.state.done(self._plan.snapshot_id, cache.name, cache.incarnation)
         return [partition for partition in partitions if partition not in done]
 
     def _begin_first(self, writer: SlotWriter) -> None:
-        """Request the first pages of the first cache with partitions left; they wait in the connection."""
+        """Request the first pages ahead of the slot's turn; the replies wait in the connection until the turn comes."""
         if self._begun is None:
             every = ((cache, self._left(writer, cache)) for cache in self._plan.caches)
             first = next(((cache, left) for cache, left in every if left), None)
@@ -288,7 +288,10 @@ class SlotCopy:
         return info, scan
 
     def _copy_cache(self, writer: SlotWriter, cache: CachePlan) -> CacheCount:
-        """Send the units of a cache that are not copied yet; a transaction may span several small caches."""
+        """Send the remaining partitions of a cache, and return the cache's counts.
+
+        A transaction may span several small caches.
+        """
         done = writer.state.done(self._plan.snapshot_id, cache.name, cache.incarnation)
         bad = sum(unit.bad for unit in done.values())
         records = sum(unit.records for unit in done.values())
@@ -310,7 +313,9 @@ class SlotCopy:
     def _copy_batch(
         self, writer: SlotWriter, cache: CachePlan, info: CacheInfo, batch: list[Page], count: CacheCount
     ) -> None:
-        """Send a batch. Units follow one another: only the last unit of a batch may continue in the next.
+        """Convert and queue a batch of pages, end completed partitions, and commit a large or old transaction.
+
+        Partitions follow one another: only the last partition of a batch may continue in the next.
 
         1. End if another slot of the task failed.
         2. Convert the entries, queue their records, and count entries without a record.
@@ -346,7 +351,7 @@ class SlotCopy:
         return self._units.setdefault(partition, UnitCounts())
 
     def _count_left_out(self, partitions: Int64Array, sent: Sent) -> None:
-        """Count the entries of a batch that give no record.
+        """Add the bad, filtered and dropped entries of a batch to the counts of their partitions.
 
         :param partitions: the partitions of the N entries.
         """
@@ -358,7 +363,7 @@ class SlotCopy:
             self._unit(partition).dropped += rows
 
     def _end_unit(self, writer: SlotWriter, cache: CachePlan, partition: int, count: CacheCount) -> None:
-        """Queue the offset record of a unit whose pages are all sent."""
+        """Queue the offset record of a partition whose pages are all sent, and add its counts to the cache's."""
         unit = self._units.pop(partition)
         key = (cache.name, partition, cache.incarnation, self._plan.snapshot_id)
         writer.unit_done(*key, unit.records, unit.bad, cache.topic_id, self._key_kinds, unit.dropped)
@@ -370,7 +375,7 @@ class SlotCopy:
 
 
 def same_cache(cluster: Cluster, planned: CachePlan) -> CacheInfo:
-    """Return the current description of a planned cache.
+    """Read the cache's description again, to check that it was not destroyed or recreated since planning.
 
     :raises CacheDestroyed: the cache was destroyed, or created again, after it was planned.
     """

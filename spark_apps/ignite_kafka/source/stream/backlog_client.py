@@ -1,4 +1,4 @@
-"""Client of the backlog service for a stream's task: reads changes, looks up keys, awaits the barrier, acknowledges."""
+"""Client of the backlog service for a stream's task: reads changes, looks up keys, acknowledges what is committed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 class BacklogClient:
-    """Client of the backlog service for one connector, over one cluster connection; for one thread.
+    """Client of the backlog service for one connector, over one cluster connection; not thread-safe.
 
     Every call may be repeated: a call that loses its node is repeated on another node. Each raises the errors of
     :class:`~ignite_kafka.ignite.backlog_service.BacklogService`.
@@ -42,14 +42,14 @@ class BacklogClient:
         return self.cluster.ask(lambda connection: question(self._service(connection, secret)))
 
     def changed(self, place: bytes) -> ChangedUnits:
-        """Return the units that have changed since an earlier reply.
+        """Ask which cache partitions have changed since an earlier reply.
 
         :param place: position returned with that reply; empty: every unit.
         """
         return self._ask(lambda service: service.changed(self._connector, place))
 
     def read(self, units: npt.NDArray[np.void], most_bytes: int) -> Changes:
-        """Read changes of units, lowest update numbers first.
+        """Read captured changes of cache partitions, lowest update numbers first.
 
         :param units: dtype UNIT.
         :param most_bytes: maximum size of the reply.
@@ -57,11 +57,11 @@ class BacklogClient:
         return self._ask(lambda service: service.read(self._connector, units, most_bytes))
 
     def units(self) -> UnitStates:
-        """Return the state of every unit with a backlog or marks."""
+        """Return the backlog state of each cache partition that has captured changes or must be loaded again."""
         return self._ask(lambda service: service.units(self._connector))
 
     def servers(self) -> frozenset[str]:
-        """Return the ids of the server nodes that are alive."""
+        """Return the ids of the server nodes in the cluster now."""
         return frozenset(self._ask(lambda service: service.status(self._connector))["servers"])
 
     def look_up(self, cache: str, keys: Sequence[bytes]) -> list[bytes | None]:
@@ -76,29 +76,30 @@ class BacklogClient:
         return self._ask(lambda service: service.lookup(self._connector, cache, keys))
 
     def locate(self, cache: str, keys: Sequence[bytes]) -> tuple[npt.NDArray[np.int32], Mask]:
-        """Return the partition of each of N keys, and whether the cache has the key."""
+        """Return the Ignite partition of each of N keys, and a flag for each: the cache has the key."""
         return self._ask(lambda service: service.locate(self._connector, cache, keys))
 
     def barrier(self) -> None:
-        """Wait until all changes captured before the call are in the backlog."""
+        """Wait until every change made before the call can be read from the backlog."""
         self._ask(lambda service: service.barrier(self._connector))
 
     def acknowledge(self, sent: bytes) -> None:
-        """Remove committed changes from the backlog.
+        """Remove changes from the backlog, after their records were committed to Kafka.
 
         :param sent: from :meth:`~ignite_kafka.ignite.backlog_changes.Changes.acknowledgement`.
         """
         self._ask(lambda service: service.acknowledge(self._connector, sent))
 
     def clear(self, units: npt.NDArray[np.void], mark_numbers: Int64Array) -> None:
-        """Remove the marks of U units (dtype UNIT), and their backlog.
+        """Remove marks and backlog of U cache partitions, before they are loaded from the cache again.
 
+        :param units: dtype UNIT.
         :param mark_numbers: U numbers of the marks that were read; a mark that was set since stays.
         """
         self._ask(lambda service: service.clear(self._connector, units, mark_numbers))
 
     def check_same(self, cache: CachePlan) -> None:
-        """Check that entries just read from a cache belong to the captured cache, not to a new one of the same name.
+        """Check that entries just read belong to the captured cache, not to a new cache of the same name.
 
         A cache that is created again under its name keeps its incarnation until the driver has it captured. Then it is
         sent from its beginning, and entries sent before under the old incarnation would come twice. A deployment id

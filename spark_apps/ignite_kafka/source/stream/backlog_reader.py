@@ -1,4 +1,4 @@
-"""Reader of a stream's batches from backlog and cache: changes, loaded units, and tombstones.
+"""Reader of a stream task's batches: captured changes, loaded cache partitions, and tombstones.
 
 The backlog is a to-do list: changes are read, classified (:mod:`.dedup`), and acknowledged once they are committed.
 The parts:
@@ -43,7 +43,7 @@ from .unit_table import UnitTable
 
 
 class BacklogReader:
-    """Reader of the units of one task, for one thread; after any error it must be closed and not used again.
+    """Makes the batches of a task's cache partitions; not thread-safe, and unusable after an error.
 
     Each batch carries all that the sender needs (`ChangeBatch.progress`). It must be committed, remembered
     (:meth:`remember`) and acknowledged before the next batch is read.
@@ -82,7 +82,7 @@ class BacklogReader:
         self._reconciler = Reconciler(client, infos, states, lookup, clients, topics, read_kinds, most_held)
 
     def restore(self, offsets: Iterable[tuple[int, UnitOffset | None, bool]]) -> None:
-        """Restore the state of units from offset records.
+        """Restore the progress of each cache partition from its offset record, at the start of a task.
 
         :param offsets: unit, offset record, and whether the topic may hold keys of the unit from before this capture.
         """
@@ -90,15 +90,15 @@ class BacklogReader:
             self.states.restore(unit, offset, sent_before)
 
     def changes(self) -> list[ChangeBatch]:
-        """Read the backlog once, and return the changes of loaded units."""
+        """Poll the backlog once, and return batches of changes to cache partitions that are already loaded."""
         return [self._with_progress(batch) for batch in self._changes.read()]
 
     def load(self) -> list[ChangeBatch]:
-        """Read the next units to send from the cache, about ``batch_bytes`` in all; no batch if all are loaded."""
+        """Read the next cache partitions to load, about ``batch_bytes`` in all; no batch if all are loaded."""
         return [self._with_progress(batch) for batch in self._loader.load()]
 
     def reconcile(self, *, ends: bool = False) -> Iterator[ChangeBatch]:
-        """Yield the batches of the next step of reconciliation; each must be committed before the next is requested.
+        """Yield the next batches of tombstones for keys missing in the cache; commit each before requesting the next.
 
         :param ends: whether this task ends: the tombstones found so far are sent, and the next task continues from
             there.
@@ -111,13 +111,13 @@ class BacklogReader:
         return batch
 
     def remember(self, batch: ChangeBatch) -> None:
-        """Update the state of units after a batch was committed."""
+        """Record a committed batch, so that its changes count as sent."""
         self.states.remember(batch)
         self._changes.remember(batch)
         self._reconciler.remember(batch)
 
     def acknowledge(self, batch: ChangeBatch) -> None:
-        """Remove from the backlog the changes that a committed batch has settled."""
+        """Remove the changes of a committed batch from the backlog on the nodes."""
         sent = batch.changes.acknowledgement(self._table.units[batch.units], batch.settled, batch.expired_settled)
         if sent:
             self._client.acknowledge(sent)
@@ -129,20 +129,20 @@ class BacklogReader:
 
     @property
     def more(self) -> bool:
-        """Whether the next batch need not wait for the poll interval."""
+        """Whether the next read should follow at once, without waiting for the poll interval."""
         return self._reconciler.more or bool(self.states.to_load.size) or self._changes.more
 
     def caught_up(self, until: Mapping[Unit, int]) -> bool:
-        """Return whether loading, reconciliation and all changes in the backlog at the start are committed.
+        """Return whether a run with ``run_mode`` once may end: everything from before its start is committed.
 
         :param until: the highest update number of each unit at the start.
         """
         return self.all_loaded and self._changes.caught_up(until)
 
     def forget(self) -> None:
-        """Forget sent changes that are older than some seconds."""
+        """Drop old changes from the memory of the deduplicator, which bounds its size."""
         self.states.forget()
 
     def close(self) -> None:
-        """Close the consumer of the topics."""
+        """Close the consumer that reconciliation reads topics with."""
         self._reconciler.close()

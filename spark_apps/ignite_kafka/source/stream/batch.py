@@ -1,4 +1,4 @@
-"""Batch of a stream: changes, looked-up states, loaded units, and the content of the offset records."""
+"""Batch of a stream: changes, looked-up values, loaded cache partitions, and the content of their offset records."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ReconcilePosition = tuple[int, int]
 
 @dataclass(frozen=True)
 class UnitProgress:
-    """Content of a unit's offset record, written with a batch.
+    """Content of a cache partition's offset record, written in the transaction of a batch.
 
     :param rows: entries, changes and looked-up states of the unit in the batch.
     :param loaded: whether all entries that the cache held of the unit are sent.
@@ -52,7 +52,7 @@ class UnitProgress:
 
 @dataclass
 class ChangeBatch:
-    """N changes of U units that are sent, committed and acknowledged together.
+    """N changes of U cache partitions, sent, committed and acknowledged together.
 
     :param units: U positions of the units that were read, ascending.
     :param classified: the classes of the changes.
@@ -86,12 +86,12 @@ class ChangeBatch:
 
     @cached_property
     def keys(self) -> pa.BinaryArray:
-        """Key of each change, not wrapped."""
+        """Keys of the N changes in Ignite's binary form, not wrapped."""
         return self.changes.keys()
 
     @property
     def active(self) -> Int64Array:
-        """Positions of the units with changes, states or entries in the batch, ascending.
+        """Positions of the units with something to send or record in the batch, ascending.
 
         Most units have no change in a poll.
         """
@@ -103,7 +103,7 @@ class ChangeBatch:
 
     @property
     def states_by_unit(self) -> dict[int, list[tuple[bytes, bytes | None]]]:
-        """Looked-up states by unit: pairs of key and value."""
+        """Looked-up values by unit, as pairs of key and value."""
         states: dict[int, list[tuple[bytes, bytes | None]]] = {}
         for (unit, key), value in self.states.items():
             states.setdefault(unit, []).append((key, value))
@@ -117,25 +117,25 @@ class ChangeBatch:
         return units_settled
 
     def located_keys(self, rows: RowIndex) -> list[LocatedKey]:
-        """Return the units and keys of some changes.
+        """Return the unit and key of each change at the given positions.
 
         :param rows: positions of changes.
         """
         return list(zip(self.classified.unit[rows].tolist(), self.keys.take(pa.array(rows)).to_pylist(), strict=True))
 
     def rows_of(self, first: int, last: int) -> slice:
-        """Return the range of the changes of the units from position `first` to `last`."""
+        """Return the slice of the changes that belong to the units `first` to `last`."""
         start, end = np.searchsorted(self.classified.unit, [first, last + 1]).tolist()
         return slice(start, end)
 
     def move_out(self, units: Int64Array) -> None:
-        """Take units out of this batch, to be left to another batch."""
+        """Leave units to a later batch: their changes are not sent with this one, and stay in the backlog."""
         self.moved = units
         self.classified = self.classified.only(~np.isin(self.classified.unit, units))
         self.settled = self.settled & ~np.isin(self.classified.unit, units)
 
     def has_open_changes(self, limits: Int64Array, gone: Mask) -> bool:
-        """Return whether the backlog still has a change that must be sent after this batch.
+        """Return whether changes up to the update numbers `limits` are left after this batch, so that the run goes on.
 
         :param limits: the highest update number that counts, of every unit of the table.
         :param gone: a flag for every unit of the table: it does not count.
@@ -152,9 +152,9 @@ class ChangeBatch:
 
 
 def first_of_each(changes: Changes, most: int | None, most_of_unit: int = MOST_OF_UNIT) -> Changes:
-    """Limit changes to the first ones of each unit: the same limit for all units, and at least one change.
+    """Cut a reply to the first changes of each unit, to bound the batch; every unit keeps at least one change.
 
-    Expired keys of a unit stay together: they are acknowledged by one stamp.
+    All units have the same limit. Expired keys of a unit stay together: they are acknowledged by one stamp.
 
     :param most: maximum changes in all; None: any number.
     :param most_of_unit: maximum changes of one unit.
@@ -185,7 +185,7 @@ def first_of_each(changes: Changes, most: int | None, most_of_unit: int = MOST_O
 
 
 def page_of_rows(changes: Changes, rows: RowIndex) -> Page:
-    """Build a page of entries from some changes.
+    """Build a page with the entries of some changes, so that they convert like scanned entries.
 
     :param rows: positions of the changes, ascending.
     """
@@ -201,7 +201,7 @@ def page_of_rows(changes: Changes, rows: RowIndex) -> Page:
 
 
 def page_of_states(states: Sequence[tuple[bytes, bytes | None]]) -> Page:
-    """Build a page of entries from keys and values, not wrapped; a value of None becomes Ignite's null."""
+    """Build a page from looked-up keys and values, not wrapped; a value of None becomes Ignite's null."""
     data = b"".join(_entry(key) + (bytes([codes.NULL]) if value is None else _entry(value)) for key, value in states)
     return Page(-1, len(states), memoryview(data), True)
 
@@ -213,7 +213,7 @@ def _entry(value: bytes) -> bytes:
 
 
 def without_keys(page: Page, keys: set[bytes], cache: str) -> Page:
-    """Return a page without the entries of some keys.
+    """Return a copy of a page without the entries of the keys `keys`.
 
     :param keys: in Ignite's binary form, not wrapped.
     """

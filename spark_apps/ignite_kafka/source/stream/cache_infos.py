@@ -1,4 +1,4 @@
-"""Descriptions of the planned caches, each read from the cluster once for a task."""
+"""Cached descriptions of a task's planned caches, each read from the cluster once."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from ...plan.source_plan import CachePlan
 
 
 class CacheInfos:
-    """Descriptions of planned caches, each read once."""
+    """Descriptions of planned caches by cache id; each is read from the cluster on the first use."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
         self._infos: dict[int, CacheInfo] = {}
 
     def of(self, cache: CachePlan) -> CacheInfo:
-        """Return the description of a cache, read on the first call.
+        """Return the description of a cache; only the first call reads it from the cluster.
 
         :raises CacheNotFound: the cache does not exist any more.
         :raises CacheDestroyed: the cache was created again with other partitions.
@@ -29,6 +29,6 @@ class CacheInfos:
         return self._infos[cache.cache_id]
 
     def again(self, cache: CachePlan) -> CacheInfo:
-        """Read the description of a cache again, and return it."""
+        """Read the description of a cache anew, after the cache may have been recreated."""
         self._infos.pop(cache.cache_id, None)
         return self.of(cache)

@@ -1,4 +1,4 @@
-"""Starting, checking and ending of a connector's capture on the nodes."""
+"""Capture of changes on the nodes for one connector: its start, checks and end."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ For captured caches `<deployment id>/<incarnation>`.
 
 @dataclass(frozen=True)
 class Captured:
-    """A capture: its id, and the incarnations of the captured caches.
+    """Id of a capture, and the incarnations of the captured caches.
 
     :param incarnations: by cache name.
     """
@@ -47,7 +47,7 @@ class Captured:
     incarnations: Mapping[str, str]
 
     def seen(self, deployments: Deployments) -> Deployments:
-        """Return the captured caches among those in `deployments`, with deployment ids and incarnations.
+        """Return `<deployment id>/<incarnation>` of each captured cache that still exists, to detect recreated caches.
 
         A cache that was emptied keeps its deployment id, so the incarnation is needed.
         """
@@ -57,7 +57,7 @@ class Captured:
 
     @staticmethod
     def of(answer: Mapping[str, Any]) -> Captured:
-        """Parse the service's description of a capture."""
+        """Parse the backlog service's description of a capture."""
         prefix = "incarnation."
         incarnations = {
             name.removeprefix(prefix): str(value) for name, value in answer.items() if name.startswith(prefix)
@@ -65,7 +65,7 @@ class Captured:
         return Captured(int(answer["captureId"]), incarnations)
 
     def named(self, cache: CachePlan, deployment: str = "") -> CachePlan:
-        """Return a planned cache with its captured incarnation, under which its units are sent.
+        """Return the plan of a cache with the incarnation that its offset records will have.
 
         :param deployment: deployment id that was seen before the capture began.
         """
@@ -76,12 +76,12 @@ NO_CAPTURE = Captured(NO_CAPTURE_ID, {})
 
 
 def deployment_of(seen: str) -> str:
-    """Return the deployment id in a value of :meth:`Captured.seen`."""
+    """Extract the deployment id from a value of :meth:`Captured.seen`."""
     return seen.partition("/")[0]
 
 
 def owner_of(topics: Topics, prefix: str) -> str:
-    """Return the owner of a capture, which differs between connectors of the same name.
+    """Return an owner id for captures, so that connectors of one name on several Kafka clusters are told apart.
 
     It consists of the Kafka cluster and the prefix of the topics with the offsets.
     """
@@ -89,7 +89,7 @@ def owner_of(topics: Topics, prefix: str) -> str:
 
 
 def check_owner(connector: str, status: Mapping[str, Any], owner: str) -> None:
-    """Check that a capture belongs to this connector.
+    """Check that a capture under this connector's name was started by this connector.
 
     :param status: status of the capture, from the service.
     :raises BacklogRefused: the capture belongs to another connector of that name.
@@ -100,7 +100,7 @@ def check_owner(connector: str, status: Mapping[str, Any], owner: str) -> None:
 
 
 class Capture:
-    """The capture of one connector by the backlog service."""
+    """Capture of changes for one connector, by the backlog service on the nodes."""
 
     longest_epoch_s: ClassVar[float] = LONGEST_S
     """Maximum duration of an epoch, in seconds."""
@@ -119,13 +119,13 @@ class Capture:
         self.secret = cluster.credentials.backlog_secret
 
     def run_slots(self) -> RunSlots:
-        """Return the function that an executor calls with a task's slots."""
+        """Return the function that runs a Spark task of this capture."""
         from .task import stream_slots  # here, because commands without a run load neither Spark nor converters
 
         return stream_slots
 
     def tasks(self, plan: TransferPlan, most: int) -> tuple[tuple[int, ...], ...]:
-        """Return the slots of each task of an epoch.
+        """Distribute the plan's slots over the Spark tasks of an epoch.
 
         :param most: maximum number of tasks.
         """
@@ -139,7 +139,7 @@ class Capture:
         events.emit(events.CAPTURE_BEGUN, connector=self._settings.name, caches=caches, capture_id=capture_id)
 
     def check(self) -> None:
-        """Check that the cluster can capture for this connector.
+        """Check that the nodes have a compatible backlog service, free for this connector's name.
 
         :raises BacklogMissing: no node has the service.
         :raises BacklogRefused: something else captures under the connector's name, or the nodes' jar is older than this
@@ -158,12 +158,12 @@ class Capture:
             check_owner(self._settings.name, status, self._owner)
 
     def present(self) -> Captured | None:
-        """Return the existing capture; None if there is none."""
+        """Return the capture that an earlier run left on the nodes; None if there is none."""
         status = self._retry(self._status)
         return None if status is None else Captured.of(status)
 
     def start(self, caches: Sequence[str]) -> Captured:
-        """Capture these caches and no others; all changes after the call are captured.
+        """Start or change the capture to exactly these caches; every change after the call is captured.
 
         Without caches, no capture is begun: the nodes would refuse it.
         """
@@ -185,26 +185,26 @@ class Capture:
         self._retry(lambda service: service.stop(self._settings.name, True))
 
     def deployments(self) -> dict[str, str]:
-        """Return the deployment ids of the existing caches chosen by the connector's lists."""
+        """Return the deployment ids of the caches that match `cache_whitelist` and `cache_blacklist`."""
         deployments = {name: deployment for name, _, deployment, *_ in self._ask(lambda service: service.caches())}
         return {name: deployments[name] for name in self._chosen(deployments)}
 
     def _chosen(self, caches: Iterable[str]) -> list[str]:
-        """Return the caches chosen by the connector's lists."""
+        """Select the caches that match `cache_whitelist` and `cache_blacklist`."""
         settings = self._settings
         return select(caches, settings.cache_whitelist, settings.cache_blacklist, settings.backlog_cache_name)
 
     def seen(self) -> Deployments:
-        """Return the existing caches chosen by the connector's lists; captured caches with their incarnations."""
+        """Return deployment id and incarnation of the matching caches; a changed value means a recreated cache."""
         deployments = self.deployments()
         status = self._ask(self._status)
         return deployments if status is None else {**deployments, **Captured.of(status).seen(deployments)}
 
     def made_again(self, error: BaseException) -> None:
-        """Note a cache that an error reports as destroyed; nothing to do here, because the service tracks caches."""
+        """Do nothing about a destroyed cache, because the backlog service itself tracks recreated caches."""
 
     def highest_numbers(self) -> dict[Unit, int]:
-        """Return the highest update number of each unit in the backlog, once all captured changes are there."""
+        """Return the highest update number in the backlog of each cache partition, as the end of a bounded run."""
         name = self._settings.name
         self._retry(lambda service: service.barrier(name))
         units = self._retry(lambda service: service.units(name))
@@ -212,12 +212,12 @@ class Capture:
         return {place: high for place, high in zip(places, units.high.tolist(), strict=True) if high >= 0}
 
     def _status(self, service: BacklogService) -> Mapping[str, Any] | None:
-        """Return the service's status of the connector's capture; None if there is no capture."""
+        """Ask the service for the status of the connector's capture; None if there is no capture."""
         name = self._settings.name
         return service.status(name) if name in service.connectors() else None
 
     def _retry(self, question: Callable[[BacklogService], T]) -> T:
-        """Repeat a call until the service answers.
+        """Repeat a call of the backlog service until it answers.
 
         The service cannot answer while nodes come and go; every call may be repeated.
         """

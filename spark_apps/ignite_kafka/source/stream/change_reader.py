@@ -1,4 +1,4 @@
-"""Reader of loaded units' changes.
+"""Polling of the backlog for changes to cache partitions that are already loaded.
 
 Only units that the nodes report as changed are read (docs/decisions/0013-changed-units.md).
 """
@@ -25,7 +25,7 @@ _READ_ALL_S = 300.0  # interval at which every unit is read, whatever the nodes 
 
 
 class ChangeReader:
-    """Reader of the changes of loaded units, batch after batch; for one thread.
+    """Polls the backlog for changes to loaded cache partitions; not thread-safe.
 
     :param most_records: target records of one batch; None: no limit.
     """
@@ -57,7 +57,7 @@ class ChangeReader:
         self._limits: Int64Array | None = None
 
     def read(self) -> list[ChangeBatch]:
-        """Read the backlog once, and return the changes of loaded units."""
+        """Poll the backlog once, and return batches of classified changes."""
         units, changes = self._read_changed()
         self._batches = self._lookup.settle(self._reader.batch(units, first_of_each(changes, self._most_records)))
         return self._batches
@@ -83,11 +83,11 @@ class ChangeReader:
 
     @property
     def more(self) -> bool:
-        """Whether the last read left changes that can be read at once."""
+        """Whether the last poll left changes in the backlog, so that the next should follow at once."""
         return any(bool(batch.changes.more.any()) for batch in self._batches)
 
     def caught_up(self, until: Mapping[Unit, int]) -> bool:
-        """Return whether all changes in the backlog at the start are committed, assuming that the last batches are.
+        """Return whether all changes from before the run are committed together with the last batches.
 
         :param until: the highest update number of each unit at the start.
         """
@@ -100,5 +100,5 @@ class ChangeReader:
         )
 
     def remember(self, batch: ChangeBatch) -> None:
-        """Note the units that still have changes in the backlog after a batch was committed."""
+        """Note, after a commit, the cache partitions that still have changes in the backlog and must be read again."""
         self._may_have_changes[batch.units] = ~batch.units_settled

@@ -1,4 +1,4 @@
-"""Deduplication of changes: each change read from the backlog is new, a duplicate, or to be looked up.
+"""Deduplication of captured changes: each is new, a duplicate, or unclear and looked up in the cache.
 
 An update number is a position, not an identity: it may return with another content, and low numbers may come after
 higher ones (docs/decisions/0007-backlog-ground.md). Numbers and hashes of the last seconds are remembered exactly;
@@ -45,7 +45,7 @@ _NONE = np.empty(0, SETTLED)
 
 
 def change_hash(key: bytes, value: bytes | None) -> int:
-    """Return the hash of a key and its value, both in Ignite's binary form and not wrapped.
+    """Compute a change's hash as the backlog service does, from unwrapped key and value in Ignite's binary form.
 
     :param value: None: the key was removed.
     """
@@ -57,12 +57,12 @@ def change_hash(key: bytes, value: bytes | None) -> int:
 
 
 def key_hash(hashed: int) -> int:
-    """Return the low half of a hash, which depends on the key alone."""
+    """Extract the half of a change's hash that depends on the key alone."""
     return hashed & 0xFFFFFFFF
 
 
 def settled_rows(numbers: Int64Array, hashes: Int64Array, sent: Mask, now_s: float) -> npt.NDArray[np.void]:
-    """Build N rows of dtype SETTLED.
+    """Build an array of N settled changes (dtype SETTLED), all with one time.
 
     :param numbers: N update numbers, `hashes` their hashes.
     :param sent: N flags: whether the content was sent.
@@ -74,12 +74,12 @@ def settled_rows(numbers: Int64Array, hashes: Int64Array, sent: Mask, now_s: flo
 
 
 def concat_settled(*parts: npt.NDArray[np.void]) -> npt.NDArray[np.void]:
-    """Concatenate rows of dtype SETTLED; as bytes, because numpy copies structured rows field by field."""
+    """Concatenate arrays of dtype SETTLED as bytes, because numpy copies structured rows slowly, field by field."""
     return np.frombuffer(bytearray().join(part.tobytes() for part in parts), SETTLED)
 
 
 def pack_settled(rows: npt.NDArray[np.void]) -> str:
-    """Encode rows of dtype SETTLED, without their times, in base64.
+    """Encode settled changes as a compact base64 text for the offset record; their times are left out.
 
     Layout: count, length of the compressed part; number differences and flags, compressed; hashes, which do not
     compress.
@@ -91,7 +91,7 @@ def pack_settled(rows: npt.NDArray[np.void]) -> str:
 
 
 def unpack_settled(text: str, now_s: float) -> npt.NDArray[np.void]:
-    """Decode the rows encoded by :func:`pack_settled`, with the time `now_s`.
+    """Decode settled changes from the text of an offset record; all get the time `now_s`.
 
     :raises OffsetsLost: the text has another form.
     """
@@ -116,7 +116,7 @@ def unpack_settled(text: str, now_s: float) -> npt.NDArray[np.void]:
 
 @dataclass(frozen=True)
 class Classification:
-    """Classes of N changes; a change without a class waits for the next read.
+    """Decision about each of N changes: send, skip as duplicate, look up, or (no class) wait for the next read.
 
     :param unit: N positions of units.
     :param new: N flags: the change is sent, in order.
@@ -130,13 +130,13 @@ class Classification:
     lookup: Mask
 
     def only(self, rows: Mask) -> Classification:
-        """Return the classes of the flagged rows; other rows get no class."""
+        """Keep the decisions about the flagged changes; the other changes wait for the next read."""
         return Classification(self.unit, self.new & rows, self.duplicate & rows, self.lookup & rows)
 
 
 @dataclass
 class _Seen:
-    """Changes that were settled together, as columns; see SETTLED."""
+    """Changes that were committed together, as columns; see SETTLED."""
 
     time_s: float
     unit: Int64Array
@@ -149,7 +149,7 @@ class _Seen:
 
 @dataclass
 class _UnitWindow:
-    """The remembered changes of one unit."""
+    """Index of one cache partition's remembered changes, by number and by key hash."""
 
     hashes: dict[int, set[int]] = field(default_factory=lambda: defaultdict(set))
     newest: dict[int, int] = field(default_factory=dict)
@@ -159,7 +159,9 @@ class _UnitWindow:
 
 
 class ChangeDeduplicator:
-    """Classifier of the changes of U units, given as positions in the task's unit table; for one thread.
+    """Decides which changes of U cache partitions are new, from a memory of the last seconds; not thread-safe.
+
+    Units are positions in the task's unit table.
 
     :param most_remembered: maximum changes remembered exactly, of all units.
     """
@@ -174,7 +176,7 @@ class ChangeDeduplicator:
         self._recent: OrderedDict[int, npt.NDArray[np.void]] = OrderedDict()  # the unit with the latest change is last
 
     def restore(self, unit: int, offset: UnitOffset, now_s: float) -> None:
-        """Restore a unit from its offset record."""
+        """Restore the memory of a cache partition's sent changes from its offset record."""
         self._high[unit] = self._floor[unit] = offset.high
         rows = unpack_settled(offset.recent, now_s)
         if rows.size:
@@ -182,11 +184,11 @@ class ChangeDeduplicator:
             self._add(_Seen(now_s, np.full(rows.size, unit), rows["number"], rows["hash"], keys, rows["sent"]))
 
     def high(self, unit: int) -> int:
-        """Return the highest update number sent of a unit; -1 if none."""
+        """Return the highest update number sent for a unit; -1 if none."""
         return int(self._high[unit])
 
     def classify(self, units: Int64Array, changes: Changes) -> Classification:
-        """Classify changes that were just read, without remembering them.
+        """Classify changes just read from the backlog; they are remembered only after the commit.
 
         :param units: positions of the units that were read, in the order of the reply.
         """
@@ -224,7 +226,7 @@ class ChangeDeduplicator:
                 classified.new[row] = True  # late, and nothing newer of its key was sent
 
     def remember(self, classified: Classification, rows: Mask, changes: Changes, now_s: float) -> None:
-        """Remember committed changes.
+        """Remember committed changes, so that they count as duplicates when they are read again.
 
         :param rows: a flag for each change: whether it is committed.
         """
@@ -239,28 +241,28 @@ class ChangeDeduplicator:
         self._add(_Seen(now_s, unit, number, changes.hash[kept], changes.keys().take(index), classified.new[kept]))
 
     def remember_state(self, unit: int, key: bytes, value: bytes | None, now_s: float) -> None:
-        """Remember a committed looked-up state."""
+        """Remember a committed looked-up value as the last sent state of its key."""
         state = np.array([change_hash(key, value)])
         self._add(_Seen(now_s, np.array([unit]), np.array([-1]), state, pa.array([key], pa.binary()), np.ones(1, bool)))
 
     def loaded(self, unit: int, now_s: float) -> None:
-        """Record that the unit was sent from the cache: the last sent state of its earlier keys becomes unknown."""
+        """Record the load of a unit from the cache, which outdates the states sent before."""
         self._loaded_s[unit] = now_s
         if unit in self._recent:
             self._recent[unit]["sent"] = False
 
     def recent(self, unit: int, now_s: float) -> npt.NDArray[np.void]:
-        """Return a unit's changes settled in the last seconds, oldest first, as rows of dtype SETTLED; read only."""
+        """Return a unit's settled changes of the last seconds, oldest first, for its offset record (read only)."""
         rows = self._recent.get(unit)
         return _NONE if rows is None else rows[np.searchsorted(rows["time_s"], now_s - RECENT_S) :]
 
     def loaded_since(self, time_s: float) -> Mask:
-        """Return a flag for each unit: whether it was sent from the cache since `time_s`."""
+        """Return a flag for each unit: it was loaded from the cache since `time_s`."""
         is_loaded: Mask = self._loaded_s >= time_s
         return is_loaded
 
     def last_sent(self, units: Iterable[int]) -> dict[tuple[int, int], int]:
-        """Return the hash of the last sent state by unit and key hash, for the units' remembered keys."""
+        """Return, by unit and key hash, the hash of the state that was last sent for the key."""
         return {
             (unit, key): hashed
             for unit, window in self._windows(set(units)).items()
@@ -268,7 +270,7 @@ class ChangeDeduplicator:
         }
 
     def sent_since(self, time_s: float) -> set[tuple[int, bytes]]:
-        """Return the unit and key of each change sent since `time_s`."""
+        """Return the units and keys of all changes sent since `time_s`."""
         return {
             (unit, key)
             for seen in self._seen
@@ -278,7 +280,7 @@ class ChangeDeduplicator:
         }
 
     def forget(self, now_s: float) -> None:
-        """Replace changes that are too old, or too many, by the floor number of their unit."""
+        """Drop remembered changes that are too old or too many; a floor number for each unit replaces them."""
         while self._seen and (self._seen[0].time_s < now_s - REMEMBERED_S or self._count > self._most_remembered):
             old = self._seen.popleft()
             self._count -= old.number.size
@@ -287,7 +289,7 @@ class ChangeDeduplicator:
             self._recent.popitem(last=False)
 
     def _add(self, seen: _Seen) -> None:
-        """Remember changes.
+        """Add settled changes to the memory and to the recent changes of their units.
 
         :param seen: changes in ascending order of units.
         """

@@ -1,13 +1,13 @@
-"""Number of a cache's partitions loaded at once: as many as fill a batch, by their mean size so far."""
+"""Estimate of how many partitions of a cache fill a batch, from the mean size of the partitions loaded so far."""
 
 from __future__ import annotations
 
 
 class LoadSize:
-    """Estimator of the number of partitions for the next load.
+    """Estimator of the number of cache partitions to load in the next batch.
 
-    :param batch_bytes: bytes of entries that one load should have, at least one partition.
-    :param most_records: records that one load should have, at least one partition; None: any number.
+    :param batch_bytes: bytes of entries to load at once; at least one partition is loaded.
+    :param most_records: entries to load at once, at least one partition; None: any number.
     :param first: partitions of the first load, whose size is not known yet, if its records are not limited.
     """
 
@@ -19,7 +19,7 @@ class LoadSize:
 
     @property
     def partitions(self) -> int:
-        """Number of partitions to load next."""
+        """Number of cache partitions to load in the next batch, at least one."""
         if not self._bytes:
             return self._first if self._most_records is None else 1
         fitting = self._batch_bytes / self._bytes
@@ -28,7 +28,7 @@ class LoadSize:
         )
 
     def loaded(self, partitions: int, size: int, rows: int) -> None:
-        """Update the estimate by partitions that were loaded.
+        """Update the estimate with the measured size of loaded partitions.
 
         :param size: bytes of the partitions' entries. :param rows: number of the partitions' entries.
         """

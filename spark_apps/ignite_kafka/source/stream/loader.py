@@ -1,4 +1,4 @@
-"""Loading of units from the cache: scan, barrier, reading of changes; a changed key is not sent as scanned.
+"""Loading of cache partitions by scans; a key that changes meanwhile is sent as a change instead.
 
 Before a loaded unit is loaded again, its offset record is written as not loaded. Its mark and its backlog are cleared
 next, and a task that died before the commit would else forget that the unit must be loaded.
@@ -13,6 +13,7 @@ from contextlib import closing
 import numpy as np
 
 from ...common.arrays import Int64Array
+from ...events import UNITS_SENT_AGAIN, emit
 from ...ignite.scan import scan_partitions
 from ...ignite.types.model import Page
 from ...plan.source_plan import CachePlan
@@ -21,6 +22,7 @@ from .batch import ChangeBatch, without_keys
 from .cache_infos import CacheInfos
 from .load_size import LoadSize
 from .state_lookup import StateLookup
+from .unit_marks import mark_reason
 from .unit_reader import UnitReader
 from .unit_states import UnitStates
 
@@ -30,7 +32,7 @@ Scan = Callable[..., Generator[Page, None, None]]
 
 
 class Loader:
-    """Loader of units, about ``batch_bytes`` at a time; for one thread.
+    """Reads cache partitions for the initial load, about ``batch_bytes`` at a time; not thread-safe.
 
     :param most_records: target records of one batch, which has at least one unit; None: no limit.
     :param scan: reads the entries of partitions.
@@ -57,7 +59,7 @@ class Loader:
         self._size = LoadSize(self._settings.batch_bytes, most_records, _FIRST_LOAD)
 
     def load(self) -> list[ChangeBatch]:
-        """Load the next units; no batch when all are loaded."""
+        """Scan the next cache partitions and read their changes meanwhile; no batch when all are loaded."""
         units = self._next_units()
         if not units.size:
             return []
@@ -79,11 +81,23 @@ class Loader:
         return [batch]
 
     def _unload(self, units: Int64Array) -> ChangeBatch:
-        """Build a batch that records units as not loaded, and leaves the units' changes in the backlog."""
+        """Build a batch that only records units as not loaded: if this task dies, the next task loads them."""
         batch = self._reader.batch(units, self._reader.read(units, 1))
         batch.move_out(units)
         batch.unloaded = frozenset(units.tolist())
+        self._report_marks(units)
         return batch
+
+    def _report_marks(self, units: Int64Array) -> None:
+        marks = {unit: self._states.marked[unit].bits for unit in units.tolist() if unit in self._states.marked}
+        if marks:
+            emit(
+                UNITS_SENT_AGAIN,
+                count=len(marks),
+                cache=self._table.cache_of(min(marks)).name,
+                partition=self._table.partition(min(marks)),
+                reason=mark_reason(marks.values()),
+            )
 
     def _clear(self, units: Int64Array) -> None:
         marked, numbers = self._states.unmark(units.tolist())
@@ -91,7 +105,7 @@ class Loader:
             self._client.clear(self._table.units[marked], numbers)
 
     def _next_units(self) -> Int64Array:
-        """Return the next units to load, all of one cache; marked units come first."""
+        """Choose the next units to load, all of one cache; units marked for another load come first."""
         waiting = self._states.to_load
         if not waiting.size:
             return waiting
@@ -99,7 +113,7 @@ class Loader:
         return of_cache[: self._size.partitions]
 
     def _pages(self, cache: CachePlan, units: Int64Array) -> dict[int, list[Page]]:
-        """Scan units, and return the pages of each unit."""
+        """Scan the partitions of units, and return the pages by unit."""
         unit_of = {self._table.partition(unit): unit for unit in units.tolist()}
         pages: dict[int, list[Page]] = {unit: [] for unit in unit_of.values()}
         info = self._infos.of(cache)

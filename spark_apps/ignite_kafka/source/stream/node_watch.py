@@ -1,4 +1,4 @@
-"""Detection of dead server nodes, and of the keys to look up after a node's death.
+"""Detection of dead server nodes, after whose death recently sent keys are looked up again.
 
 A node that died may have captured an update that no other node has; the update is lost with the node, and a record
 sent of it is wrong. So the keys that were sent in the seconds before are looked up, at once and a little later, when
@@ -18,7 +18,7 @@ _DEAD_NODE_S = 5.0  # a node that died may have written changes of the last seco
 
 
 class NodeWatch:
-    """Detector of server nodes that have gone between two reads; for one thread."""
+    """Detector of server nodes that have left the cluster between two reads; not thread-safe."""
 
     def __init__(self, client: BacklogClient, states: UnitStates) -> None:
         self._client = client
@@ -29,22 +29,22 @@ class NodeWatch:
 
     @property
     def has_pending_lookups(self) -> bool:
-        """Whether keys are to be looked up a little later: every unit is read until then."""
+        """Whether a second look-up after a node's death is still due; every unit is read until then."""
         return bool(self._look_up_at_s)
 
     def start(self) -> None:
-        """Note the servers before the first read or scan, so that no later death is overlooked."""
+        """Note the live server nodes before the first read, so that no later death is overlooked."""
         if self._servers is None:
             self._servers = self._client.servers()
 
     def _node_gone(self) -> bool:
-        """Return whether a server has gone since the last call."""
+        """Return whether a server node has left the cluster since the last call."""
         before = self._servers or frozenset()
         self._servers = self._client.servers()
         return not before <= self._servers
 
     def keys_to_look_up(self, batch: ChangeBatch) -> set[LocatedKey]:
-        """Return the keys to look up: after a node has gone, the keys sent in the last seconds.
+        """Return the keys sent in the last seconds if a node has died, so that their values are checked in the cache.
 
         They are returned at once and again a little later. Units that were loaded in these seconds are marked, to be
         loaded again: a scan, too, may have read what only a dead node had.
@@ -65,8 +65,9 @@ class NodeWatch:
         return {key for key in self._states.deduplicator.sent_since(since_s) if ready[key[0]]} if due else set()
 
     def other_topology(self, batch: ChangeBatch) -> Mask:
-        """Return a flag for each change: the unit's backlog was last sent completely at another topology, or never.
+        """Flag changes of units last sent completely at another topology version: a node may have died since.
 
-        A node that died since may have written what no other node has.
+        True where that was at another topology version, or never: a node that died since may have written what no
+        other node has.
         """
         return np.repeat(self._states.topology[batch.units] != batch.changes.topology, batch.changes.count)

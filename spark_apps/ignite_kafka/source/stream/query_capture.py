@@ -22,7 +22,7 @@ _NEEDS_SERVICE = ("partition", "update_counter")
 
 
 def capture_of(settings: SourceSettings, cluster: Cluster, owner: str) -> Capture:
-    """Return the capture of a connector, by the backlog service or by continuous queries.
+    """Choose how changes are captured: by the backlog service or by continuous queries.
 
     A :class:`QueryCapture` if the nodes have no backlog service and the failover policy allows lost changes.
 
@@ -34,7 +34,7 @@ def capture_of(settings: SourceSettings, cluster: Cluster, owner: str) -> Captur
 
 
 class QueryCapture(Capture):
-    """Capture by the continuous queries of tasks; nothing runs on the nodes to be started, stopped or resumed."""
+    """Capture by the tasks' continuous queries; nothing on the nodes has to be started, stopped or resumed."""
 
     longest_epoch_s: ClassVar[float] = 10 * 365 * 86_400.0  # no end: each end of a query is a gap
     follows_cores: ClassVar[bool] = False  # for the same reason
@@ -45,13 +45,13 @@ class QueryCapture(Capture):
         self._times: Counter[str] = Counter()  # how often a new cache of a name was seen
 
     def run_slots(self) -> RunSlots:
-        """Return the function for a task's slots, which follows whole caches."""
+        """Return the function that runs a Spark task with continuous queries of whole caches."""
         from .query_task import query_slots  # here, as in the base class
 
         return query_slots
 
     def tasks(self, plan: TransferPlan, most: int) -> tuple[tuple[int, ...], ...]:
-        """Return the slots of each task: only slots that send a whole cache."""
+        """Distribute the slots that have a cache over the Spark tasks of an epoch."""
         from .query_sender import tasks_of_caches  # here, as in :meth:`run_slots`
 
         return tasks_of_caches(plan, most)
@@ -85,25 +85,25 @@ class QueryCapture(Capture):
         return None
 
     def start(self, caches: Sequence[str]) -> Captured:
-        """Return the caches with their incarnations, which count the caches of each name seen by the run."""
+        """Return an incarnation for each cache, counted by the run, because no capture runs on the nodes."""
         return Captured(0, {name: str(self._times[name]) for name in caches})
 
     def stop(self) -> None:
         """Do nothing: no capture runs on the nodes."""
 
     def deployments(self) -> dict[str, str]:
-        """Return the caches matching the connector's lists, each with a number instead of a deployment id."""
+        """Return the caches that match the lists; a count of recreations replaces the unknown deployment id."""
         chosen = self._chosen(self._cluster.cache_names())
         self._times.update(set(chosen) - self._present)
         self._present = set(chosen)
         return {name: f"cache {self._times[name]}" for name in chosen}
 
     def made_again(self, error: BaseException) -> None:
-        """Note a cache reported as destroyed by an error: an existing cache of its name is a new one."""
+        """Note a cache that was reported as destroyed, so an existing cache of its name counts as new."""
         if isinstance(error, IgniteKafkaError):
             self._present.discard(str(error.where.get("cache")))
 
     def seen(self) -> Deployments:
-        """Return the caches of :meth:`deployments` in the form of :meth:`.Captured.seen`."""
+        """Return the matching caches with a value that changes when a cache is recreated."""
         deployments = self.deployments()
         return self.start(list(deployments)).seen(deployments)

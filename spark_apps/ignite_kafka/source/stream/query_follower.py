@@ -1,4 +1,4 @@
-"""Continuous queries of a task: begin and end, scans, order of changes, and gaps.
+"""Life of a task's continuous queries: start, initial scans, order of changes, gaps and end.
 
 The queries begin before the first scan, so every change that a scan may miss arrives. While partitions are read,
 changes wait and are sent after these partitions' entries, so an entry is never sent after a newer change of its key.
@@ -41,13 +41,13 @@ _FIRST_PARTITIONS = 16  # read at once while their size is unknown
 
 
 def begin_queries(cluster: Cluster, caches: Sequence[str], interval_ms: int, expired: bool) -> ContinuousQueries:
-    """Begin queries on a new connection."""
+    """Start continuous queries of caches on a connection of their own."""
     connection = ThinConnection(cluster.endpoint, cluster.credentials)
     return ContinuousQueries(connection, caches, interval_ms, expired=expired)
 
 
 class QueryFollower:
-    """Continuous queries of one task, and their uncommitted changes; both outlast a sender. For one thread.
+    """Continuous queries of one task, and their uncommitted changes; both survive a retry. Not thread-safe.
 
     :param caches: caches of the task.
     :param gap: why changes may have been missed before the first query; empty at the start of the stream.
@@ -90,7 +90,7 @@ class QueryFollower:
     # queries and gaps
 
     def begin(self, cluster: Cluster, sender: QuerySender) -> None:
-        """Begin the queries unless they are alive; after a gap, act according to the failover policy."""
+        """Start the queries unless they run already; handle a gap since the previous queries by the failover policy."""
         first = self._queries is None
         if self._queries is not None and not self._queries.lost:
             return
@@ -114,7 +114,7 @@ class QueryFollower:
         self._after_gap("caches were created or destroyed, perhaps this one", [name])
 
     def _after_gap(self, reason: str, names: Iterable[str]) -> None:
-        """Report caches whose changes may have been missed, or send them again, according to the failover policy."""
+        """Handle changes that may have been missed: report the caches or load them again, by the failover policy."""
         fields = {"connector": self._plan.connector, "caches": ", ".join(names), "reason": reason}
         if self._settings.failover_policy == "NONE":
             events.emit(events.CHANGES_MISSING, **fields)
@@ -123,7 +123,7 @@ class QueryFollower:
             self._to_load |= {name: list(range(self._caches[name].partitions)) for name in names}
 
     def _check(self, cluster: Cluster, sender: QuerySender) -> None:
-        """Restart queries that may have ended, and treat a node's leaving as a gap: its last changes may be lost."""
+        """Restart queries that may have ended, and handle a node's leaving as a gap: its last changes may be lost."""
         assert self._queries is not None
         for name in self._queries.check(self._settings.ignite_request_timeout_ms / 1000):
             self._begin_again(sender, name)
@@ -139,14 +139,14 @@ class QueryFollower:
     # sending
 
     def step(self, cluster: Cluster, sender: QuerySender) -> None:
-        """Send changes that have arrived or arrive soon, then some partitions to load."""
+        """Send the changes that arrived, then the next cache partitions of the initial load."""
         self._read(0.0 if self._to_load or self._limiter.ahead_s else self._wait_s)
         self._check(cluster, sender)
         self._send_unsent(sender)
         self._load(cluster, sender)
 
     def _read(self, wait_s: float) -> None:
-        """Read changes until a batch is full, an interval has passed, or none is left.
+        """Read arriving changes into memory until a batch is full, an interval has passed, or none is left.
 
         Wait at most `wait_s` seconds for the first.
         """
@@ -166,7 +166,7 @@ class QueryFollower:
             rows = rows + received.page.rows
 
     def _send_unsent(self, sender: QuerySender) -> None:
-        """Send the changes that were read, and forget them once they are committed."""
+        """Send and commit the changes in memory, then drop them."""
         kept = (
             self._unsent
             if self._settings.process_removals
@@ -183,7 +183,7 @@ class QueryFollower:
         self._limiter.sent(sender.commit())
 
     def _load(self, cluster: Cluster, sender: QuerySender) -> None:
-        """Send the next partitions of a cache; changes that arrive meanwhile are read, and sent later."""
+        """Scan and send the next partitions of a cache; changes that arrive meanwhile are kept and sent later."""
         if not self._to_load:
             return
         name, left = next(iter(self._to_load.items()))
@@ -207,7 +207,7 @@ class QueryFollower:
         self._size.loaded(len(chosen), size, rows)
 
     def _end_partitions(self, sender: QuerySender, cache: CachePlan, partitions: Sequence[int]) -> None:
-        """Commit partitions whose entries have all been sent."""
+        """Commit the offset records of fully scanned partitions, so that they are not loaded again."""
         sender.end_partitions(cache, partitions)
         self._commit(sender)
         left = [partition for partition in self._to_load[cache.name] if partition not in partitions]
@@ -216,7 +216,7 @@ class QueryFollower:
             del self._to_load[cache.name]
 
     def drain(self, cluster: Cluster, sender: QuerySender) -> None:
-        """Send the changes collected by the nodes, and end the queries; takes as long as changes arrive."""
+        """End the queries at the epoch's end, after sending every change that the nodes still hold."""
         assert self._queries is not None
         collected = self._after(2 * self._wait_s)  # other nodes send at intervals
         while not collected.expired:
@@ -235,7 +235,7 @@ class QueryFollower:
         self._drained = self._queries.ended
 
     def report_unsent(self) -> None:
-        """Report, at the epoch's end, caches with unsent collected changes or with an unreported gap.
+        """Emit an event at the epoch's end if changes were not sent or a gap was not reported.
 
         With policy FULL_SNAPSHOT the next start sends the caches again.
         """
@@ -249,7 +249,7 @@ class QueryFollower:
         return Deadline.after(seconds, self._clock)
 
     def close(self) -> None:
-        """Close the connection of the queries."""
+        """Close the connection that the queries run on."""
         if self._queries is not None:
             self._queries.close()
 

@@ -1,4 +1,4 @@
-"""Sender of the changes of continuous queries and of scanned entries.
+"""Sender for streams by continuous queries: changes and scanned entries of whole caches.
 
 A cache has one slot, so that its changes and entries are sent in one order.
 """
@@ -27,18 +27,18 @@ NO_PARTITION = -1
 
 
 def slot_of_cache(cache: CachePlan, slots: int) -> int:
-    """Return the slot that sends a whole cache, the same in every run."""
+    """Return the slot that sends all partitions of a cache; it is the same in every run."""
     return slot_of(cache.name, 0, slots)
 
 
 def tasks_of_caches(plan: TransferPlan, most: int) -> tuple[tuple[int, ...], ...]:
-    """Return the slots with caches, distributed over at most `most` tasks."""
+    """Distribute the slots that have a cache over at most `most` Spark tasks."""
     slots = sorted({slot_of_cache(cache, plan.slots) for cache in plan.caches})
     return tuple(tuple(slots[at] for at in group) for group in slots_of_tasks(len(slots), most))
 
 
 class QuerySender(CountedSlots):
-    """Sender of whole caches, with the open slots of one task.
+    """Queues changes and scanned entries of whole caches in the open slots of one task.
 
     :param caches: caches of the task.
     :ivar infos: descriptions of the caches.
@@ -70,17 +70,17 @@ class QuerySender(CountedSlots):
             self._key_kinds[cache.name] = kinds_of_keys(offsets.values())
 
     def loaded(self, cache: CachePlan) -> set[int]:
-        """Return the partitions whose entries are committed under the plan's snapshot id."""
+        """Return the partitions of a cache that the snapshot id has already loaded and committed."""
         state = self._writers[self._slots[cache.name]].state
         return set(state.done(self._plan.snapshot_id, cache.name, cache.incarnation))
 
     def send_changes(self, cache: CachePlan, events: Sequence[CacheEvents]) -> None:
-        """Queue changes of a cache, in their order."""
+        """Queue changes of a cache in the transaction of its slot, in their order."""
         changes = joined(events)
         self._send(cache, EntryBatch([changes.page], np.full(changes.page.rows, NO_PARTITION), changes.removed))
 
     def send_entries(self, cache: CachePlan, pages: Sequence[Page]) -> None:
-        """Queue scanned entries of a cache; call :meth:`end_partitions` once their partitions are fully read."""
+        """Queue scanned entries of a cache; :meth:`end_partitions` must follow once their partitions are fully read."""
         partitions = np.repeat([page.partition for page in pages], [page.rows for page in pages])
         if not partitions.size:
             return
@@ -95,7 +95,7 @@ class QuerySender(CountedSlots):
         return self._writers[self._slots[cache.name]].past_limits
 
     def end_partitions(self, cache: CachePlan, partitions: Iterable[int]) -> None:
-        """Queue the offset records of loaded partitions."""
+        """Queue offset records that mark cache partitions as loaded."""
         writer = self._writers[self._slots[cache.name]]
         for partition in partitions:
             records = self._records[cache.name].pop(partition, 0)

@@ -1,4 +1,4 @@
-"""The Spark task of a stream without the backlog service.
+"""Spark task of a stream that captures changes by continuous queries, without the backlog service.
 
 It follows whole caches with continuous queries until its epoch ends.
 """
@@ -23,7 +23,7 @@ from .sending_task import SendingTask
 def query_slots(
     plan: TransferPlan, secrets: Secrets, slots: Sequence[int], attempt: int, epoch: Epoch
 ) -> Iterator[SlotResult]:
-    """Follow the caches of some slots until the epoch ends.
+    """Run the Spark task: send the changes of the slots' caches until the epoch ends.
 
     :param slots: numbers of the slots of this task.
     :param attempt: number of the task's attempt; a later attempt takes over the slots.
@@ -34,7 +34,7 @@ def query_slots(
 
 
 class QueryTask(SendingTask):
-    """A task that follows whole caches by continuous queries.
+    """Spark task that sends whole caches and their changes, captured by continuous queries.
 
     The queries and the uncommitted changes outlast an attempt that fails because of Kafka.
     """
@@ -49,7 +49,7 @@ class QueryTask(SendingTask):
         self._follower = QueryFollower(plan, self._caches, self._limiter, gap)
 
     def run(self) -> list[SlotResult]:
-        """Run the task, and return a result for each slot."""
+        """Run the task until the epoch ends, and return a result for each slot."""
         try:
             return super().run()
         finally:

@@ -15,7 +15,7 @@ _BATCH_S = 0.5
 
 
 class RateLimiter:
-    """The rate limit of one task.
+    """Limiter of the records that one task sends in a second.
 
     :param per_second: records per second; None: no limit.
     :param ahead_s: seconds by which the records sent before are ahead of the limit.
@@ -28,7 +28,7 @@ class RateLimiter:
 
     @staticmethod
     def of_task(per_second: int | None, slots: int, all_slots: int, ahead_s: float) -> RateLimiter:
-        """Return the limiter of a task that owns `slots` of the connector's `all_slots` slots."""
+        """Make the limiter of a task, with the share of the limit that its `slots` are of `all_slots`."""
         return RateLimiter(None if per_second is None else per_second * slots / all_slots, ahead_s)
 
     @property
@@ -37,7 +37,7 @@ class RateLimiter:
         return None if self._per_second is None else max(1, int(self._per_second * _BATCH_S))
 
     def sent(self, records: int) -> None:
-        """Count records that were sent now."""
+        """Count records sent now, which postpones the next batch."""
         if self._per_second is not None:
             self._due_s = max(self._due_s, self._clock()) + records / self._per_second
 

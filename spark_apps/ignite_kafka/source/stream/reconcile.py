@@ -1,4 +1,4 @@
-"""Reconciliation: tombstones for keys that are alive in a topic and gone from the cache.
+"""Reconciliation: tombstones for keys that a topic still has and the cache no longer has.
 
 A unit is sent again after changes were given up or missed, after `clear()`, or for a new capture; removals may be lost
 then. So a unit that is loaded though it was sent before must be reconciled, and its offset record says so until that is
@@ -41,7 +41,7 @@ _UNITS_AT_ONCE = 64  # whose backlog is read together
 
 
 class Reconciler:
-    """Reconciler of the topics of a task's caches, one after the other; for one thread.
+    """Reads the topics of a task's caches one by one, to find keys that need a tombstone; not thread-safe.
 
     :param read_kinds: reads the kinds of keys that the connector has sent for a cache.
     :param most_held: maximum keys held before their tombstones are sent.
@@ -72,11 +72,11 @@ class Reconciler:
 
     @property
     def more(self) -> bool:
-        """Whether the topic being read has more records to read at once."""
+        """Whether the topic being read has more records to read without waiting."""
         return self._scan is not None and not self._scan.idle
 
     def step(self, *, ends: bool = False) -> Iterator[ChangeBatch]:
-        """Read the next records of a cache's topic; at its end, yield batches of tombstones for missing keys.
+        """Read the next records of a topic; at its end, yield batches of tombstones for keys missing in the cache.
 
         Batches are also yielded if too many keys are held. Each batch must be committed before the next is requested.
 
@@ -104,7 +104,7 @@ class Reconciler:
     def _tombstones(
         self, scan: TopicScan, units: Int64Array, gone: Mapping[int, list[bytes]], position: ReconcilePosition | None
     ) -> ChangeBatch:
-        """Build a batch of tombstones for keys that the cache no longer has; a key with a newer change gets none."""
+        """Build a batch of tombstones for keys missing in the cache; a key with a newer change gets none."""
         states = self._lookup.look_up([(unit, key) for unit in units.tolist() for key in gone.get(unit, ())])
         cache = self._states.table.cache_of(int(units[0]))
         kept = self._sent_keys(cache).kept(list(states.values()), [key for _, key in states])
@@ -118,12 +118,15 @@ class Reconciler:
         return batch
 
     def remember(self, batch: ChangeBatch) -> None:
-        """Drop the units that a committed batch loads, or marks as not loaded: their reconciliation begins anew."""
+        """Drop units that a committed batch loads or marks as not loaded, because their reconciliation must restart."""
         if self._scan is not None:
             self._scan.drop_units(batch.unloaded | batch.scanned.keys())
 
     def _next_scan(self) -> TopicScan | None:
-        """Return a scan for the next cache to reconcile, a cache with all units loaded; None if there is none."""
+        """Begin to read the topic of the next cache to reconcile; None if no cache is ready.
+
+        All units of a cache must be loaded before.
+        """
         states = self._states
         table = self._states.table
         if not states.pending_reconcile:
@@ -156,7 +159,7 @@ class Reconciler:
         return SentKeys(self._client, cache, self._infos.of(cache), self._filters.of(cache.name))
 
     def _kinds(self, cache: CachePlan, info: CacheInfo) -> set[KeyKind]:
-        """Return the kinds of a cache's keys sent by any task.
+        """Return the kinds of a cache's keys sent by any task, to convert keys of the topic back to Ignite's.
 
         If no kind is known, also the kinds declared by the cache.
         """
@@ -166,6 +169,6 @@ class Reconciler:
         return kinds if kinds - {UNKNOWN_KIND} else kinds | declared_kinds(info)
 
     def close(self) -> None:
-        """Close the consumer."""
+        """Close the consumer of the topic being read, if any."""
         if self._scan is not None:
             self._scan.close()

@@ -46,7 +46,7 @@ log = logging.getLogger(__name__)
 
 
 def run_stream(spark: SparkSession, request: RunRequest[SourceSettings]) -> RunStatus:
-    """Stream until stopped, or with ``run_mode`` once until caught up.
+    """Send entries and changes until stopped or, with ``run_mode`` once, until caught up.
 
     :returns: the run's record: COMPLETED when caught up, STOPPED when stopped.
     :raises IgniteKafkaError: the error that ended the run; the next run continues from the committed offsets.
@@ -56,7 +56,7 @@ def run_stream(spark: SparkSession, request: RunRequest[SourceSettings]) -> RunS
 
 
 class StreamRun(EpochRun[SourceSettings]):
-    """The run of a stream, with the backlog service or with continuous queries."""
+    """Driver of a stream's run, which captures by the backlog service or by continuous queries."""
 
     def __init__(self, spark: SparkSession, request: RunRequest[SourceSettings], stack: ExitStack) -> None:
         """Prepare the run; :meth:`run` connects, plans and captures."""
@@ -137,7 +137,7 @@ class StreamRun(EpochRun[SourceSettings]):
         self._adopt_target()
 
     def _with_topics(self, plan: TransferPlan, added: Set[str], generation: int) -> TransferPlan:
-        """Create the plan's topics, describe added caches for sinks, and return the plan with the topics' ids."""
+        """Create the plan's topics, publish added caches' configurations for sinks, and add topic ids to the plan."""
         chosen = [cache for cache in plan.caches if cache.name in added]
         self._retry(lambda: register_schemas(plan.settings, chosen, self._cluster))
         self._retry(lambda: ensure_types_topic(self._settings, self._topics))
@@ -239,7 +239,7 @@ class StreamRun(EpochRun[SourceSettings]):
         return self._seen() != self._deployments
 
     def _seen(self) -> Deployments:
-        """Return the existing caches; while the nodes do not answer, the caches seen last."""
+        """Read the existing caches, to detect changes; while the nodes do not answer, return the last result."""
         try:
             return self._capture.seen()
         except IgniteKafkaError as error:
@@ -249,7 +249,7 @@ class StreamRun(EpochRun[SourceSettings]):
             return self._deployments
 
     def _refresh_plan(self, epoch: int) -> None:
-        """Add new caches to the plan and drop destroyed ones.
+        """Add new caches to the plan of the next epoch, and drop destroyed ones.
 
         A cache that was created again is both dropped and new, as is a cache that was emptied by a deactivation of the
         cluster, or that lost its captured changes.
@@ -292,7 +292,7 @@ class StreamRun(EpochRun[SourceSettings]):
         events.emit(events.CACHES_CHANGED, connector=self._plan.connector, **names)
 
     def _stopped(self) -> None:
-        """End the run; end the capture too, unless policy BACKLOG lets the next run continue it."""
+        """End a stopped run, and its capture unless policy BACKLOG keeps the capture for the next run."""
         if self._settings.failover_policy != "BACKLOG":
             self._capture.stop()
         else:
@@ -301,6 +301,6 @@ class StreamRun(EpochRun[SourceSettings]):
 
 
 def _is_gone(error: BaseException) -> bool:
-    """Return whether an error means that a cache no longer exists; a stream continues without the cache."""
+    """Return whether an error only means a destroyed cache, so that the stream can continue without the cache."""
     refused = isinstance(error, BacklogRefused) and error.where.get("code") == "UNKNOWN_CACHE"
     return refused or isinstance(error, (CacheDestroyed, CacheNotFound))

@@ -1,4 +1,4 @@
-"""Sender of a stream: batches become records, in one transaction per slot with the units' offset records."""
+"""Sender of a stream: sends the records of batches and the units' offset records in one transaction per slot."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ State = tuple[bytes, bytes | None]
 
 
 class SlotsSender(CountedSlots):
-    """Sender of batches, with the open slots of one task.
+    """Queues batches of changes and loaded entries in the open slots of one task.
 
     :param infos: descriptions of the caches.
     """
@@ -47,7 +47,7 @@ class SlotsSender(CountedSlots):
         self._records = np.zeros(len(table), np.int64)
 
     def offsets(self) -> Iterator[tuple[int, UnitOffset | None, bool]]:
-        """Yield the offset record of each unit of the slots; to be read once, before anything is sent.
+        """Yield the stored offset record of each unit of the slots, to restore progress before anything is sent.
 
         :returns: unit, its record, and whether the topic may hold keys of the unit that are older than this capture.
         :raises TopicError: the offset records belong to another topic than the plan's.
@@ -69,14 +69,14 @@ class SlotsSender(CountedSlots):
                 yield unit, offset, sent_before
 
     def send(self, batches: Iterable[ChangeBatch]) -> None:
-        """Queue batches and their offset records (`ChangeBatch.progress`)."""
+        """Convert and queue batches, each with the offset records of its units."""
         for batch in batches:
             states = batch.states_by_unit
             for units in self._table.by_slot_and_cache(batch.active):
                 self._send(batch, units, states)
 
     def _send(self, batch: ChangeBatch, units: Int64Array, states: Mapping[int, Sequence[State]]) -> None:
-        """Queue entries, changes, looked-up states and offset records of one slot's units of one cache."""
+        """Queue what a batch has for one cache and slot: entries, changes, looked-up values and offset records."""
         cache = self._table.cache_of(int(units[0]))
         self._send_entries(batch, units, cache)
         self._send_changes(batch, units, cache)
@@ -129,7 +129,7 @@ class SlotsSender(CountedSlots):
         removed: Mask | None = None,
         changes: tuple[Int64Array, Int64Array] | None = None,
     ) -> int:
-        """Queue the N entries of pages; returns the number of entries left out by the filter.
+        """Convert and queue the N entries of pages; return how many the filter left out.
 
         :param units: N units, all of one slot.
         :param pages, removed, changes: as in :class:`.entry_sender.EntryBatch`.

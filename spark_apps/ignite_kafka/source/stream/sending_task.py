@@ -1,4 +1,4 @@
-"""Base class of the Spark tasks of a stream, whatever the source of its changes."""
+"""Base class of a stream's Spark tasks, for both ways of capture."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .rate_limit import RateLimiter
 
 
 class SendingTask(TaskLoop):
-    """Task that sends its slots' changes during an epoch, in as many attempts as the retry budget allows.
+    """Spark task that sends the changes of its slots until the epoch ends, and retries within its retry budget.
 
     :param all_slots: number of slots that share the rate limit.
     """
@@ -56,7 +56,7 @@ class SendingTask(TaskLoop):
 
     @contextmanager
     def _closed(self, sender: CountedSlots) -> Iterator[None]:
-        """Close a sender at the end of the context, and note whether a commit of it got no reply."""
+        """Context that closes a sender at its end, and remembers whether one of its commits got no reply."""
         try:
             yield
         finally:
@@ -64,7 +64,7 @@ class SendingTask(TaskLoop):
             sender.close()
 
     def _report(self, *, loaded: bool) -> None:
-        """Report progress at intervals, and at once when the initial load ends, or begins again."""
+        """Report progress at intervals, and immediately when the initial load ends or restarts."""
         at_once = loaded != self._loaded
         self._loaded = loaded
         self.report_progress(self._counts.values(), loaded=loaded, at_once=at_once)

@@ -1,4 +1,4 @@
-"""Look-up of keys in a cache; an entry left out by the cache's filter counts as absent."""
+"""Look-up of keys in a cache, where an entry that fails the cache's filter counts as absent."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .batch import page_of_states
 
 
 class SentKeys:
-    """Look-up of keys in one cache, with the cache's filter.
+    """Looks up which keys have an entry to send in one cache, by its content and its filter.
 
     :param entry_filter: None: every entry is sent.
     """
@@ -31,7 +31,7 @@ class SentKeys:
         self._filter = entry_filter
 
     def locate(self, keys: Sequence[bytes]) -> tuple[npt.NDArray[np.int32], Mask]:
-        """Return the partition of each key, and whether the cache has an entry of the key that passes the filter.
+        """Return the Ignite partition of each key, and a flag for each: the cache has an entry that passes the filter.
 
         :param keys: not wrapped.
         """
@@ -45,7 +45,7 @@ class SentKeys:
         return partitions, is_present
 
     def kept(self, values: Sequence[bytes | None], keys: Sequence[bytes]) -> Mask:
-        """Return a flag for each looked-up entry: whether it exists and passes the filter.
+        """Return a flag for each looked-up key: its entry exists and passes the filter, so the topic keeps its record.
 
         An entry for which the filter fails counts as passing: the topic keeps the records it has of the key.
 

@@ -1,4 +1,4 @@
-"""Start policy of a stream: its snapshot id, and the caches that it loads.
+"""Decision, at a stream's start, whether to continue the last snapshot and which caches to load.
 
 Pure functions of the state before and of the settings.
 """
@@ -18,7 +18,7 @@ NO_CAPTURE_ID = 0
 
 @dataclass(frozen=True)
 class StartState:
-    """State of a connector and its capture before a stream starts.
+    """What is known of a connector and its capture before a stream starts, as input of :func:`start_policy`.
 
     :param before: the snapshot that the connector began last; None: it never ran.
     :param requested_id: snapshot id in the request; None: the request has none.
@@ -40,7 +40,7 @@ class _StoredCache:
 
 @dataclass(frozen=True)
 class _StoredPlan:
-    """Fields of a plan in the configs topic that decide about a start; any writer of the topic can set them."""
+    """Fields of the last run's plan, read from the configs topic; not trusted, because others can write the topic."""
 
     capture_id: int | None = None
     caches: tuple[_StoredCache, ...] = ()
@@ -48,7 +48,7 @@ class _StoredPlan:
 
 @dataclass(frozen=True)
 class StartDecision:
-    """Decision about the start of a stream.
+    """Snapshot id of a starting stream, and the caches to load, as :func:`start_policy` decides.
 
     :param snapshot_id: the stream's snapshot id.
     :param load: whether caches that are not in `loads` are loaded.
@@ -66,7 +66,7 @@ class StartDecision:
 def start_policy(
     policy: str, load_initial_data: bool, state: StartState, planned_id: str, spare_id: str
 ) -> StartDecision:
-    """Decide how a stream starts.
+    """Decide whether a starting stream continues the last snapshot, and which caches it loads.
 
     It continues the last snapshot if the capture lasted, and the policy is BACKLOG or the request has that snapshot's
     id. The caches are loaded once, whatever the policy; an unfinished load begins again. FULL_SNAPSHOT, and BACKLOG
@@ -105,7 +105,7 @@ def _load(policy: str, load_initial_data: bool, before: SnapshotRecord | None) -
 def loads_after_change(
     policy: str, load_initial_data: bool, loads: Mapping[str, bool], fresh: Collection[str], lost: Collection[str]
 ) -> dict[str, bool]:
-    """Return for each cache whether to load it, after caches came, went, or lost their captured changes.
+    """Return by cache whether to load its entries, after caches appeared, vanished, or lost captured changes.
 
     :param loads: for each cache whether it was to be loaded before.
     :param fresh: caches that are new, were created again, or lost their capture.

@@ -1,4 +1,4 @@
-"""Look-up of keys in the cache, if the keys' changes alone do not determine the state to send.
+"""Look-up of keys in the cache, where captured changes do not tell a key's newest value.
 
 The steps: look up, barrier, read the backlog once more. A key with a newer change by then needs no looked-up state.
 """
@@ -26,7 +26,7 @@ LocatedChange = tuple[int, bytes, int, int]
 
 
 class StateLookup:
-    """Look-up of keys' states, returned as batches; for one thread."""
+    """Looks up current values of keys, and builds batches that send them; not thread-safe."""
 
     def __init__(self, client: BacklogClient, states: UnitStates, reader: UnitReader, nodes: NodeWatch) -> None:
         self._client = client
@@ -35,7 +35,7 @@ class StateLookup:
         self._nodes = nodes
 
     def look_up(self, keys: Iterable[LocatedKey]) -> dict[LocatedKey, bytes | None]:
-        """Read the value of each key from its primary node; None if the cache does not have the key.
+        """Read the current value of each key from its primary node; None if the cache does not have the key.
 
         :raises CacheDestroyed: a cache is no longer the captured one.
         """
@@ -49,7 +49,7 @@ class StateLookup:
         return states
 
     def settle(self, batch: ChangeBatch) -> list[ChangeBatch]:
-        """Split a batch: units with keys that need a look-up go to a second batch, with the looked-up states."""
+        """Look up unclear keys of a batch; their units move to a second batch, with the looked-up values."""
         open_rows = batch.classified.lookup | (batch.settled & self._nodes.other_topology(batch))
         keys = set(batch.located_keys(np.flatnonzero(open_rows))) | self._nodes.keys_to_look_up(batch)
         if not keys:
@@ -72,7 +72,7 @@ class StateLookup:
         return [batch, again]
 
     def settle_loaded(self, batch: ChangeBatch) -> ChangeBatch:
-        """Return the batch of scanned units, with looked-up states for changes made doubtful by a node's death."""
+        """Look up keys whose changes a node's death made doubtful, in a batch of loaded units."""
         doubtful = batch.located_keys(np.flatnonzero(batch.classified.new & self._nodes.other_topology(batch)))
         if not doubtful:
             return batch
@@ -85,7 +85,7 @@ class StateLookup:
     def with_states(
         self, units: Int64Array, states: Mapping[LocatedKey, bytes | None], before: set[LocatedChange]
     ) -> tuple[ChangeBatch, set[LocatedKey]]:
-        """Read the backlog of units once more; keep the looked-up states of keys without a newer change.
+        """Read the backlog once more after a look-up, and drop looked-up values of keys with a newer change.
 
         :param before: changes that were read before the look-up.
         :returns: the batch, and the keys that have a newer change.
@@ -113,7 +113,7 @@ class StateLookup:
 
 
 def _leave_unread_changes(batch: ChangeBatch, before: set[LocatedChange]) -> None:
-    """Leave changes that were not looked up to the next read, if the topology has changed meanwhile."""
+    """Leave changes without a look-up to the next read, if nodes came or went meanwhile."""
     left: Mask = np.repeat(batch.topology != batch.changes.topology, batch.changes.count) & batch.classified.new
     changes = _located_changes(batch, batch.classified.new)
     left[np.flatnonzero(batch.classified.new)] &= np.array([change not in before for change in changes], bool)

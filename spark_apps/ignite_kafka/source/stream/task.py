@@ -1,4 +1,4 @@
-"""The Spark task of a stream.
+"""Spark task of a stream that captures changes by the backlog service.
 
 It sends batch after batch of its slots until its epoch ends, and reports its progress to the driver.
 
@@ -34,7 +34,7 @@ _RECONCILE_COMMIT_S = 20.0
 def stream_slots(
     plan: TransferPlan, secrets: Secrets, slots: Sequence[int], attempt: int, epoch: Epoch
 ) -> Iterator[SlotResult]:
-    """Send the entries and changes of slots until the epoch ends.
+    """Run the Spark task: send the entries and changes of its slots until the epoch ends.
 
     :param slots: numbers of the slots of this task.
     :param attempt: number of the task's attempt; a later attempt takes over the slots.
@@ -45,7 +45,7 @@ def stream_slots(
 
 
 class BatchRunner:
-    """Pipeline of batches: the reader builds a batch, the sender commits it, the reader acknowledges it."""
+    """Moves batches through a task: the reader builds one, the sender commits it, the reader acknowledges it."""
 
     def __init__(self, reader: BacklogReader, sender: SlotsSender, limiter: RateLimiter) -> None:
         self._reader = reader
@@ -53,15 +53,15 @@ class BatchRunner:
         self._limiter = limiter
 
     def changes(self) -> None:
-        """Read the backlog once, and send the changes."""
+        """Poll the backlog once, and send and commit the changes."""
         self._commit(self._reader.changes())
 
     def load(self) -> None:
-        """Send the next units from the cache."""
+        """Load the next cache partitions, and send and commit their entries."""
         self._commit(self._reader.load())
 
     def reconcile(self, *, ends: bool = False) -> None:
-        """Do the next step of reconciliation, and send its tombstones.
+        """Read a few more records of the topic being reconciled, and send the tombstones that are due.
 
         :param ends: whether the task ends: the tombstones found so far are sent.
         """
@@ -78,7 +78,7 @@ class BatchRunner:
 
 
 class TaskStream(SendingTask):
-    """A task that reads changes from the backlog service."""
+    """Spark task that sends the changes of its cache partitions, read from the backlog service."""
 
     IN_DOUBT_REMEDY = "Start the connector again: it continues from what was committed."
 
@@ -106,7 +106,7 @@ class TaskStream(SendingTask):
                 self._batches(BatchRunner(reader, sender, self._limiter), reader, end)
 
     def _batches(self, runner: BatchRunner, reader: BacklogReader, end: EpochEnd) -> None:
-        """Send batches until the epoch ends, or until a run with an end has caught up.
+        """Send batches until the epoch ends, or until a run with ``run_mode`` once has caught up.
 
         1. Send the changes that are in the backlog; end if the run has caught up.
         2. Send the entries of the next partitions that are to be loaded.

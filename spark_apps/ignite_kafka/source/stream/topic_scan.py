@@ -1,4 +1,4 @@
-"""Scan of a topic, in small steps, for keys that are alive there and gone from the cache."""
+"""Scan of a topic, in small steps, for keys that it still has and the cache no longer has."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Locate = Callable[[Sequence[bytes]], tuple[npt.NDArray[np.int32], npt.NDArray[np
 
 
 class TopicKeys:
-    """Converter of the keys of a cache's records back to Ignite keys.
+    """Converts keys of a topic back to Ignite keys, and looks them up in the cache.
 
     :param kinds: returns the kinds of the cache's keys; called when the first keys are read, so that it knows the kinds
         of all records of the scan.
@@ -66,11 +66,11 @@ class TopicKeys:
         return KeyReader(self._converter, self._kinds, self._info, self._cluster, self._topic)
 
     def read_back(self, keys: Sequence[bytes]) -> list[bytes | None]:
-        """Convert keys back to Ignite's binary form, not wrapped; None for a key that cannot be converted."""
+        """Convert record keys to Ignite's binary form, not wrapped; None for a key that cannot be converted back."""
         return self._reader.read_back(keys)
 
     def located(self, keys: Sequence[bytes]) -> tuple[Int64Array, npt.NDArray[np.bool_]]:
-        """Return the partition of each key, and whether the cache has the key."""
+        """Return the Ignite partition of each key, and a flag for each: the cache has the key."""
         parts = [self._locate(keys[at : at + _LOCATED]) for at in range(0, len(keys), _LOCATED)]
         if not parts:
             return np.zeros(0, np.int64), np.zeros(0, bool)
@@ -79,7 +79,7 @@ class TopicKeys:
         )
 
     def gone(self, absent: Sequence[bytes]) -> set[bytes]:
-        """Return the absent keys that the cache does not have as a key of another type either."""
+        """Filter absent keys: drop a key that the cache has in another Java type, such as Long for Integer."""
         forms = self._reader.forms(absent, SIMPLE_KINDS | self._kinds)
         tried = [(key, form) for key, is_found in zip(absent, forms, strict=True) for form in is_found]
         presence = self.located([form for _, form in tried])[1]
@@ -87,7 +87,7 @@ class TopicKeys:
 
 
 class TopicScan:
-    """Scan of a cache's topic for keys that are alive there and gone from the cache.
+    """Reader of a cache's topic that collects keys with a record but without a cache entry.
 
     :param units: partition to unit, of the units to reconcile.
     :param position: first record to read.
@@ -124,23 +124,23 @@ class TopicScan:
         return np.array(sorted(self._unit_of.values()), np.int64)
 
     def drop_units(self, units: Iterable[int]) -> None:
-        """Exclude units from the reconciliation, because they are sent again."""
+        """Exclude units that will be loaded again, because they are reconciled after the load."""
         left = set(units)
         self._unit_of = {partition: unit for partition, unit in self._unit_of.items() if unit not in left}
         self._held = {text: located for text, located in self._held.items() if located[0] not in left}
 
     @property
     def finished(self) -> bool:
-        """Whether the topic is read to its end, or no unit is left to reconcile."""
+        """Whether the scan is over: the topic is read to its end, or no unit is left to reconcile."""
         return self.position[0] >= self._cache.topic_partitions or not self._unit_of
 
     @property
     def full(self) -> bool:
-        """Whether the limit of held keys is reached."""
+        """Whether so many keys are held that their tombstones must be sent now."""
         return len(self._held) >= self._most_held
 
     def pop_gone(self) -> dict[int, list[bytes]]:
-        """Remove and return the held keys by unit, which seem to be gone from the cache."""
+        """Return the collected keys without a cache entry, by unit, and forget them."""
         gone: dict[int, list[bytes]] = defaultdict(list)
         for unit, key in self._held.values():
             gone[unit].append(key)
@@ -148,7 +148,7 @@ class TopicScan:
         return gone
 
     def step(self) -> None:
-        """Read some records; none when the scan is finished.
+        """Read the next records of the topic and collect keys without a cache entry; do nothing at the end.
 
         :raises KafkaUnavailable: the topic cannot be read.
         """
@@ -168,7 +168,7 @@ class TopicScan:
         self._skip_ends()
 
     def _is_record(self, message: Message) -> bool:
-        """Return whether a message is a record of the scan, and move the position behind the message."""
+        """Return whether a message is a record to look at (no error, below the end), and advance the position."""
         error = message.error()
         partition = message.partition()
         offset = message.offset()
@@ -207,7 +207,7 @@ class TopicScan:
         self._example = unread[0] if unread else self._example
 
     def close(self) -> None:
-        """Report keys that could not be read back, and close the consumer."""
+        """Close the consumer, and report keys that could not be converted back to Ignite's."""
         if self._unread:
             example = in_message(self._example[:80].decode(errors="replace"))
             events.emit(

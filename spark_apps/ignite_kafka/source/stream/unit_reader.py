@@ -1,4 +1,4 @@
-"""Reading of units' backlogs, and classification of each change: new, duplicate, or to be looked up."""
+"""Reading of captured changes, each of which is classified as new, duplicate, or to be looked up."""
 
 from __future__ import annotations
 
@@ -12,20 +12,18 @@ from ...ignite.backlog_units import GONE
 from .backlog_client import BacklogClient
 from .batch import MOST_OF_UNIT, ChangeBatch
 from .node_watch import NodeWatch
+from .unit_marks import TOO_MUCH
 from .unit_states import UnitStates
 
 WHOLE_BACKLOG = 64 << 20
 """Byte limit for reading one unit's entire backlog."""
-
-TOO_MUCH = 1 << 16
-"""A mark besides the service's: one of the unit's changes is in doubt, and the unit has too many to read at once."""
 
 OnRead = Callable[[Int64Array, int, Changes], Changes]
 """Function from units' positions, the byte limit and the reply to the part of the reply that is kept."""
 
 
 class UnitReader:
-    """Reader of units' backlogs as batches; for one thread.
+    """Reads the backlog of cache partitions, and builds batches of classified changes; not thread-safe.
 
     :param states: receive the marks of units.
     :param on_read: called with each reply.
@@ -40,17 +38,17 @@ class UnitReader:
         self._on_read = on_read
 
     def read(self, units: Int64Array, most_bytes: int) -> Changes:
-        """Read changes of units, lowest update numbers first, in at most `most_bytes` bytes."""
+        """Read captured changes of units, at most `most_bytes` bytes, lowest update numbers first."""
         self._nodes.start()
         changes = self._client.read(self._states.table.units[units], most_bytes)
         return changes if self._on_read is None else self._on_read(units, most_bytes, changes)
 
     def whole(self, units: Int64Array) -> ChangeBatch:
-        """Read the entire backlog of units; a unit whose backlog is too large is marked, to be sent again."""
+        """Read the entire backlog of units; a unit with too large a backlog is marked to be loaded again."""
         return self.batch(units, self.read(units, WHOLE_BACKLOG), whole=True)
 
     def batch(self, units: Int64Array, changes: Changes, *, whole: bool = False) -> ChangeBatch:
-        """Build a batch from the changes in a reply, without those of marked units (sent again later) and gone units.
+        """Classify the changes of a reply, leaving out units that must be loaded again or are no longer captured.
 
         :param units: positions of the units of the reply, ascending.
         :param whole: whether the reply must be the entire backlog.

@@ -1,4 +1,4 @@
-"""States of a task's units: loaded, marked, gone, to be reconciled.
+"""Progress of a task's cache partitions: loaded, to be loaded again, reconciled, or gone.
 
 Also the content of the units' next offset records.
 """
@@ -26,7 +26,7 @@ _MOST_STATES = MOST_OF_UNIT // 2  # looked-up states of a unit that its offset r
 
 @dataclass(frozen=True)
 class UnitMark:
-    """Reason why a unit must be loaded again.
+    """Mark on a unit: the reason why its entries must be loaded again.
 
     :param number: number of the mark that was read; clearing it leaves later marks.
     :param bits: marks of the backlog service and of the reader.
@@ -37,7 +37,7 @@ class UnitMark:
 
 
 class UnitStates:
-    """States of U units, by position in the task's unit table; for one thread.
+    """Progress of U cache partitions, by position in the task's unit table; not thread-safe.
 
     They are restored from offset records, and changed only by committed batches and by marks.
 
@@ -63,7 +63,7 @@ class UnitStates:
         self._sent_before = np.zeros(size, bool)
 
     def restore(self, unit: int, offset: UnitOffset | None, sent_before: bool) -> None:
-        """Restore a unit from its offset record.
+        """Restore a unit's progress from its offset record, at the start of a task.
 
         :param sent_before: whether the topic may hold keys of the unit that are older than this capture.
         """
@@ -83,30 +83,30 @@ class UnitStates:
 
     @property
     def ready(self) -> Mask:
-        """U flags: changes of the unit are sent as they come."""
+        """U flags: the unit is loaded and captured, so its changes are sent as they come."""
         ready = self.loaded & ~self.gone
         ready[list(self.marked)] = False
         return ready
 
     @property
     def to_load(self) -> Int64Array:
-        """Units to load from the cache, ascending; only the marked ones while some are marked."""
+        """Units to load from the cache, ascending; while some units are marked, only these."""
         if self.marked:
             return np.array(sorted(self.marked), np.int64)
         return np.flatnonzero(~self.loaded & ~self.gone)
 
     @property
     def all_loaded(self) -> bool:
-        """Whether loading and reconciliation are complete."""
+        """Whether all units are loaded and reconciled."""
         return not self.to_load.size and all(self.gone[unit] for unit in self.pending_reconcile)
 
     def mark(self, units: Int64Array, numbers: Int64Array, bits: Int64Array) -> None:
-        """Mark units to be loaded again; the three arrays have a row for each unit."""
+        """Mark units to be loaded from the cache again; each of the three arrays has a row for each unit."""
         for unit, number, bit in zip(units.tolist(), numbers.tolist(), bits.tolist(), strict=True):
             self.marked[unit] = UnitMark(number, bit)
 
     def unmark(self, units: Iterable[int]) -> tuple[Int64Array, Int64Array]:
-        """Remove the marks of units.
+        """Remove the marks of units that are loaded now, and return the marks' numbers.
 
         :returns: the marked units, and the numbers of their marks.
         """
@@ -118,7 +118,7 @@ class UnitStates:
     # offset records
 
     def progress(self, batch: ChangeBatch) -> dict[int, UnitProgress]:
-        """Return, by unit, the content of the offset records to be committed with a batch."""
+        """Compute the offset records to commit with a batch, by unit."""
         states = batch.states_by_unit
         now = self.clock()
         progress = {}
@@ -155,7 +155,7 @@ class UnitStates:
         )
 
     def _reconcile_position(self, unit: int, loading: bool) -> ReconcilePosition | None:
-        """Return the progress of a unit's reconciliation after a batch; None: no reconciliation is pending.
+        """Return the topic position to store for a unit's reconciliation; None if no reconciliation is pending.
 
         :param loading: whether the batch loads the unit.
         """
@@ -166,7 +166,7 @@ class UnitStates:
     # batches that are committed
 
     def remember(self, batch: ChangeBatch) -> None:
-        """Update the states by a committed batch."""
+        """Update the progress of the units after a batch was committed."""
         now = self.clock()
         self.deduplicator.remember(batch.classified, batch.settled, batch.changes, now)
         self.topology[batch.units] = batch.topology
@@ -188,5 +188,5 @@ class UnitStates:
             self.pending_reconcile[unit] = position
 
     def forget(self) -> None:
-        """Forget the changes in the deduplicator that are older than some seconds."""
+        """Drop old changes from the deduplicator's memory."""
         self.deduplicator.forget(self.clock())

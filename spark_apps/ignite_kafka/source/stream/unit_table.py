@@ -1,4 +1,4 @@
-"""The units of a task as columns. A unit is a cache partition: one Ignite partition of one cache."""
+"""Table of a task's units. A unit is a cache partition: one Ignite partition of one cache."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from ...plan.source_plan import CachePlan, TransferPlan
 
 @dataclass(frozen=True)
 class UnitTable:
-    """U units by position: units of a slot are adjacent, and within a slot units of a cache.
+    """Columns of a task's U cache partitions, sorted by slot, then by cache.
 
-    :param caches: of the plan.
+    :param caches: caches of the plan.
     :param units: U rows of dtype UNIT of the backlog service.
     :param slot: U numbers of slots.
     :param cache: U positions in `caches`.
@@ -32,7 +32,7 @@ class UnitTable:
 
     @staticmethod
     def of(plan: TransferPlan, slots: Sequence[int]) -> UnitTable:
-        """Return the unit table of a task that owns `slots`."""
+        """Build the table of all cache partitions that belong to `slots`."""
         rows = [
             (cache.cache_id, partition, int(cache.incarnation), slot, at)
             for slot in sorted(slots)
@@ -48,11 +48,11 @@ class UnitTable:
         return len(self.units)
 
     def cache_of(self, unit: int) -> CachePlan:
-        """Return the cache of the unit at a position."""
+        """Return the plan of the cache that the unit at a position belongs to."""
         return self.caches[int(self.cache[unit])]
 
     def positions(self, units: npt.NDArray[np.void]) -> Int64Array:
-        """Return the positions of units, in the order of the units.
+        """Translate units of the backlog service's replies to positions in the table.
 
         :param units: rows of dtype UNIT; units that are not in the table are left out.
         """
@@ -73,7 +73,7 @@ class UnitTable:
         return int(self.units["partition"][unit])
 
     def by_slot_and_cache(self, units: Int64Array) -> Iterator[Int64Array]:
-        """Yield groups of positions, each group of one slot and one cache.
+        """Split positions into groups of units with the same slot and cache, and yield each group.
 
         :param units: positions, ascending.
         """
@@ -83,6 +83,6 @@ class UnitTable:
 
 
 def _numbers(units: npt.NDArray[np.void]) -> Int64Array:
-    """Return the cache and partition of each unit as one number."""
+    """Pack cache id and partition of each unit into one int64, as a sort key."""
     numbers: Int64Array = units["cache_id"].astype(np.int64) << 32 | units["partition"]
     return numbers
