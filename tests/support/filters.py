@@ -22,12 +22,6 @@ def every_tenth(batch: pa.RecordBatch) -> npt.NDArray[np.bool_]:
 
 
 @filter_function
-def of_a_missing_module(batch: pa.RecordBatch) -> npt.NDArray[np.bool_]:
-    """Fail for every batch."""
-    raise ImportError("the filter needs a module that executors lack")
-
-
-@filter_function
 def slowly(batch: pa.RecordBatch) -> npt.NDArray[np.bool_]:
     """Keep all entries, and take so long that a stream is behind."""
     time.sleep(0.15)
