@@ -166,7 +166,7 @@ class SinkSettings(ConnectorSettings):
     )
 
     @property
-    def carried_types_topic(self) -> str:
+    def source_types_topic(self) -> str:
         """Topic from which a sink reads the types of records in Ignite's binary format."""
         return self.types_topic or topic_names.types_topic(self.internal_topic_prefix)
 

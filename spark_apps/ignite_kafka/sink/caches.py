@@ -19,11 +19,11 @@ from .cache_differences import differences
 
 _OBJECT = "java.lang.Object"
 _ON_ALL = "FULL_SYNC"
-Carried = Callable[[str], CacheConfiguration | None]
+SourceConfiguration = Callable[[str], CacheConfiguration | None]
 """Lookup of the source's cache configuration for a data topic; None: unknown."""
 
 
-def ensure_caches(plan: SinkPlan, cluster: Cluster, carried: Carried) -> list[str]:
+def ensure_caches(plan: SinkPlan, cluster: Cluster, source_configuration: SourceConfiguration) -> list[str]:
     """Create the missing caches of a plan, and warn about existing caches that may not fit.
 
     Report existing caches with differences from the source's caches that affect entries or SQL.
@@ -38,7 +38,7 @@ def ensure_caches(plan: SinkPlan, cluster: Cluster, carried: Carried) -> list[st
     topics = {topic.cache: topic.name for topic in plan.topics if not topic.routed}
     settings = {name: plan.settings.of(topic) for name, topic in topics.items()}
     configurations = {
-        name: carried(topic) if settings[name].cache_as_source else None for name, topic in topics.items()
+        name: source_configuration(topic) if settings[name].cache_as_source else None for name, topic in topics.items()
     }
     for name in topics:
         if name in existing:
@@ -106,7 +106,7 @@ def _template(cache: str, settings: SinkSettings, cluster: Cluster) -> CacheInfo
 
 
 def new_cache(
-    name: str, settings: SinkSettings, template: CacheInfo | None, carried: CacheConfiguration | None = None
+    name: str, settings: SinkSettings, template: CacheInfo | None, source: CacheConfiguration | None = None
 ) -> CacheConfiguration:
     """Compose the configuration of a cache to create, from settings, template and source cache.
 
@@ -117,7 +117,7 @@ def new_cache(
             name, template.mode, template.atomicity, template.backups, query_entities=template.query_entities
         )
     else:
-        like = carried or CacheConfiguration(name)
+        like = source or CacheConfiguration(name)
     return replace(
         like,
         name=name,

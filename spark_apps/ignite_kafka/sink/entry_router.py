@@ -21,10 +21,10 @@ from ..plan.sink_plan import SinkPlan
 from ..settings.sink import HEADER, SinkSettings
 from ..state.types_topic import TypesTopic
 from .caches import routed_cache
-from .carried_types import CarriedTypes, TypesGrown
 from .conversion import inbound_rules, reads_headers, transforming, value_head_of
 from .entry_filter import kept_entries
 from .program_faults import convert_or_fault
+from .record_types import RecordTypes, TypesGrown
 
 if TYPE_CHECKING:
     from ..convert.to_ignite.record_sides import ReadSide
@@ -57,7 +57,7 @@ class EntryRouter:
         self._settings = plan.settings
         self._cluster = cluster
         self._plans = {topic.name: topic for topic in plan.topics}
-        self._carried = CarriedTypes(ClusterTypes(cluster), TypesTopic(clients, plan.settings.carried_types_topic))
+        self._record_types = RecordTypes(ClusterTypes(cluster), TypesTopic(clients, plan.settings.source_types_topic))
         self._filters = Filters(plan.settings)
         self._converters: dict[SourceKey, RecordConverter] = {}
         self._transforms: dict[str, TransformingReader | None] = {}
@@ -65,7 +65,7 @@ class EntryRouter:
 
     def begin_batch(self) -> None:
         """Begin a batch: the types topic and the cluster's types may be read once more."""
-        self._carried.new_batch()
+        self._record_types.new_batch()
 
     def route(self, consumed: Consumed, leave_out: Collection[str] = ()) -> RoutedEntries:
         """Convert the records of one topic partition to entries by cache, without storing them.
@@ -86,7 +86,7 @@ class EntryRouter:
             cache = self._converters[key].cache
             kept = entries
             if entry_filter is not None:  # 3.
-                kept = kept_entries(entries, consumed, entry_filter, cache, self._carried)
+                kept = kept_entries(entries, consumed, entry_filter, cache, self._record_types)
                 filtered += len(entries) - len(kept) - len(kept.bad)
                 bad += kept.bad
             by_cache[cache.name].append(replace(kept, bad=()))
@@ -178,7 +178,7 @@ class EntryRouter:
             self._converters[key] = self._make_converter(key, cache)
         elif self._settings.streams:  # in other runs, the source described all types before the first record was read
             converter = self._converters[key]
-            if converter.uses is not None and self._carried.register_used(_read_topic(key)) != converter.uses:
+            if converter.uses is not None and self._record_types.register_used(_read_topic(key)) != converter.uses:
                 self._converters[key] = self._make_converter(key, converter.cache)
         return self._converters[key]
 
@@ -199,14 +199,14 @@ class EntryRouter:
 
     def _make_converter(self, key: SourceKey, cache: CacheInfo) -> RecordConverter:
         topic = _read_topic(key)
-        uses = self._carried.register_used(topic)
+        uses = self._record_types.register_used(topic)
         rules = inbound_rules(self._settings.of(topic))
         reader = None if isinstance(key, str) else self._reader(topic)
         return RecordConverter(
             cache,
-            self._carried,
+            self._record_types,
             rules,
-            self._carried,
+            self._record_types,
             deserializers=deserializer,
             topic=topic,
             uses=uses,

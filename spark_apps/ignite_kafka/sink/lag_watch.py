@@ -13,7 +13,7 @@ from ..kafka.topics import TopicPartition
 CHECK_S = 30.0
 """Time between two reads of the positions, in seconds."""
 
-STANDS_S = 120.0
+STALLED_S = 120.0
 """Time without progress after which a partition with waiting records is reported, in seconds."""
 
 
@@ -27,27 +27,27 @@ class _Position:
 class LagWatch:
     """Detector of topic partitions with lag whose committed offset does not move.
 
-    :param stands_s: time without progress before a partition with waiting records is returned, in seconds.
+    :param stalled_s: time without progress before a partition with waiting records is returned, in seconds.
     """
 
-    def __init__(self, stands_s: float, clock: Clock = time.monotonic) -> None:
-        self.stands_s = stands_s
+    def __init__(self, stalled_s: float, clock: Clock = time.monotonic) -> None:
+        self.stalled_s = stalled_s
         self._clock = clock
         self._positions: dict[TopicPartition, _Position] = {}
 
-    def standing(self, partitions: Iterable[PartitionLag]) -> list[PartitionLag]:
-        """Return partitions with lag and no progress for `stands_s`, each only once in a standstill.
+    def stalled(self, partitions: Iterable[PartitionLag]) -> list[PartitionLag]:
+        """Return partitions with lag and no progress for `stalled_s`, each only once in a standstill.
 
         Records behind an open transaction do not wait for the sink.
         """
-        standing = []
+        stalled = []
         now = self._clock()
         for lag in partitions:
             place = lag.name, lag.partition
             before = self._positions.get(place)
             if before is None or before.offset != lag.position or not lag.count:
                 self._positions[place] = _Position(lag.position, now)
-            elif now - before.since_s >= self.stands_s and not before.reported:
+            elif now - before.since_s >= self.stalled_s and not before.reported:
                 before.reported = True
-                standing.append(lag)
-        return standing
+                stalled.append(lag)
+        return stalled

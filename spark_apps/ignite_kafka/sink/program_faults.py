@@ -11,7 +11,7 @@ from typing import TypeVar
 from ..common.redaction import in_message
 from ..errors import IgniteKafkaError, ProgramFault
 from ..kafka.records import Consumed
-from .carried_types import TypesGrown
+from .record_types import TypesGrown
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")

@@ -33,9 +33,9 @@ from ..state.configs import ConnectorState
 from ..state.status import CacheStatus, RunStatus, TaskProgress
 from ..state.types_topic import TypesTopic
 from .caches import ensure_caches
-from .carried_types import CarriedTypes
-from .lag_watch import CHECK_S, STANDS_S, LagWatch
+from .lag_watch import CHECK_S, STALLED_S, LagWatch
 from .planning import make_plan, partitions_of, with_batch_bytes, with_first_offsets
+from .record_types import RecordTypes
 from .start_offsets import own_group_offsets
 from .task import sink_slots
 
@@ -71,7 +71,7 @@ class SinkRun(EpochRun[SinkSettings]):
         places = partitions_of(chosen.topics)
         # before anything is claimed: a killed run's transaction may still be open
         committed = self._retry(lambda: own_group_offsets(places, settings, self._topics, stable=False))
-        self._carried = TypesTopic(self._clients, settings.carried_types_topic)
+        self._types_topic = TypesTopic(self._clients, settings.source_types_topic)
         created = self._ensure_caches(chosen)
         _report_lacking(chosen, created, {topic for (topic, _), (offset, _) in committed.items() if offset > 0})
         plan = self._retry(lambda: self._with_dead_letter_topic(chosen))
@@ -120,18 +120,18 @@ class SinkRun(EpochRun[SinkSettings]):
             log.warning("the lag cannot be read: %s", error)
             return
         self._metrics.update_lag(sum_by_name((lag.name, lag.count) for lag in lags))
-        standing = self._lag_watch.standing(lags)
-        if standing:
+        stalled = self._lag_watch.stalled(lags)
+        if stalled:
             places = ", ".join(
-                f"{lag.name} {lag.partition} at offset {lag.position} ({lag.count:,} wait)" for lag in standing
+                f"{lag.name} {lag.partition} at offset {lag.position} ({lag.count:,} wait)" for lag in stalled
             )
-            seconds = int(self._lag_watch.stands_s)
+            seconds = int(self._lag_watch.stalled_s)
             events.emit(events.LAG_STANDS, connector=self._settings.name, seconds=seconds, partitions=places)
 
     def _ensure_caches(self, plan: SinkPlan) -> list[str]:
-        self._retry(self._carried.read)
-        created = ensure_caches(plan, self._cluster, self._carried.cache)
-        types = CarriedTypes(ClusterTypes(self._cluster), self._carried)
+        self._retry(self._types_topic.read)
+        created = ensure_caches(plan, self._cluster, self._types_topic.cache)
+        types = RecordTypes(ClusterTypes(self._cluster), self._types_topic)
         for topic in plan.topics:
             types.register_used(topic.name)
         return created
@@ -166,7 +166,7 @@ class SinkRun(EpochRun[SinkSettings]):
             return None
         # a new watch, because positions do not move in a pause
         self._lag_checks = Interval(CHECK_S)
-        self._lag_watch = LagWatch(max(STANDS_S, 2 * self._settings.push_interval_ms / 1000))
+        self._lag_watch = LagWatch(max(STALLED_S, 2 * self._settings.push_interval_ms / 1000))
         return slot_work(sink_slots, self._plan, tasks, self._request.secrets_file, epoch)
 
     def _on_epoch_end(self, epoch: Epoch, results: Sequence[SlotResult]) -> None:

@@ -338,9 +338,9 @@ def _judge_absent_cache(cache: str, count: int, pairs: Sequence[ComparedPair], r
 
 def _create_caches(plan: SinkPlan, clients: KafkaClients, cluster: Cluster) -> None:
     """Create missing caches before a repair, in the same way as a run of the sink."""
-    carried = TypesTopic(clients, plan.settings.carried_types_topic)
-    carried.read()
-    ensure_caches(plan, cluster, carried.cache)
+    types_topic = TypesTopic(clients, plan.settings.source_types_topic)
+    types_topic.read()
+    ensure_caches(plan, cluster, types_topic.cache)
 
 
 def _count_partitions(cluster: Cluster, topic: TopicPlan) -> int:

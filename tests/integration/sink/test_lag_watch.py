@@ -15,7 +15,7 @@ from tests.support.waiting import wait_until
 
 def test_a_lag_that_does_not_move_is_an_event(sink: Sink, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run, "CHECK_S", 0.2)
-    monkeypatch.setattr(run, "STANDS_S", 1.0)
+    monkeypatch.setattr(run, "STALLED_S", 1.0)
     sink.send([trade(number) for number in range(6)])
     with event_log() as emitted, Running(sink, progress_interval_ms=200) as running:
         running.awaits(set(range(6)))

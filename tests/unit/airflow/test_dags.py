@@ -113,7 +113,7 @@ def both(dag: DAG) -> tuple[IgniteToKafkaOperator, KafkaToIgniteOperator]:
         sink.key_converter,
     )
     assert sink.topics_regex == f"{source.topic_prefix}.*"
-    assert sink.carried_types_topic == f"{source.internal_topic_prefix}-types"
+    assert sink.source_types_topic == f"{source.internal_topic_prefix}-types"
     assert sink.process_updates
     return copy, store
 

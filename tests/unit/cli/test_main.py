@@ -19,6 +19,7 @@ from ignite_kafka.cli import local_run, views
 from ignite_kafka.cli import main as cli
 from ignite_kafka.cli.tables import table
 from ignite_kafka.cli.views import CachePreview, PlanView, StatusView
+from ignite_kafka.common.event_log import EventLog
 from ignite_kafka.ignite.endpoint import IgniteCredentials
 from ignite_kafka.settings.permissions import Permissions
 from ignite_kafka.settings.secrets import Secrets, dump
@@ -273,6 +274,7 @@ def test_run_hands_its_arguments_on(file: str, monkeypatch: pytest.MonkeyPatch, 
     stop = seen.pop("stop")
     assert isinstance(stop, threading.Event)
     assert not stop.is_set()
+    assert isinstance(seen.pop("log_of_run"), EventLog)
     assert (seen.pop("permissions"), seen.pop("ship_secrets_unprotected")) == (Permissions(), False)
     assert seen == {"master": "local[2]", "snapshot_id": "s1", "run_id": "r", "secrets": None, "mounted_secrets": "/m"}
     assert "snapshot s1 is complete after 2.5 s" in capsys.readouterr().out

@@ -34,7 +34,7 @@ def files(tmp_path: Path, source: str = "once", sink: str = "once", more: str = 
 def test_the_sink_reads_the_types_topic_of_the_source(tmp_path: Path) -> None:
     assert load_settings_of_both(*files(tmp_path))[1].types_topic == "in-a-types"
     assert load_settings_of_both(*files(tmp_path, more="types_topic=own\n"))[1].types_topic == "own"
-    assert load_settings_of_both(*files(tmp_path, more="internal_topic_prefix=in-a\n"))[1].carried_types_topic == "in-a-types"
+    assert load_settings_of_both(*files(tmp_path, more="internal_topic_prefix=in-a\n"))[1].source_types_topic == "in-a-types"
 
 
 @pytest.mark.parametrize(

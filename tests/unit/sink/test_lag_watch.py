@@ -16,7 +16,7 @@ class Watched:
         found = []
         for _ in range(int(seconds / 30)):
             self.now_s += 30
-            found += [one.partition for one in self._watch.standing(lags)]
+            found += [one.partition for one in self._watch.stalled(lags)]
         return found
 
 

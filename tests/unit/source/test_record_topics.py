@@ -60,7 +60,7 @@ def test_records_without_topics_of_their_own_are_left_alone() -> None:
 
 @pytest.mark.parametrize(
     ("topic", "message"),
-    [("a b", "not valid"), ("ignite-kafka-offsets", "internal topic"), ("dead", "dead-letter topic"), ("", "not valid")],
+    [("a b", "not valid"), ("ignite-kafka-offsets", "internal topic"), ("dead", "topic of dead_letter_topic"), ("", "not valid")],
 )
 def test_a_name_that_cannot_be_used_is_refused_before_anything_is_created(topic: str, message: str) -> None:
     writer = Writer()

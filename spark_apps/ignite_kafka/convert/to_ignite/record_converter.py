@@ -43,7 +43,7 @@ class RecordConverter:
 
     Threads must not share it.
 
-    :param carried: source of the types of values in Ignite's binary format; None: `types`.
+    :param binary_types: source of the types of values in Ignite's binary format; None: `types`.
     :param topic: name of the topic, for the subjects of a registry.
     :param uses: classes and types that the topic's source has seen.
     :param deserializers: function that returns the deserializer of a side
@@ -57,7 +57,7 @@ class RecordConverter:
         cache: CacheInfo,
         types: Types,
         rules: ConversionRules | None = None,
-        carried: TypeSource | None = None,
+        binary_types: TypeSource | None = None,
         *,
         deserializers: Callable[[str, SideRules], Deserializer | None],
         topic: str = "",
@@ -66,7 +66,7 @@ class RecordConverter:
     ) -> None:
         self.cache = cache
         rules = rules or ConversionRules()
-        binary = BinaryReader(cache, carried or types)
+        binary = BinaryReader(cache, binary_types or types)
         self._keys: Keys = RecordKeys(binary)
         self._value: AnyReader = binary
         self._json_value = False

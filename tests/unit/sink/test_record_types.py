@@ -14,7 +14,7 @@ from ignite_kafka.ignite.binary.row_values import EnumValue
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import BinaryType, CacheInfo, class_id
 from ignite_kafka.java.hash_code import java_hash
-from ignite_kafka.sink.carried_types import CarriedTypes, TypesGrown
+from ignite_kafka.sink.record_types import RecordTypes, TypesGrown
 from ignite_kafka.state.types_topic import write_types, write_uses
 from tests.support import emitted_events
 from tests.support.converters import converter
@@ -46,13 +46,13 @@ class Sink:
 
     def __init__(self, log: TypesLog) -> None:
         self.cluster = Cluster()
-        self.carried = CarriedTypes(cast(Any, self.cluster), log.topic)
-        self.converter = record_converter(CacheInfo("sunk", 1), self.cluster, BINARY, self.carried)
+        self.record_types = RecordTypes(cast(Any, self.cluster), log.topic)
+        self.converter = record_converter(CacheInfo("sunk", 1), self.cluster, BINARY, self.record_types)
 
     def store(self, entries: list[tuple[bytes, bytes]], types: Types) -> tuple[list[Any], list[str]]:
         """Values of entries that a source sent, and the reasons of bad records."""
         records = converter("ignite-binary").convert([page(entries)], CACHE, types)
-        self.carried.new_batch()
+        self.record_types.new_batch()
         found = self.converter.convert(consumed(records.values.to_pylist(), records.keys.to_pylist()))
         return [value for _, value in decoded(found, self.cluster)], [bad.reason for bad in found.bad]
 
@@ -157,21 +157,21 @@ def test_what_records_introduce_is_read_from_the_topic_first(log: TypesLog) -> N
     types = Types()
     log.write(types, first := types.add("T", {"a": codes.INT}))
     cluster = Cluster()
-    carried = CarriedTypes(cast(Any, cluster), log.topic)
-    assert carried.binary_type(first.type_id) == first
+    record_types = RecordTypes(cast(Any, cluster), log.topic)
+    assert record_types.binary_type(first.type_id) == first
 
     learned = Types().add("T", {"a": codes.INT, "b": codes.LONG})  # as JSON's 1 is learned
     log.write(types, types.add("T", {"a": codes.INT, "b": codes.SHORT}, ["a"], ["a", "b"]))
-    carried.new_batch()
+    record_types.new_batch()
     with pytest.raises(TypesGrown):
-        carried.register(learned)
+        record_types.register(learned)
     assert {one.name: one.type_code for one in cluster.known[first.type_id].fields} == {"a": codes.INT, "b": codes.SHORT}
     with pytest.raises(TypeClash):  # converted again, the records have the type of the source
-        carried.register(learned)
+        record_types.register(learned)
 
     more = Types().add("T", {"a": codes.INT, "c": codes.LONG})  # the source does not describe it: another program wrote the record
-    carried.new_batch()
-    assert {one.name for one in carried.register(more).fields} == {"a", "b", "c"}
+    record_types.new_batch()
+    assert {one.name for one in record_types.register(more).fields} == {"a", "b", "c"}
 
 
 def test_all_types_of_a_topic_are_registered_before_its_first_record(log: TypesLog) -> None:
@@ -181,13 +181,13 @@ def test_all_types_of_a_topic_are_registered_before_its_first_record(log: TypesL
     write_uses(log.writer, NAME, "data", records, types)
     write_uses(log.writer, NAME, "other", converter("ignite-binary").convert([page([(key, key)])], CACHE, types), types)
     cluster = Cluster()
-    carried = CarriedTypes(cast(Any, cluster), log.topic)
-    uses = carried.register_used("data")
+    record_types = RecordTypes(cast(Any, cluster), log.topic)
+    uses = record_types.register_used("data")
     assert uses == records.uses
     assert {use.side: use.name for use in uses if not use.path} == {"key": "Key", "value": "Car"}
     assert cluster.known == types.known
-    assert {use.name for use in carried.register_used("other")} == {"Key"}
-    assert carried.register_used("neither") == frozenset()
+    assert {use.name for use in record_types.register_used("other")} == {"Key"}
+    assert record_types.register_used("neither") == frozenset()
     assert log.reads == 1
     assert len({key for key, _ in log.records}) == len(log.records), "each once a slot"
     assert {kind.name for kind in kinds} == {"Color", "Part", "Key", "Car"}
@@ -203,6 +203,6 @@ def test_a_class_without_a_binary_type_is_registered_before_it_is_put(log: Types
     bad = sink.converter.convert(consumed(records.values.to_pylist(), records.keys.to_pylist())).bad
     assert "topic in-types has none either" in bad[0].reason
     write_types(log.writer, NAME, records.type_ids, types)
-    sink.carried.new_batch()
+    sink.record_types.new_batch()
     assert not sink.converter.convert(consumed(records.values.to_pylist(), records.keys.to_pylist())).bad
     assert sink.cluster.known == {mine.type_id: mine}

@@ -14,7 +14,7 @@ class TypesGrown(Exception):
     """Signal to repeat a conversion, because the source's types topic describes a type not read before."""
 
 
-class CarriedTypes:
+class RecordTypes:
     """Binary types of the cluster; missing ones are registered from the source's types topic.
 
     A type or form of a type that the cluster lacks is registered from the topic first.
