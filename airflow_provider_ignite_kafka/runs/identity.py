@@ -69,7 +69,7 @@ class FollowedRun:
     def of(
         request: Request, kafka_conn_id: str, spark_conn_id: str, start_s: float, ignite_conn_id: str = ""
     ) -> FollowedRun:
-        """Take the names and settings of a run from the request to be submitted."""
+        """Build the identity of the run that a request will submit."""
         settings = request.settings
         report_s = settings.progress_interval_ms / 1000
         return FollowedRun(

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from . import events
 from .common.event_log import EventCount, EventCounts, EventLog, parse_counts
 from .common.local_disk import disk_errors
-from .common.redaction import hide_values, set_log_values
+from .common.redaction import register_hidden_values, set_log_values
 from .common.typed_json import read_as
 from .errors import IgniteKafkaError, SettingsError
 from .runtime import logs
@@ -194,7 +194,7 @@ class AppRequest(Generic[S]):
                 "Give --request a file with the form that the operator writes.",
                 file=path,
             ) from cause
-        hide_values(data.get("hidden_values", ()))
+        register_hidden_values(data.get("hidden_values", ()))
         reserve(data.get("internal_topic_prefixes", ()))
         named = {"name": data["connector"], **settings} if "connector" in data else settings
         permissions = Permissions(

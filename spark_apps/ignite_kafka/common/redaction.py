@@ -1,7 +1,7 @@
 """Redaction of this process's messages: keys and values of records, and values of config providers.
 
 Keys and values of entries and records are shown as the setting `log_values` says. Values of config providers are never
-shown: messages about settings and transforms pass through :func:`without_hidden`. Messages are made far
+shown: messages about settings and transforms pass through :func:`mask_hidden_values`. Messages are made far
 from the settings, in the codec and the converters. So both are states of the process, set when the command line or the
 app has read its settings, and by each Spark task when it begins.
 """
@@ -30,8 +30,8 @@ def in_message(text: object) -> str:
     return str(text) if _show else HIDDEN
 
 
-def hide_value(value: str) -> None:
-    """Register a config provider's value, so that :func:`without_hidden` masks it in messages."""
+def register_hidden_value(value: str) -> None:
+    """Register a config provider's value, so that :func:`mask_hidden_values` masks it in messages."""
     if value.strip():
         _hidden.add(value)
 
@@ -41,13 +41,13 @@ def hidden_values() -> tuple[str, ...]:
     return tuple(sorted(_hidden))
 
 
-def hide_values(values: Iterable[str]) -> None:
+def register_hidden_values(values: Iterable[str]) -> None:
     """Register the values masked in the parent process, to mask them in this process too."""
     for value in values:
-        hide_value(value)
+        register_hidden_value(value)
 
 
-def without_hidden(text: str) -> str:
+def mask_hidden_values(text: str) -> str:
     """Mask the values of config providers in a message, also where quoted as in Python or JSON."""
     if not _hidden:
         return text

@@ -2,7 +2,7 @@ r"""Regular expressions in Java's syntax, matched against the whole text as by J
 
 Syntax that Python writes differently is translated (``\Q…\E``, ``\p{Alpha}``, named groups). An expression without a
 Python equivalent is refused, so that no expression changes its meaning. Matching time is bounded, see
-:mod:`~ignite_kafka.common.name_pattern`. Source: java.util.regex.Pattern.
+:mod:`~ignite_kafka.common.linear_pattern`. Source: java.util.regex.Pattern.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 import warnings
 from functools import lru_cache
 
-from ..common.name_pattern import NamePattern
+from ..common.linear_pattern import LinearPattern
 
 _TOKEN = re.compile(
     r"\\[pP]\{(?P<long>\w+)\}|\\[pP](?P<short>\w)|\\Q(?P<quoted>.*?)(?:\\E|$)|\\k<(?P<back>\w+)>|\\.|\(\?<(?![=!])|.",
@@ -67,7 +67,7 @@ def groups_of(text: str, pattern: str) -> list[str | None] | None:
     return None if groups is None else list(groups)
 
 
-def compiled(pattern: str) -> NamePattern:
+def compiled(pattern: str) -> LinearPattern:
     """Compile a regular expression in Java's syntax.
 
     :raises ValueError: the pattern cannot be used; the message has the reason.
@@ -104,12 +104,12 @@ def _groups(pattern: str, name: str) -> tuple[str | None, ...] | str | None:
 
 
 @lru_cache(maxsize=1024)
-def _compile(pattern: str) -> NamePattern:
+def _compile(pattern: str) -> LinearPattern:
     try:
         with warnings.catch_warnings():
             # set operations inside [...], which Java has and Python lacks
             warnings.simplefilter("error", FutureWarning)
-            return NamePattern(_from_java(pattern), re.ASCII)
+            return LinearPattern(_from_java(pattern), re.ASCII)
     except FutureWarning:
         raise ValueError(f"'{pattern}' has a set operation inside [...], which is not supported") from None
     except (re.error, ValueError) as error:

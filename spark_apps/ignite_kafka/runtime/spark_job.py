@@ -27,7 +27,7 @@ from .. import events
 from ..common.deadline import Deadline
 from ..common.event_log import EventCounts, add_events
 from ..common.local_disk import SPARK_REMEDY, disk_errors
-from ..common.redaction import hidden_values, hide_values, set_log_values
+from ..common.redaction import hidden_values, register_hidden_values, set_log_values
 from ..errors import CallsStuck
 from ..plan.source_plan import RunPlan
 from ..registry.registries import Ids, known_ids, learn_ids
@@ -88,7 +88,7 @@ def _run_task(
     numbers: Iterable[int],
 ) -> Iterator[SlotResult]:
     ids, hidden, prefixes = redaction
-    hide_values(hidden)
+    register_hidden_values(hidden)
     reserve(prefixes)
     plan = read_plan(plan_json)
     learn_ids(ids)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
-from ..common.redaction import hidden_values, without_hidden
+from ..common.redaction import hidden_values, mask_hidden_values
 from ..errors import IgniteKafkaError, NotAvailableYet, SettingsError
 
 PROVIDED = ", by a config provider"
@@ -31,9 +31,9 @@ def concealed(error: IgniteKafkaError) -> IgniteKafkaError:
         )  # fmt: skip
     if not hidden_values():
         return error
-    shown = {name: without_hidden(value) if isinstance(value, str) else value for name, value in where.items()}
+    shown = {name: mask_hidden_values(value) if isinstance(value, str) else value for name, value in where.items()}
     # without the cause, which has the value
-    return type(error)(without_hidden(error.what), without_hidden(error.remedy), **shown)
+    return type(error)(mask_hidden_values(error.what), mask_hidden_values(error.remedy), **shown)
 
 
 class Findings:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from ..common.redaction import hidden_values, hide_values, set_log_values
+from ..common.redaction import hidden_values, register_hidden_values, set_log_values
 from ..runtime.memory import return_free_memory, tune_allocation
 from ..settings.topic_names import reserve, reserved
 from .direction import Batch, ComparedPair, Direction
@@ -72,7 +72,7 @@ class Task:
         tune_allocation()
         return_free_memory()
         set_log_values(self.log_values)
-        hide_values(self.hidden)
+        register_hidden_values(self.hidden)
         reserve(self.prefixes)
         check_probe(self.probe)
         return self.open()

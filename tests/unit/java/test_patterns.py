@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ignite_kafka.common.name_pattern import NamePattern
+from ignite_kafka.common.linear_pattern import LinearPattern
 from ignite_kafka.java.patterns import check_pattern, groups_of, matches_whole, pattern_remedy
 
 
@@ -40,12 +40,12 @@ def test_the_remedy_of_a_wildcard_is_an_expression() -> None:
 def test_a_name_that_takes_too_many_steps_is_tried_once(monkeypatch: pytest.MonkeyPatch) -> None:
     tried: list[str] = []
 
-    def never(self: NamePattern, text: str) -> bool:
+    def never(self: LinearPattern, text: str) -> bool:
         tried.append(text)
         raise ValueError("matching it takes more than 1 steps")
 
-    monkeypatch.setattr(NamePattern, "fullmatch", never)
-    monkeypatch.setattr(NamePattern, "groups", never)
+    monkeypatch.setattr(LinearPattern, "fullmatch", never)
+    monkeypatch.setattr(LinearPattern, "groups", never)
     for _ in range(3):
         with pytest.raises(ValueError, match="more than 1 steps"):
             matches_whole("name", "(tried)+once")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ignite_kafka.common.name_pattern import NamePattern
+from ignite_kafka.common.linear_pattern import LinearPattern
 from ignite_kafka.errors import SettingsError
 from ignite_kafka.settings.files.load import from_json, from_properties
 from ignite_kafka.settings.name_rules import NamedBy, new_name, replacement_parts
@@ -99,7 +99,7 @@ _PARTS = st.sampled_from(["(a)", "(b*)", "(a|ab)", "(?:a|b)", "(.+?)", "([ab]{1,
 @given(st.lists(_PARTS, max_size=5).map("".join), st.text("ab-", max_size=8))
 @settings(max_examples=examples(300), deadline=None)
 def test_groups_are_those_of_a_backtracking_matcher(expression: str, name: str) -> None:
-    ours, python = NamePattern(expression, re.ASCII), re.fullmatch(expression, name, re.ASCII)
+    ours, python = LinearPattern(expression, re.ASCII), re.fullmatch(expression, name, re.ASCII)
     found = ours.groups(name)
     assert (found is None) == (python is None) == (not ours.fullmatch(name))
     if found is not None and python is not None and not ours.unclear:
@@ -108,4 +108,4 @@ def test_groups_are_those_of_a_backtracking_matcher(expression: str, name: str) 
 
 @pytest.mark.parametrize("expression", ["((a+)+)b", "((a|a)*)b", "(.*.*.*.*.*.*.*x)"])
 def test_groups_are_found_in_bounded_time(expression: str) -> None:
-    assert NamePattern(expression, re.ASCII).groups("a" * 249) is None
+    assert LinearPattern(expression, re.ASCII).groups("a" * 249) is None

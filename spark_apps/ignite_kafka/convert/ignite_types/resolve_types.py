@@ -78,7 +78,7 @@ def _scale(entity: QueryEntity, whole: str | None) -> int:
 
 
 def _fields_within(cache: CacheInfo, types: TypeSource, entity: QueryEntity) -> dict[str, tuple[pa.Field, ...]]:
-    """Return the declared fields of objects within values, by binary type, from columns such as `address.city`."""
+    """Return the fields declared for objects inside values (`address.city`), by the binary type of the object."""
     fields: dict[str, tuple[pa.Field, ...]] = {}
     for column in _value_fields(entity):
         *_, (type_name, name) = object_paths(entity, column, whole=True)

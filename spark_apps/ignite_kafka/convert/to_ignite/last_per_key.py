@@ -13,7 +13,7 @@ from ..ignite_types.entries import Entries
 
 
 def last_per_key(entries: Entries, *, overwrite: bool) -> Entries:
-    """Keep one operation per key: the last one or, without overwriting, the first put.
+    """Keep one operation per key: the last one or, without overwriting, the first put and no removal.
 
     :param overwrite: if true, keep the last operation of each key; if false, keep the first put of each key and drop
         removals, because existing entries are not changed.

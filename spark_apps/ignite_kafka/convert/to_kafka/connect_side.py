@@ -135,7 +135,7 @@ class ConnectSide:
         return [part for part in parts if isinstance(part, ConnectPart)]
 
     def serialize(self, column: ConnectColumn, topic: str) -> pa.BinaryArray:
-        """Serialize a column's values; a null without a schema stays null.
+        """Serialize a column's values; a null stays null where its row has no schema.
 
         :raises ValueNotWritten: the format cannot hold a value.
         """

@@ -17,7 +17,7 @@ OTHER = "?"
 
 
 def uses_of(side: str, values: pa.Array, kind: TypeRef, containers: Containers) -> Iterator[TypeUse]:
-    """Yield the Java classes and binary types seen in the keys or values of a group.
+    """Yield the Java classes and binary types that occur in the keys or values of some entries.
 
     Nothing is yielded if all values are null, because metadata does not name the enum of a field.
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ...common.redaction import without_hidden
+from ...common.redaction import mask_hidden_values
 from .batch import BadRow, ConnectBatch, Predicate, Transform, Transformed
 from .json_objects import joined_sides
 from .sides import by_topic, selected
@@ -43,7 +43,7 @@ def apply_chain(batch: ConnectBatch, steps: Sequence[Step]) -> Transformed:
         results = [_apply_step(part, step) for part in batches]
         batches = tuple(part for transformed in results for part in transformed.batches if len(part))
         bad += [
-            replace(bad_row, transform=step.alias, reason=without_hidden(bad_row.reason))
+            replace(bad_row, transform=step.alias, reason=mask_hidden_values(bad_row.reason))
             for transformed in results
             for bad_row in transformed.bad
         ]

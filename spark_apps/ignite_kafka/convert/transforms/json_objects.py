@@ -28,7 +28,7 @@ _NOTHING, _OPEN, _CLOSE, _COMMA = (pa.scalar(token, _BINARY) for token in (b"", 
 
 @dataclass(frozen=True)
 class Pairs:
-    """A member of N JSON objects as texts ``"name":value``; null where an object lacks it.
+    """Members of one name in N JSON objects, as texts ``"name":value``; null where an object lacks it.
 
     The value is extracted only if a transform reads it.
     """

@@ -185,7 +185,7 @@ def _key_sizes(data: Bytes, start: Positions) -> Positions:
 
 
 def _bounds_of_wrapped_entries(data: Bytes, rows: int) -> EntryBounds | None:
-    """Compute the positions if keys and values are all wrapped objects; else None."""
+    """Compute the bounds of keys and values if all are wrapped objects; else return None."""
     if data.size == 0 or data[0] != codes.WRAPPED:
         return None
     at, length = _wrapped_candidates(data)

@@ -112,7 +112,7 @@ def class_id(name_hash: int) -> int:
 
 @dataclass(frozen=True)
 class BinaryType:
-    """Metadata of a binary type, or only the name of a Java class without one (:func:`class_id`).
+    """Metadata of a binary type; of a Java class that has no metadata, its name alone (:func:`class_id`).
 
     `schemas` maps a schema id to its field ids in the order of the footer.
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ...common.redaction import hide_value
+from ...common.redaction import register_hidden_value
 from ...errors import SettingsError
 from ...java.patterns import check_pattern, matches_whole
 from ...java.properties import parse
@@ -242,7 +242,7 @@ def _replace_references(name: str, value: str, providers: Mapping[str, Provider]
             raise SettingsError(
                 f"the config provider {reference[1]} has no value: {error}", _REMEDY, setting=name, set_in=set_in
             ) from None
-        hide_value(read)
+        register_hidden_value(read)
         return read
 
     return REFERENCE.sub(replace, value)

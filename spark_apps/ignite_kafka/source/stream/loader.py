@@ -69,8 +69,7 @@ class Loader:
         cache = self._table.cache_of(int(units[0]))
         pages = self._pages(cache, units)
         self._client.check_same(cache)
-        self._client.barrier()
-        batch = self._lookup.settle_loaded(self._reader.whole(units))
+        batch = self._lookup.settle_loaded(self._reader.read_after_barrier(units))
         changed: dict[int, set[bytes]] = defaultdict(set)
         for unit, key in batch.located_keys(np.flatnonzero(batch.classified.new)):
             changed[unit].add(key)

@@ -104,6 +104,6 @@ class QueryCapture(Capture):
             self._present.discard(str(error.where.get("cache")))
 
     def seen(self) -> Deployments:
-        """Return the matching caches with a value that changes when a cache is recreated."""
+        """Return the matching caches, each with a number that changes when the cache is created again."""
         deployments = self.deployments()
         return self.start(list(deployments)).seen(deployments)

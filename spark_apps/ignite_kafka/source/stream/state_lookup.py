@@ -90,8 +90,7 @@ class StateLookup:
         :param before: changes that were read before the look-up.
         :returns: the batch, and the keys that have a newer change.
         """
-        self._client.barrier()
-        again = self._reader.whole(units)
+        again = self._reader.read_after_barrier(units)
         newer = {(unit, key) for unit, key, _, _ in set(_located_changes(again, again.classified.new)) - before}
         rows = again.classified.new
         hashes = zip(again.classified.unit[rows].tolist(), again.changes.hash[rows].tolist(), strict=True)

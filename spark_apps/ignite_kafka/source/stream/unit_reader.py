@@ -43,8 +43,12 @@ class UnitReader:
         changes = self._client.read(self._states.table.units[units], most_bytes)
         return changes if self._on_read is None else self._on_read(units, most_bytes, changes)
 
-    def whole(self, units: Int64Array) -> ChangeBatch:
-        """Read the entire backlog of units; a unit with too large a backlog is marked to be loaded again."""
+    def read_after_barrier(self, units: Int64Array) -> ChangeBatch:
+        """Have all nodes write their buffered changes, then read the entire backlog of units.
+
+        A unit whose backlog is too large is marked, to be sent again.
+        """
+        self._client.barrier()
         return self.batch(units, self.read(units, WHOLE_BACKLOG), whole=True)
 
     def batch(self, units: Int64Array, changes: Changes, *, whole: bool = False) -> ChangeBatch:

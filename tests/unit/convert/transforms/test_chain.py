@@ -48,7 +48,7 @@ def test_topics_go_from_one_step_to_the_predicate_of_the_next() -> None:
 
 def test_a_reason_does_not_show_the_value_of_a_config_provider(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(redaction, "_hidden", set())
-    redaction.hide_values(("hunter2.*.*.*.*",))
+    redaction.register_hidden_values(("hunter2.*.*.*.*",))
     topic = "hunter2" + "a" * 200_000
     records = Records(None, [None], ConnectSchema(ConnectType.STRING, True), ["1"], topics=[topic])
     route = make_transform("RegexRouter", {"regex": "hunter2.*.*.*.*b", "replacement": "c"}, sink=True)

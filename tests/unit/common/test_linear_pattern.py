@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ignite_kafka.common import name_pattern as name_patterns
-from ignite_kafka.common.name_pattern import MAX_LENGTH, MAX_VISITS, NamePattern, _Match
+from ignite_kafka.common import linear_pattern as name_patterns
+from ignite_kafka.common.linear_pattern import MAX_LENGTH, MAX_VISITS, LinearPattern, _Match
 from ignite_kafka.errors import SettingsError
 from ignite_kafka.plan import routing
 from tests.support.randomness import examples
@@ -35,7 +35,7 @@ _EXPRESSIONS = st.recursive(
 @given(_EXPRESSIONS, st.lists(st.text("abAB-\n", max_size=6), min_size=4, max_size=4))
 @settings(max_examples=examples(400), deadline=None)
 def test_an_expression_means_what_it_means_to_python(expression: str, names: list[str]) -> None:
-    ours = NamePattern(expression, re.ASCII)
+    ours = LinearPattern(expression, re.ASCII)
     assert [ours.fullmatch(name) for name in names] == [bool(re.fullmatch(expression, name, re.ASCII)) for name in names]
 
 
@@ -47,7 +47,7 @@ CATASTROPHES = [
 
 @pytest.mark.parametrize("expression", CATASTROPHES)
 def test_no_expression_takes_more_than_its_size_times_the_name(expression: str) -> None:
-    compiled, name = NamePattern(expression, re.ASCII), "a" * 249  # the longest name of a topic
+    compiled, name = LinearPattern(expression, re.ASCII), "a" * 249  # the longest name of a topic
     match = _Match(name)
     assert len(name) not in compiled._ends(match, compiled._entry, 0)
     looks = len(name) if "(?" in expression else 1  # what lies ahead is asked once for each place
@@ -77,9 +77,9 @@ _NEWER_THAN_3_10 = [("(?>a+)b", "an atomic group"), ("a++b", "a possessive quant
 )
 def test_what_is_refused_says_why(expression: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        NamePattern(expression)
+        LinearPattern(expression)
 
 
 def test_deep_groups_are_no_crash() -> None:
     with pytest.raises(ValueError, match="nested too deeply"):
-        NamePattern("(" * 990 + "a" + ")" * 990)
+        LinearPattern("(" * 990 + "a" + ")" * 990)

@@ -78,14 +78,12 @@ class _Step:
     mark: int | None = None
 
 
-class NamePattern:
+class LinearPattern:
     """A compiled regular expression that takes a bounded number of steps to match.
 
     ``group_count`` is the number of its groups, ``group_numbers`` the number of each named group, and ``unclear`` the
-    groups whose text
-    :meth:`groups` does not find as Java does: groups in lookaheads and lookbehinds, groups within a repeated part (a
-        group that is repeated
-    itself is found), and all groups if a repeated part may be empty.
+    groups whose text :meth:`groups` does not find as Java does: groups in lookaheads and lookbehinds, groups within a
+    repeated part (a group that is repeated itself is found), and all groups if a repeated part may be empty.
 
     :raises re.error: the text is no regular expression.
     :raises ValueError: the expression is too large, or has a refused part.
