@@ -212,6 +212,8 @@ class LinearPattern:
                 self._inside_repeat(),
             ):
                 return self._repeat(least, most, items, behind, flags, lazy=operation is regex_constants.MIN_REPEAT)
+        if operation is regex_constants.FAILURE:  # (?!) since Python 3.13
+            return self._add(lambda _match, _position: False, 0, [behind])
         if operation in _LOOKS:
             direction, items = argument
             with self._unclear_groups():
