@@ -12,7 +12,7 @@ _HEAD = """# Events
 Each event is one log record of the logger `ignite_kafka.events`: id, message and fields as JSON. Handlers of structured
 logs find them as `event_id` and `event_fields`. Ids below 15100 and their severities are those of the GridGain Kafka
 Connector; ids from 15100 belong to this project. `{name}` in a message stands for a field. How often each occurred in
-the runs of a connector: [`ignite-kafka events`](operations.md#events).
+the runs of a connector: [`ignite-kafka events`](monitor.md#events).
 
 | id | severity | message | usual cause | what to do |
 |---|---|---|---|---|

@@ -8,7 +8,7 @@ from ignite_kafka.metrics.table import METRICS, Metric
 _HEAD = """# Metrics
 
 A run exposes these metrics to Prometheus with `metrics_port`, and exports them by OpenTelemetry's protocol with
-`metrics_otlp` ([how](operations.md#metrics)). The operators export those marked in column *Airflow* to
+`metrics_otlp` ([how](monitor.md#metrics)). The operators export those marked in column *Airflow* to
 [Airflow's backends](airflow-lineage.md#metrics). One table in the code, `spark_apps/ignite_kafka/metrics/table.py`,
 gives all of them their names, labels and meanings.
 
