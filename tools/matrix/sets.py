@@ -80,7 +80,10 @@ _FOLDERS = (
 )  # fmt: skip
 
 AIRFLOW_UNIT = Suite("Airflow part", ("tests/unit/airflow", "tests/unit/test_imports.py"))
-AIRFLOW_RUNS = Suite("Airflow on servers", ("tests/integration/airflow/test_airflow_run.py",))
+AIRFLOW_RUNS = Suite(
+    "Dags on servers",
+    tuple(f"tests/integration/airflow/test_{name}.py" for name in ("airflow_run", "verify", "stream", "cache_watch")),
+)
 LIBRARY_UNIT = Suite("library", tuple(f"tests/unit/{folder}" for folder in _FOLDERS), workers=2)
 CONNECTORS = Suite(
     "connectors on servers",
@@ -138,6 +141,7 @@ _OLDEST_OF_AIRFLOW = Environment(
 
 def _airflow() -> Iterator[VersionSet]:
     yield VersionSet("oldest", (AIRFLOW_UNIT,), _OLDEST_OF_AIRFLOW, options=_DATED)
+    yield VersionSet("airflow-3.0", (AIRFLOW_RUNS,), _OLDEST_OF_AIRFLOW, options=_DATED)
     for minor, python, until in (("3.1", "3.11", "2026-03-12"), ("3.2", "3.12", "2026-05-30")):
         environment = Environment(python, _AIRFLOW, (f"apache-airflow=={minor}.*",), until=until)
         yield VersionSet(f"airflow-{minor}", (AIRFLOW_UNIT,), environment, options=_DATED)
