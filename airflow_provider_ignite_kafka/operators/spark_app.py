@@ -119,6 +119,7 @@ class SparkAppOperator(TypedTemplates, BaseOperator):
         run_id: str,
         snapshot_id: str | None = None,
         arguments: Mapping[str, Any] | None = None,
+        copies: bool = True,
     ) -> Request:
         """Return the request made of the operator's settings and connections; see :func:`.build_request`.
 
@@ -133,6 +134,7 @@ class SparkAppOperator(TypedTemplates, BaseOperator):
             snapshot_id=snapshot_id,
             secrets_file=Path(self.secrets_file) if self.secrets_file else None,
             arguments=arguments,
+            copies=copies,
         )
 
     @contextmanager

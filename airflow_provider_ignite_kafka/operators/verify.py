@@ -165,7 +165,7 @@ class VerifyOperator(SparkAppOperator):
             raise SettingsError(
                 "the settings have no name", "Give the name of the connector that is compared.", setting="name"
             )
-        return self._request_of(DIRECTIONS[self.direction], connector="", run_id=str(uuid.uuid4()))
+        return self._request_of(DIRECTIONS[self.direction], connector="", run_id=str(uuid.uuid4()), copies=False)
 
     def _options(self) -> dict[str, Any]:
         """Return the arguments for VerifyOptions, parsed because rendered templates may be text.

@@ -153,11 +153,13 @@ def build_request(
     snapshot_id: str | None = None,
     secrets_file: Path | None = None,
     arguments: Mapping[str, Any] | None = None,
+    copies: bool = True,
 ) -> Request:
     """Check the settings, merge them with the connections, and build the app's input.
 
     :param settings, direction, arguments: see :func:`merge_settings`.
     :param default_connector: name of the connector if the settings have none.
+    :param copies: whether the app copies, and so may open an endpoint of metrics; False: it compares.
     :raises SettingsError: a setting is unknown, contradictory or out of range, weakens or redirects another person's
         connection, or opens the metrics to other hosts; nothing was started.
     """
@@ -168,8 +170,9 @@ def build_request(
     check_kafka(merged, secrets)
     check_ignite(merged, secrets)
     check_registry(merged, secrets)
-    host = (arguments or {}).get(_METRICS_HOST)
-    check_metrics_host(merged.metrics_host, host, _HOST_ARGUMENT, merged.origin.get(_METRICS_HOST))
+    if copies:
+        host = (arguments or {}).get(_METRICS_HOST)
+        check_metrics_host(merged.metrics_host, host, _HOST_ARGUMENT, merged.origin.get(_METRICS_HOST))
     if secrets_file is None:  # with a mounted file each process reads the stores and their passwords itself
         merged, secrets = stores_as_text(merged, secrets, connections.kafka.plain.keys())
         mask_secrets(secrets)

@@ -80,7 +80,7 @@ class PackageOptions:
         ``abfss://``); the addresses are then below it.
     :param object_conn_id: Airflow connection of the object storage. Default: the credentials in the worker's
         environment.
-    :param run_mode, failover_policy, allowed_caches: see :class:`.CopyArguments`.
+    :param run_mode, failover_policy, metrics_host, allowed_caches: see :class:`.CopyArguments`.
     :param ignite_conn_id, kafka_conn_id, registry_conn_id: see :class:`.SparkAppOperator`.
     :param run_for: see :class:`.CopyArguments`; the time begins with the call.
     :param start_timeout_ms: milliseconds from the call to the app's first record.
@@ -93,6 +93,7 @@ class PackageOptions:
     object_conn_id: str | None = None
     run_mode: str | None = None
     failover_policy: str | None = None
+    metrics_host: str | None = None
     allowed_caches: Sequence[str] | None = None
     ignite_conn_id: str = DEFAULT_CONN_ID
     kafka_conn_id: str = "kafka_default"
@@ -150,7 +151,11 @@ def _request(settings: Mapping[str, Any] | str, options: PackageOptions) -> Requ
         run_id=names.run_id,
         snapshot_id=names.snapshot_id if source else None,
         secrets_file=Path(options.secrets_file) if options.secrets_file else None,
-        arguments={"run_mode": options.run_mode, **({"failover_policy": options.failover_policy} if source else {})},
+        arguments={
+            "run_mode": options.run_mode,
+            "metrics_host": options.metrics_host,
+            **({"failover_policy": options.failover_policy} if source else {}),
+        },
     )
     if options.allowed_caches is not None:
         check_allowed_caches(request.settings, options.allowed_caches)

@@ -71,7 +71,8 @@ def main(
         loaded_secrets = arguments.read_secrets(request.permissions)
         if run_has_ended(request.settings, loaded_secrets, request.run_id):
             return
-        log_of_run.merge(events_of_earlier_attempts(request.settings, loaded_secrets, request.run_id) or request.events)
+        log_of_run.recorded = events_of_earlier_attempts(request.settings, loaded_secrets, request.run_id)
+        log_of_run.merge(log_of_run.recorded or request.events)
         preflight(request.settings, loaded_secrets, request.run_id, request.snapshot_id, log_of_run)
         with app_session(request.settings.name) as spark:
             secrets_file = find_secrets(spark, arguments, request.permissions)
@@ -188,7 +189,7 @@ class AppRequest(Generic[S]):
             settings = data["settings"]
             run_id = data["run_id"]
             counts = parse_counts({id: read_as(EventCount, count) for id, count in data.get("events", {}).items()})
-        except (OSError, ValueError, KeyError) as cause:
+        except (OSError, ValueError, KeyError, AttributeError) as cause:
             raise SettingsError(
                 f"the request cannot be read: {cause!r}",
                 "Give --request a file with the form that the operator writes.",

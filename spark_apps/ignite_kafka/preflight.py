@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import replace
 
-from .common.event_log import EventCounts, EventLog, event_totals
+from .common.event_log import EventLog, event_totals
 from .convert import check_transforms
 from .convert.filter import check_conditions
 from .errors import AuthenticationFailed, CacheNotFound, IgniteKafkaError, KafkaUnavailable
@@ -70,7 +70,7 @@ def preflight(
             ended = RunStatus(
                 FAILED, settings.name, run_id, started_ms=started_ms, ended_ms=now_ms(), error=error.to_dict()
             )
-            _record(settings, clients, ended, {} if log_of_run is None else log_of_run.counts())
+            _record(settings, clients, ended, log_of_run)
         raise
 
 
@@ -82,13 +82,15 @@ def _refused_by_kafka(error: IgniteKafkaError) -> bool:
     return isinstance(error, AuthenticationFailed) and "bootstrap_servers" in error.where
 
 
-def _record(settings: ConnectorSettings, clients: KafkaClients, ended: RunStatus, counts: EventCounts) -> None:
+def _record(settings: ConnectorSettings, clients: KafkaClients, ended: RunStatus, log_of_run: EventLog | None) -> None:
+    counts = {} if log_of_run is None else log_of_run.counts()
+    recorded = {} if log_of_run is None else log_of_run.recorded
     try:
         clients.check(BRIEF_S)
         topics = Topics(clients)
         StatusWriter.ensure_topic(topics, settings.internal_topic_prefix, settings.replication_factor)
         writer = StatusWriter(clients, settings.internal_topic_prefix)
-        with closing(EventRecorder(writer, settings, ended.run_id)) as recorder:
+        with closing(EventRecorder(writer, settings, ended.run_id, recorded)) as recorder:
             _open_topic(recorder, clients, topics)
             recorder.record(counts)
             writer.run(replace(ended, events=event_totals(counts)), BRIEF_S)

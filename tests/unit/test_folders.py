@@ -31,7 +31,7 @@ PROVIDER_ORDER = (
 # modules without a test of their name, by the test that covers them through the module that uses them
 COVERED_BY = {
     "unit/test_events.py": "common.event_emission",
-    "integration/admin/test_connector_events.py": "runtime.event_recorder runtime.event_topic",
+    "integration/admin/test_connector_events.py": "runtime.event_recorder",
     "unit/settings/files/test_connector_files.py": (
         "settings.files.airflow_arguments settings.files.declared_offsets settings.connect.strimzi settings.yaml_lines"
     ),

@@ -13,7 +13,7 @@ import pytest
 from ignite_kafka import app, events
 from ignite_kafka import preflight as module
 from ignite_kafka.cli import local_run
-from ignite_kafka.common.event_log import EventCounts, event_totals
+from ignite_kafka.common.event_log import EventLog, event_totals
 from ignite_kafka.errors import AuthenticationFailed, CacheNotFound, IgniteUnreachable, KafkaUnavailable, SettingsError, TopicError
 from ignite_kafka.events import CONFIG_CHANGED, emit
 from ignite_kafka.preflight import preflight
@@ -73,9 +73,9 @@ def clusters(monkeypatch: pytest.MonkeyPatch) -> Clusters:
     monkeypatch.setattr(module, "Topics", lambda clients: clients)
     monkeypatch.setattr(module, "read_connector", lambda *_: made.state)
 
-    def record(settings: SourceSettings, clients: Clusters, ended: RunStatus, counts: EventCounts) -> None:
+    def record(settings: SourceSettings, clients: Clusters, ended: RunStatus, log_of_run: EventLog | None) -> None:
         made.ended.append(ended)
-        made.events.append(event_totals(counts))
+        made.events.append({} if log_of_run is None else event_totals(log_of_run.counts()))
 
     monkeypatch.setattr(module, "_record", record)
     return made

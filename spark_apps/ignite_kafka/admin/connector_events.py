@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 
-from ..common.event_log import EventCount, EventCounts, Occurrence, add_events, format_time, new_occurrences
+from ..common.event_log import EventCount, EventCounts, Occurrence, OccurrenceReader, add_events, format_time
 from ..common.python_compat import parse_time_ms
 from ..errors import SettingsError
 from ..event_descriptions import describe_event
@@ -100,9 +100,8 @@ def follow_events(
     """
     clients = kafka_clients(settings, secrets)
     clients.check()
-    seen: EventCounts = {}
+    reader = OccurrenceReader()
     while True:
         events = _read(clients, settings, since_ms)
-        yield from new_occurrences(seen, dict(events.in_order()))
-        seen = events.counts
+        yield from reader.added(dict(events.in_order()))
         time.sleep(poll_s)

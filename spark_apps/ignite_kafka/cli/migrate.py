@@ -137,9 +137,10 @@ def validate_all(arguments: argparse.Namespace) -> int:
 
 def run_all(arguments: argparse.Namespace) -> int:
     """Run the connectors of all files, each in its own process, until all processes have ended."""
-    if arguments.run_id or arguments.snapshot_id or arguments.mounted_secrets:
+    if arguments.run_id or arguments.snapshot_id or arguments.mounted_secrets or arguments.metrics_host:
         raise SettingsError(
-            "--run-id, --snapshot-id and --mounted-secrets are of one connector", "Give one settings file"
+            "--run-id, --snapshot-id, --mounted-secrets and --metrics-host are of one connector",
+            "Give one settings file",
         )
     own_secrets = secrets.load(Path(arguments.secrets), permissions_of(arguments)) if arguments.secrets else Secrets()
     with tempfile.TemporaryDirectory(prefix="ignite-kafka-") as work:

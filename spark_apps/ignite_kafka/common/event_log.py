@@ -21,6 +21,7 @@ MOST_TEXT = 500
 MOST_FIELDS = 12
 """Maximum number of fields kept per occurrence."""
 _MOST_FIELD = 200  # characters
+_MOST_SEEN = 100  # occurrences of an event: the newest of every task
 MOST_BYTES = 800_000
 """Maximum size of a run's events in bytes, so that their record stays below the 1 MB that brokers accept by default."""
 _MOST_DIGITS = 9  # of an id
@@ -116,15 +117,31 @@ def format_time(at_ms: int) -> str:
     return f"{moment:%Y-%m-%dT%H:%M:%S}.{at_ms % 1000:03}Z"
 
 
-def new_occurrences(seen: EventCounts, now: EventCounts) -> list[tuple[int, Occurrence]]:
-    """Return id and text of the occurrences that were added, oldest first."""
-    added = [
-        (id, occurrence)
-        for id, count in now.items()
-        for occurrence in count.newest
-        if id not in seen or occurrence not in seen[id].newest
-    ]
-    return sorted(added, key=lambda event: event[1].at_ms)
+class OccurrenceReader:
+    """Finds the occurrences that were added to counts since the last look.
+
+    A count may lose its older texts, and get them back later: a task's reports are shortened, its last one is not.
+
+    :param seen: counts whose occurrences are known already.
+    """
+
+    def __init__(self, seen: EventCounts | None = None) -> None:
+        self._seen: dict[int, dict[tuple[int, str], None]] = {}  # by id, oldest first
+        self.added(seen or {})
+
+    def added(self, counts: EventCounts) -> list[tuple[int, Occurrence]]:
+        """Return id and text of the occurrences that no call before has seen, oldest first."""
+        added = []
+        for id, count in counts.items():
+            seen = self._seen.setdefault(id, {})
+            for occurrence in count.newest:
+                place = occurrence.at_ms, occurrence.text
+                if place not in seen:
+                    seen[place] = None
+                    added.append((id, occurrence))
+            for place in list(seen)[:-_MOST_SEEN]:
+                del seen[place]
+        return sorted(added, key=lambda event: event[1].at_ms)
 
 
 def event_totals(counts: EventCounts) -> dict[str, int]:
@@ -138,6 +155,8 @@ class EventLog:
     def __init__(self, lock: threading.Lock) -> None:
         self._lock = lock
         self._counts: dict[int, EventCount] = {}
+        self.recorded: EventCounts = {}
+        """Counts that an earlier process of the run has recorded."""
 
     def counts(self) -> dict[int, EventCount]:
         """Return the counts so far, by event id."""

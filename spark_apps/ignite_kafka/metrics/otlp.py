@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from ..settings.connector import ConnectorSettings
 from .libraries import check_libraries
-from .samples import Sample
+from .samples import Sample, encodable
 from .table import METRICS, Metric
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def _observe(meter: Meter, metric: Metric, read: Callable[[], Iterable[Sample]])
     def observe(_options: CallbackOptions) -> Iterable[Observation]:
         for sample in read():
             if sample.metric is metric:
-                yield Observation(sample.value, dict(zip(metric.labels, sample.labels, strict=True)))
+                yield Observation(sample.value, dict(zip(metric.labels, map(encodable, sample.labels), strict=True)))
 
     create = meter.create_observable_counter if metric.kind == "counter" else meter.create_observable_gauge
     unit = _UNITS.get(metric.unit, f"{{{metric.unit}}}")

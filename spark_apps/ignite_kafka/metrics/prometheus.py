@@ -16,7 +16,7 @@ from ..common.redaction import in_message
 from ..errors import PortTaken, SettingsError
 from ..settings.connector import ConnectorSettings
 from .libraries import check_libraries
-from .samples import Sample
+from .samples import Sample, encodable
 from .table import METRICS, Metric
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class RunCollector:
         """Return every metric of the table, also those without a value."""
         families = {metric: _family(metric) for metric in METRICS}
         for sample in self._read():
-            labels = dict(zip(sample.metric.labels, map(_encodable, sample.labels), strict=True))
+            labels = dict(zip(sample.metric.labels, map(encodable, sample.labels), strict=True))
             families[sample.metric].add_sample(sample.metric.name, labels, sample.value)
         return families.values()
 
@@ -105,8 +105,3 @@ def _family(metric: Metric) -> Family:
 
     family = CounterMetricFamily if metric.kind == "counter" else GaugeMetricFamily
     return family(metric.name, metric.meaning, labels=metric.labels)
-
-
-def _encodable(value: str) -> str:
-    """Return a label's value without lone surrogates, which a name of a cache may have and UTF-8 has not."""
-    return value.encode("utf-8", "replace").decode()

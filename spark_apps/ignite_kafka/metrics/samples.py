@@ -99,8 +99,8 @@ class RunMetrics:
             labels = (connector, name, cache.topic)
             for metric, value in cache_values(cache, to_kafka=self._to_kafka).items():
                 yield Sample(metric, labels, value)
-            if name in newest.progress:
-                yield Sample(table.PROGRESS_TIME, labels, newest.progress[name])
+            progress = newest.progress.get(name, newest.status.started_ms / _SECOND_MS)
+            yield Sample(table.PROGRESS_TIME, labels, progress)
         caches = {cache.topic: name for name, cache in newest.status.caches.items()}
         for topic, lag in newest.lag.items():
             yield Sample(table.LAG, (connector, caches.get(topic, ""), topic), lag)
@@ -143,6 +143,11 @@ def severity_of(event: str) -> str:
     """Return the severity of an event's id in lower case; ``unknown`` for an id of a newer version."""
     kind = TYPES.get(int(event)) if event.isascii() and event.isdigit() else None
     return "unknown" if kind is None else logging.getLevelName(kind.severity).lower()
+
+
+def encodable(value: str) -> str:
+    """Return a label's value without lone surrogates, which a name of a cache may have and UTF-8 has not."""
+    return value.encode("utf-8", "replace").decode()
 
 
 def _highest(before: CacheStatus, now: CacheStatus) -> CacheStatus:

@@ -118,7 +118,7 @@ PROGRESS_TIME = Metric(
     "gauge",
     "seconds",
     _BY_CACHE,
-    "Time of the newest report with more records or reads than before, in seconds since 1970",
+    "Time of the newest report with more records or reads than before, else of the run's start, in seconds since 1970",
     "Debezium MilliSecondsSinceLastEvent, as a time",
 )
 LAG = Metric(

@@ -113,7 +113,9 @@ class ConnectorRun(ABC, Generic[S]):
         prefix = self._settings.internal_topic_prefix
         self._retry(lambda: StatusWriter.ensure_topic(self._topics, prefix, self._settings.replication_factor))
         self._writer = StatusWriter(self._clients, prefix)
-        recorder = self._recorder = EventRecorder(self._writer, self._settings, self._request.run_id)
+        recorder = self._recorder = EventRecorder(
+            self._writer, self._settings, self._request.run_id, self._events.recorded
+        )
         self._stack.callback(recorder.close)
         try:
             self._retry(lambda: recorder.open_topic(self._clients, self._topics))

@@ -15,14 +15,17 @@ class EventRecorder:
     """Recorder of the events of one run; each call records only events added since the last call.
 
     :param writer: writer of the run's status, whose next record waits for the events in the status topic, too.
+    :param recorded: events that an earlier attempt of the run has recorded.
     """
 
-    def __init__(self, writer: StatusWriter, settings: ConnectorSettings, run_id: str) -> None:
+    def __init__(
+        self, writer: StatusWriter, settings: ConnectorSettings, run_id: str, recorded: EventCounts | None = None
+    ) -> None:
         self._writer = writer
         self._settings = settings
         self._run_id = run_id
         self._topic: EventTopic | None = None
-        self._recorded: EventCounts = {}
+        self._recorded = recorded or {}
 
     def open_topic(self, clients: KafkaClients, topics: Topics) -> None:
         """Open the connector's events topic, if the settings name one, and create it if it is missing.
@@ -31,7 +34,7 @@ class EventRecorder:
         """
         if self._settings.events_topic:
             EventTopic.ensure(topics, self._settings)
-            self._topic = EventTopic(clients, self._settings, self._run_id)
+            self._topic = EventTopic(clients, self._settings, self._run_id, self._recorded)
 
     def record(self, counts: EventCounts) -> None:
         """Record the events of the run so far, without waiting for the broker.

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import logging
 
-from confluent_kafka import KafkaError, Message
+from confluent_kafka import KafkaError, KafkaException, Message
 
-from ..common.event_log import EventCounts, Occurrence, format_time, new_occurrences
+from ..common.event_log import EventCounts, Occurrence, OccurrenceReader, format_time
 from ..event_descriptions import describe_event
 from ..kafka.clients import BRIEF_S, KafkaClients
 from ..kafka.topics import Topics, TopicSpec
@@ -23,12 +23,12 @@ class EventTopic:
     topic that takes no records does not end the copy: the events are in the status topic, too.
     """
 
-    def __init__(self, clients: KafkaClients, settings: ConnectorSettings, run_id: str) -> None:
+    def __init__(self, clients: KafkaClients, settings: ConnectorSettings, run_id: str, written: EventCounts) -> None:
         self._topic = settings.events_topic
         self._connector = settings.name
         self._run_id = run_id
         self._producer = clients.writer()
-        self._written: EventCounts = {}
+        self._occurrences = OccurrenceReader(written)
 
     @staticmethod
     def ensure(topics: Topics, settings: ConnectorSettings) -> None:
@@ -42,15 +42,20 @@ class EventTopic:
 
     def write(self, counts: EventCounts) -> None:
         """Write the events that were added since the last call, oldest first, without waiting for the broker."""
-        for id, occurrence in new_occurrences(self._written, counts):
+        for id, occurrence in self._occurrences.added(counts):
             value = event_record(self._connector, self._run_id, id, occurrence, counts[id].count)
-            self._producer.produce(self._topic, value, self._connector.encode(), on_delivery=self._on_delivery)
+            try:
+                self._producer.produce(self._topic, value, self._connector.encode(), on_delivery=self._on_delivery)
+            except (KafkaException, BufferError) as refused:  # such as a topic that was deleted
+                self._warn(str(refused))
         self._producer.poll(0)
-        self._written = counts
 
     def _on_delivery(self, error: KafkaError | None, _: Message) -> None:
         if error is not None:
-            log.warning("an event could not be written to topic %s: %s", self._topic, error.str())
+            self._warn(error.str())
+
+    def _warn(self, reason: str) -> None:
+        log.warning("an event could not be written to topic %s: %s", self._topic, reason)
 
     def close(self) -> None:
         """Wait a short time for the broker's confirmation of the last records."""
@@ -72,4 +77,4 @@ def event_record(connector: str, run_id: str, id: int, occurrence: Occurrence, c
         "fields": dict(occurrence.fields),
         "count": count,
     }
-    return json.dumps(record, ensure_ascii=False).encode()
+    return json.dumps(record, ensure_ascii=False).encode(errors="replace")

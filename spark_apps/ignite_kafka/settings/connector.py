@@ -248,7 +248,7 @@ class ConnectorSettings(NamedSettings):
     events_topic: str = setting(
         "", PREFIX,
         "Topic that gets a JSON record for each event of the connector's runs, for programs that alert or archive; "
-        "created with one partition if missing. Empty: none",
+        "created with one partition if missing. No topics_regex of another sink may match it. Empty: none",
     )  # fmt: skip
 
     # Resources

@@ -99,6 +99,7 @@ class SinkRun(EpochRun[SinkSettings]):
     def _report_open(self) -> None:
         """Report records that this run could not read, because an open transaction precedes them."""
         lags = self._lags(self._topics)
+        self._metrics.update_lag(sum_by_name((lag.name, lag.count) for lag in lags))
         counts: dict[str, int] = defaultdict(int)
         for lag in lags:
             counts[lag.name] += lag.open

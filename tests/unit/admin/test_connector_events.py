@@ -8,7 +8,7 @@ import pytest
 
 from ignite_kafka.admin.connector_events import ConnectorEvents, parse_since
 from ignite_kafka.cli import render
-from ignite_kafka.common.event_log import add_events, count_of, new_occurrences
+from ignite_kafka.common.event_log import OccurrenceReader, add_events, count_of
 from ignite_kafka.errors import SettingsError
 
 NOON = 1_764_244_800_000  # 2025-11-27T12:00:00Z
@@ -42,14 +42,14 @@ def test_since_leaves_out_events_and_texts_of_before() -> None:
 
 
 def test_followers_get_each_occurrence_once_in_order() -> None:
-    lines = [render.event_line(*added, as_json=False) for added in new_occurrences({}, ALL)]
+    lines = [render.event_line(*added, as_json=False) for added in OccurrenceReader().added(ALL)]
     assert lines == [
         "2025-11-27T12:00:00.000Z WARNING 15120 # slot 0 restarts after its last commit: gone",
         "2025-11-27T12:00:01.000Z INFO 15060 # connected to Ignite at h:1",
         "2025-11-27T12:00:05.250Z WARNING 15120 # slot 1 restarts after its last commit: gone",
     ]
-    assert [id for id, _ in new_occurrences(add_events(EARLY, OTHER), ALL)] == [15120]
-    assert new_occurrences(ALL, ALL) == []
+    assert [id for id, _ in OccurrenceReader(add_events(EARLY, OTHER)).added(ALL)] == [15120]
+    assert OccurrenceReader(ALL).added(ALL) == []
 
 
 def test_a_text_of_a_record_is_one_line_that_no_terminal_obeys() -> None:

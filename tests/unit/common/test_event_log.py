@@ -14,12 +14,13 @@ from ignite_kafka.common.event_log import (
     EventCollectors,
     EventCount,
     Occurrence,
+    OccurrenceReader,
     add_events,
     count_of,
     event_totals,
     format_counts,
     format_time,
-    new_occurrences,
+    parse_counts,
 )
 from ignite_kafka.state.event_records import RunEvents
 
@@ -80,9 +81,18 @@ def test_counts_of_another_process_are_added() -> None:
 
 
 def test_only_occurrences_that_were_added_are_new() -> None:
-    seen = {1: count([5])}
-    now = add_events(seen, {1: count([9]), 2: count([7])})
-    assert [(id, occurrence.at_ms) for id, occurrence in new_occurrences(seen, now)] == [(2, 7), (1, 9)]
+    reader = OccurrenceReader({1: count([5])})
+    now = add_events({1: count([5])}, {1: count([9]), 2: count([7])})
+    assert [(id, occurrence.at_ms) for id, occurrence in reader.added(now)] == [(2, 7), (1, 9)]
+    assert reader.added(now) == []
+
+
+def test_texts_that_a_shortened_report_left_out_are_not_new_when_they_come_back() -> None:
+    whole = {id: add_events(*({id: count_of(at_ms, "x" * 400, {"at": at_ms})} for at_ms in range(5)))[id] for id in range(10)}
+    reader = OccurrenceReader(whole)
+    shortened = parse_counts(format_counts(whole, 6_000))
+    assert shortened != whole
+    assert reader.added(shortened) == reader.added(whole) == []
 
 
 def test_times_have_milliseconds_and_their_zone() -> None:

@@ -102,7 +102,7 @@ def test_events_have_severities_and_warnings_are_0_before_they_occur() -> None:
 def test_the_time_of_progress_is_that_of_the_newest_report_with_more() -> None:
     clock = Clock()
     metrics = metrics_of(SOURCE, clock, replace(STATUS, caches={"flights": CacheStatus("t-flights", units=4)}))
-    assert values(metrics, table.PROGRESS_TIME) == {}
+    assert values(metrics, table.PROGRESS_TIME) == {LABELS: STATUS.started_ms / 1000}, "a run that stands from its start is seen"
     clock.now_s = 110.0
     metrics.update(STATUS)
     clock.now_s = 120.0
