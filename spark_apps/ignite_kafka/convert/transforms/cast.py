@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,8 +29,7 @@ from .thrown import SCHEMA_BUILDER_EXCEPTION, Failures, Thrown, is_logical
 _PURPOSE = "cast types"
 _NAMES = {target.name: target for target in TARGETS}
 _VALUES: Mapping[Kind, tuple[Callable[[pa.BinaryArray], pa.Array], ConnectType]] = {
-    Kind.LONG: (longs, ConnectType.INT64), Kind.DOUBLE: (doubles, ConnectType.FLOAT64), Kind.STRING: (texts,
-    ConnectType.STRING),
+    Kind.LONG: (longs, ConnectType.INT64), Kind.DOUBLE: (doubles, ConnectType.FLOAT64),
     Kind.BOOLEAN: (booleans, ConnectType.BOOLEAN),
 }  # fmt: skip
 _CONTAINERS = {Kind.LIST: "ARRAY", Kind.MAP: "MAP"}
@@ -128,8 +128,8 @@ def _cast_tokens(tokens: pa.BinaryArray, target: ConnectType, failures: Failures
     """Cast JSON texts without a schema; a missing text becomes ``null``."""
 
     def change(kind: Kind, kind_tokens: pa.BinaryArray, refused: Failures) -> pa.BinaryArray:
-        if kind in _VALUES:
-            read, source = _VALUES[kind]
+        if kind is Kind.STRING or kind in _VALUES:
+            read, source = _VALUES.get(kind, (partial(texts, failures=refused), ConnectType.STRING))
             return with_nulls(tokens_of(cast_column(read(kind_tokens), ConnectSchema(source), target, refused)))
         if kind is not Kind.NULL:
             names = ", ".join(connect_type.name for connect_type in (*TARGETS, ConnectType.BYTES))

@@ -6,7 +6,9 @@ A missing value is null.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from enum import IntEnum
 from json.encoder import encode_basestring
 
@@ -30,6 +32,7 @@ _POINT, _EXPONENT, _BACKSLASH, _LOWER = b".e\\ "
 _IS_SPECIAL = np.zeros(256, bool)
 _IS_SPECIAL[[*range(0x20), *b'"\\', *range(0xF0, 0x100)]] = True
 _NO_NUMBERS = ("NaN", "Infinity", "-Infinity")
+_HALF = re.compile("[\ud800-\udfff]")
 NULL = pa.scalar(b"null", _BINARY)
 
 ChangeTokens = Callable[["Kind", pa.BinaryArray, Failures], pa.BinaryArray]
@@ -108,11 +111,15 @@ def doubles(tokens: pa.BinaryArray) -> pa.DoubleArray:
         return pa.array([float(text) for text in tokens.to_pylist()], pa.float64())
 
 
-def texts(tokens: pa.BinaryArray) -> pa.StringArray:
-    """Parse JSON strings to plain texts."""
+def texts(tokens: pa.BinaryArray, failures: Failures) -> pa.StringArray:
+    """Parse JSON strings to plain texts; one with half of a surrogate pair fails, because UTF-8 cannot hold it."""
     if not (bytes_of(tokens)[1] == _BACKSLASH).any():
-        return pc.ascii_trim(tokens.cast(pa.string()), '"')
-    return pa.array([json.loads(token) for token in tokens.to_pylist()], pa.string())
+        with suppress(pa.ArrowInvalid):  # half of a pair that another transform has written
+            return pc.ascii_trim(tokens.cast(pa.string()), '"')
+    parsed = [json.loads(token.decode("utf-8", "surrogatepass")) for token in tokens.to_pylist()]
+    halves = np.array([_HALF.search(text) is not None for text in parsed], bool)
+    failures.add(halves, "a text has half of a surrogate pair")
+    return pa.array(parsed, pa.string(), mask=halves)
 
 
 def booleans(tokens: pa.BinaryArray) -> pa.BooleanArray:

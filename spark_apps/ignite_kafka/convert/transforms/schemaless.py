@@ -49,7 +49,7 @@ def parsed(column: ConnectColumn) -> list[Any]:
     if pa.types.is_null(column.data.type):
         return [None] * len(column.data)
     decode = _DECODER.decode
-    return [None if text is None else decode(text.decode()) for text in column.data.to_pylist()]
+    return [None if text is None else decode(text.decode("utf-8", "surrogatepass")) for text in column.data.to_pylist()]
 
 
 def written(values: list[Any]) -> ConnectColumn:

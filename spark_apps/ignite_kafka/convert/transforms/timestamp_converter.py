@@ -205,7 +205,7 @@ class TimestampConverter:
             if kind is Kind.LONG:
                 return self._write_tokens(longs(kind_tokens), _UNIX, refused)
             if kind is Kind.STRING:
-                return self._write_tokens(texts(kind_tokens), _TEXT, refused)
+                return self._write_tokens(texts(kind_tokens, refused), _TEXT, refused)
             if kind is not Kind.NULL:
                 refused.add_all(
                     Thrown(f"TimestampConverter does not support class {JAVA_CLASSES[kind]} objects as timestamps")

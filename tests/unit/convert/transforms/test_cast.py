@@ -44,6 +44,14 @@ def test_a_text_that_is_no_number_of_the_type_fails(text: str) -> None:
     assert cast(ConnectSchema(T.STRING), [text, "1"], "int8") == [f"Value ({text}) was out of range for requested data type", "1"]
 
 
+@pytest.mark.parametrize("target", ["int32", "string", "boolean"])
+def test_half_of_a_surrogate_pair_fails_as_other_bad_values(target: str) -> None:
+    """Before, the whole batch ended as a fault of the program, which no policy skips."""
+    made = cast(None, [{"x": "\ud800"}, {"x": "7"}], f"x:{target}")
+    assert made[0] == "a text has half of a surrogate pair"
+    assert list(made[1]) == ["x"]
+
+
 def test_fields_are_cast_in_place_and_defaults_with_them() -> None:
     schema = ConnectSchema(
         T.STRUCT, fields=(ConnectField("a", ConnectSchema(T.STRING, True, default="7")), ConnectField("b", ConnectSchema(T.INT8)))

@@ -34,8 +34,12 @@ def test_values_of_a_kind() -> None:
     assert json_tokens.longs(tokens(b"-5", b"9223372036854775807")).to_pylist() == [-5, 2**63 - 1]
     assert json_tokens.longs(tokens(b"9223372036854775808", b"1")).to_pylist() == [-(2**63), 1]
     assert json_tokens.doubles(tokens(b"1.50", b"-1e-5", b"1e400")).to_pylist() == [1.5, -1e-5, float("inf")]
-    assert json_tokens.texts(tokens(b'"x y"', b'"\xc3\xa9"', b'""')).to_pylist() == ["x y", "\u00e9", ""]
-    assert json_tokens.texts(tokens(b'"\\u00e9\\n"', b'"x"')).to_pylist() == ["\u00e9\n", "x"]
+    failures = Failures(3)
+    assert json_tokens.texts(tokens(b'"x y"', b'"\xc3\xa9"', b'""'), failures).to_pylist() == ["x y", "\u00e9", ""]
+    assert json_tokens.texts(tokens(b'"\\u00e9\\n"', b'"x"', b'"\\ud83d\\ude00"'), failures).to_pylist() == ["\u00e9\n", "x", "\U0001f600"]
+    assert not failures.bad.any()
+    assert json_tokens.texts(tokens(b'"x"', b'"\\ud800"', b'"a\\udc00b"'), failures).to_pylist() == ["x", None, None]
+    assert failures.bad.tolist() == [False, True, True]
     assert json_tokens.booleans(tokens(b"true", b"false")).to_pylist() == [True, False]
 
 
