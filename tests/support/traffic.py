@@ -113,8 +113,9 @@ class Traffic:
         assert self._process.running(), f"the traffic ended:\n{self._process.output()[-3000:]}"
 
     def _report(self) -> dict[str, Any]:
+        """The last report; another thread's line may follow it on its line, because both streams go to one file."""
         lines = [line for line in self._process.output().split("\n")[:-1] if line.startswith('{"ended"')]
-        found: dict[str, Any] = json.loads(lines[-1]) if lines else {}
+        found: dict[str, Any] = json.JSONDecoder().raw_decode(lines[-1])[0] if lines else {}
         return found
 
     def __enter__(self) -> Traffic:
