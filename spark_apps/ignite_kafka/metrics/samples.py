@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from ..event_descriptions import severity_of
 from ..events import EVENTS as TYPES
 from ..settings.connector import ConnectorSettings
 from ..state import status as states
@@ -105,7 +106,7 @@ class RunMetrics:
         for topic, lag in newest.lag.items():
             yield Sample(table.LAG, (connector, caches.get(topic, ""), topic), lag)
         for event, count in {**_SEEN_LATER, **newest.status.events}.items():
-            yield Sample(table.EVENTS, (connector, event, severity_of(event)), count)
+            yield Sample(table.EVENTS, (connector, event, _severity_label(event)), count)
         yield from self._of_run(newest)
 
     def _of_run(self, newest: Newest) -> Iterator[Sample]:
@@ -139,10 +140,10 @@ def cache_values(cache: CacheStatus, *, to_kafka: bool) -> dict[Metric, float]:
     }
 
 
-def severity_of(event: str) -> str:
+def _severity_label(event: str) -> str:
     """Return the severity of an event's id in lower case; ``unknown`` for an id of a newer version."""
-    kind = TYPES.get(int(event)) if event.isascii() and event.isdigit() else None
-    return "unknown" if kind is None else logging.getLevelName(kind.severity).lower()
+    severity = severity_of(int(event)) if event.isascii() and event.isdigit() else ""
+    return severity.lower() or "unknown"
 
 
 def encodable(value: str) -> str:
