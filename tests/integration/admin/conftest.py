@@ -1,21 +1,30 @@
-"""A run that is held in the test's process, and the command line on its servers."""
+"""A run that is held in the test's process, a sink, and the command line on their servers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
+from pyspark.sql import SparkSession
 
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.topics import Topics
 from tests.support.connector_run import CommandLine, Run
-from tools.servers import KafkaBroker
+from tests.support.sink_connector import Sink
+from tools.servers import IgniteCluster, KafkaBroker
 
 
 @pytest.fixture
 def run(kafka: KafkaBroker, unique: Callable[[str], str]) -> Run:
     clients = KafkaClients(kafka.client_config)
     return Run(clients, Topics(clients), unique("life"), "conn")
+
+
+@pytest.fixture
+def sink(spark: SparkSession, ignite: IgniteCluster, kafka: KafkaBroker) -> Iterator[Sink]:
+    made = Sink(spark, ignite, kafka)
+    yield made
+    ignite.destroy_caches(made.cache)
 
 
 @pytest.fixture

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
 
 from ignite_kafka.admin.connector_events import ConnectorEvents, follow_events, read_connector_events
 from ignite_kafka.cli.main import main
@@ -19,17 +17,9 @@ from ignite_kafka.settings.sink import SinkSettings
 from tests.support.kept_events import assert_kept
 from tests.support.sink_connector import Running, Sink, trade
 from tests.support.waiting import wait_until
-from tools.servers import IgniteCluster, KafkaBroker
 
 BROKEN = b"7", b'{"id":'
 ANNA = b"8", b'{"id":"anna"}'
-
-
-@pytest.fixture
-def sink(spark: SparkSession, ignite: IgniteCluster, kafka: KafkaBroker) -> Iterator[Sink]:
-    made = Sink(spark, ignite, kafka)
-    yield made
-    ignite.destroy_caches(made.cache)
 
 
 def kept(sink: Sink, **changed: Any) -> ConnectorEvents:

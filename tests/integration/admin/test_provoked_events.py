@@ -55,13 +55,6 @@ def stream(spark: SparkSession, ignite: IgniteCluster, kafka: KafkaBroker) -> It
     ignite.destroy_caches(made.stem)
 
 
-@pytest.fixture
-def sink(spark: SparkSession, ignite: IgniteCluster, kafka: KafkaBroker) -> Iterator[Sink]:
-    made = Sink(spark, ignite, kafka)
-    yield made
-    ignite.destroy_caches(made.cache)
-
-
 def proxy_of(ignite: IgniteCluster) -> TcpProxy:
     return TcpProxy(int(ignite.address.rpartition(":")[2]))
 
