@@ -10,7 +10,6 @@ from airflow.providers.common.compat.sdk import AirflowException
 
 from airflow_provider_ignite_kafka.plugins.connections import connector_access, kafka_clients
 from airflow_provider_ignite_kafka.plugins.monitored import MonitoredCluster
-from ignite_kafka.admin import backlog
 from ignite_kafka.admin.lag_by_name import sink_lag, source_lag
 from ignite_kafka.admin.overview import SINK, SOURCE, ConnectorOverview, read_overview
 from ignite_kafka.errors import BacklogMissing, BacklogRefused, IgniteKafkaError, SettingsError
@@ -97,7 +96,7 @@ def needs_backlog(connector: ConnectorOverview) -> bool:
 
 def _source_lag(cluster: MonitoredCluster, name: str) -> Mapping[str, int]:
     access = connector_access(cluster, name, ignite=True)
-    return source_lag(backlog.status(access.settings, access.secrets))
+    return source_lag(access.settings, access.secrets)
 
 
 def _group_of(connector: ConnectorOverview) -> str:

@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 from .. import events
 from ..common.event_log import EventLog, add_events, event_totals
 from ..common.local_disk import disk_errors
+from ..common.measurements import Measurements
 from ..common.redaction import in_message
 from ..common.retry import retry
 from ..common.versions import installed_versions
@@ -244,10 +245,15 @@ class ConnectorRun(ABC, Generic[S]):
         counts = add_events(self._events.counts(), self._errors.count_events(self._reported_events()))
         self._status = replace(self._status, events=event_totals(counts))
         self._metrics.update(self._status)
+        self._metrics.update_measured(self._measured())
         if self._writer is not None and self._recorder is not None:
             self._recorder.record(counts)
             self._writer.run(self._status, wait_s)
         self._request.report(self._status)
+
+    def _measured(self) -> Measurements:
+        """Return what the run's tasks have measured so far."""
+        return Measurements()
 
     def _reported_events(self) -> TaskEvents:
         """Return counts of the events that running tasks have reported, by the first slot of each task."""

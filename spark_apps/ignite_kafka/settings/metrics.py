@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+from typing import Protocol
 
 from ..errors import SettingsError
 from .base import setting
@@ -24,6 +25,23 @@ METRICS_HOST = setting(
 METRICS_OTLP = setting(
     False, BOOLEAN, "Export metrics by OTLP over HTTP, as the driver's variables OTEL_* say; needs the extra otlp"
 )
+
+
+class Exporters(Protocol):
+    """Settings that say whether a run's metrics are exported."""
+
+    @property
+    def metrics_port(self) -> int | None:
+        """Port of the endpoint for Prometheus."""
+
+    @property
+    def metrics_otlp(self) -> bool:
+        """Whether OTLP is on."""
+
+
+def exposes_metrics(settings: Exporters) -> bool:
+    """Return whether any exporter shows the metrics of a run."""
+    return settings.metrics_port is not None or settings.metrics_otlp
 
 
 def is_loopback(host: str) -> bool:

@@ -67,6 +67,7 @@ class CountedSlots:
         count = self._batch[slot][cache.name]
         count.bad += sent.bad.size
         count.filtered += sent.filtered.size
+        count.dead_letters += sent.dead_letters.size
         count.records += len(sent.records)
         count.bytes += sent.records.nbytes
         count.started = count.started or time.time()

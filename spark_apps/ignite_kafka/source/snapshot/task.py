@@ -18,6 +18,7 @@ import numpy as np
 
 from ...common.arrays import Int64Array
 from ...common.deadline import Clock
+from ...common.measurements import ATTEMPT, BATCH, collect, count_retry, timed
 from ...common.retry import GROWING, RetryBudget, retry
 from ...errors import CacheDestroyed, CacheNotFound, IgniteKafkaError, OutcomeUnknown
 from ...ignite.cluster import Cluster
@@ -33,6 +34,7 @@ from ...plan.source_plan import CachePlan, TransferPlan
 from ...runtime.clients import ignite_cluster, slot_clients, slot_opener
 from ...runtime.counts import SlotResult
 from ...runtime.failure_events import report_retry
+from ...runtime.measurement_reports import measurement_report
 from ...runtime.memory import tune_allocation
 from ...runtime.silent_tasks import watched_task
 from ...settings.secrets import Secrets
@@ -58,7 +60,7 @@ def copy_slots(
     connect: Callable[[SourceSettings, Secrets], Cluster] = ignite_cluster,
     scan: Callable[..., Scan] = Scan,
 ) -> Iterator[SlotResult]:
-    """Copy slots, and yield a result for each; the first error ends the other slots at their next batch.
+    """Copy slots, and return a result for each; the first error ends the other slots at their next batch.
 
     Opening a slot and its last commit are waits, so they overlap with the copying of other slots. One slot is copied at
     a time, which bounds memory to one slot's batch and lets all slots share one connection.
@@ -70,16 +72,19 @@ def copy_slots(
     """
     tune_allocation()
     owner = Owner(plan.generation, attempt=attempt)
+    clients = slot_clients(plan.settings, secrets)
     with (
-        watched_task(plan.settings),
+        collect() as collector,
+        watched_task(plan.settings, measurement_report(plan, clients, min(slots, default=0), attempt, collector)),
         connect(plan.settings, secrets) as cluster,
         ThreadPoolExecutor(_THREADS, "slot") as pool,
     ):
-        clients = slot_clients(plan.settings, secrets)
         turn = Turn(cluster, slot_opener(plan, clients, Topics(clients), owner), scan)
         copies = [pool.submit(SlotCopy(plan, slot, turn, ends[slot] if ends else None).run) for slot in slots]
-        for copy in copies:
-            yield copy.result()
+        results = [copy.result() for copy in copies]
+    for result in results[:1]:
+        result.attempt, result.measured = attempt, collector.measured()
+    yield from results
 
 
 def batch_bytes(page_bytes: int, read: int, written: int) -> int:
@@ -144,12 +149,14 @@ class UnitCounts:
     :param bad: entries that cannot be sent.
     :param filtered: entries left out by the filter.
     :param dropped: entries that passed the filter and are dropped by transforms.
+    :param dead_letters: bad entries that became dead letters.
     """
 
     read: int = 0
     bad: int = 0
     filtered: int = 0
     dropped: int = 0
+    dead_letters: int = 0
 
     @property
     def entries(self) -> int:
@@ -205,6 +212,7 @@ class SlotCopy:
         return not error.final and not (self._turn.stop.is_set() and self._outcome_unknown)
 
     def _retried(self, error: IgniteKafkaError) -> None:
+        count_retry(ATTEMPT)
         report_retry(error, None, self._slot)
 
     def _pause(self, seconds: float) -> None:
@@ -296,7 +304,8 @@ class SlotCopy:
         bad = sum(unit.bad for unit in done.values())
         records = sum(unit.records for unit in done.values())
         read = records + bad + sum(unit.dropped for unit in done.values())
-        count = CacheCount(entries=read, records=records, units=len(done), bad=bad)
+        dead_letters = sum(unit.dead_letters for unit in done.values())
+        count = CacheCount(entries=read, records=records, units=len(done), bad=bad, dead_letters=dead_letters)
         left = self._left(writer, cache)
         if left:
             count.started = time.time()
@@ -307,7 +316,8 @@ class SlotCopy:
                 for batch in batches(scan.pages(), MIN_BATCH_ROWS, lambda: self._batch_bytes):
                     if not scan.left and cache is self._plan.caches[-1]:  # all pages of this slot are requested
                         self._turn.begin_next()
-                    self._copy_batch(writer, cache, info, batch, count)
+                    with timed(BATCH):
+                        self._copy_batch(writer, cache, info, batch, count)
         return count
 
     def _copy_batch(
@@ -351,23 +361,24 @@ class SlotCopy:
         return self._units.setdefault(partition, UnitCounts())
 
     def _count_left_out(self, partitions: Int64Array, sent: Sent) -> None:
-        """Add the bad, filtered and dropped entries of a batch to the counts of their partitions.
+        """Add the entries of a batch without a record to the counts of their partitions.
 
         :param partitions: the partitions of the N entries.
         """
-        for partition, rows in rows_by_partition(partitions[sent.bad]).items():
-            self._unit(partition).bad += rows
-        for partition, rows in rows_by_partition(partitions[sent.filtered]).items():
-            self._unit(partition).filtered += rows
-        for partition, rows in rows_by_partition(partitions[sent.dropped]).items():
-            self._unit(partition).dropped += rows
+        for name in ("bad", "filtered", "dropped", "dead_letters"):
+            for partition, rows in rows_by_partition(partitions[getattr(sent, name)]).items():
+                unit = self._unit(partition)
+                setattr(unit, name, getattr(unit, name) + rows)
 
     def _end_unit(self, writer: SlotWriter, cache: CachePlan, partition: int, count: CacheCount) -> None:
         """Queue the offset record of a partition whose pages are all sent, and add its counts to the cache's."""
         unit = self._units.pop(partition)
         key = (cache.name, partition, cache.incarnation, self._plan.snapshot_id)
-        writer.unit_done(*key, unit.records, unit.bad, cache.topic_id, self._key_kinds, unit.dropped)
-        count.add(CacheCount(entries=unit.entries, records=unit.records, units=1, bad=unit.bad, filtered=unit.filtered))
+        left_out = unit.dropped, unit.dead_letters
+        writer.unit_done(*key, unit.records, unit.bad, cache.topic_id, self._key_kinds, *left_out)
+        sent = CacheCount(entries=unit.entries, records=unit.records, units=1, bad=unit.bad, filtered=unit.filtered)
+        sent.dead_letters = unit.dead_letters
+        count.add(sent)
 
     def _commit(self, writer: SlotWriter) -> None:
         writer.commit()

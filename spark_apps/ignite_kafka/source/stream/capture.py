@@ -19,6 +19,7 @@ from ...plan.slots import slots_of_tasks
 from ...plan.source_plan import CachePlan, TransferPlan
 from ...runtime.epoch import LONGEST_S, Unit
 from ...settings.source import SourceSettings
+from .backlog_lag import BacklogLag, read_backlog_lag
 from .start_policy import NO_CAPTURE_ID
 
 if TYPE_CHECKING:
@@ -106,6 +107,8 @@ class Capture:
     """Maximum duration of an epoch, in seconds."""
     follows_cores: ClassVar[bool] = True
     """Whether an epoch ends when the number of cores changes; tasks that wait for a core end it in any case."""
+    has_backlog: ClassVar[bool] = True
+    """Whether nodes hold the changes until they are sent; else the tasks report those that they hold."""
 
     def __init__(self, settings: SourceSettings, cluster: Cluster, owner: str) -> None:
         """Prepare calls of the service, without calling it yet.
@@ -210,6 +213,10 @@ class Capture:
         units = self._retry(lambda service: service.units(name))
         places = zip(units.unit["cache_id"].tolist(), units.unit["partition"].tolist(), strict=True)
         return {place: high for place, high in zip(places, units.high.tolist(), strict=True) if high >= 0}
+
+    def lag(self) -> BacklogLag:
+        """Read the changes that are captured and not sent; raise the errors of :func:`.read_backlog_lag`."""
+        return read_backlog_lag(self._ask, self._settings.name)
 
     def _status(self, service: BacklogService) -> Mapping[str, Any] | None:
         """Ask the service for the status of the connector's capture; None if there is no capture."""

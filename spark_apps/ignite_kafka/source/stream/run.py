@@ -11,6 +11,7 @@ import logging
 from collections.abc import Mapping, Sequence, Set
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import cached_property
 
 from pyspark.sql import SparkSession
 
@@ -26,8 +27,9 @@ from ...runtime.connector_run import RunRequest
 from ...runtime.counts import SlotResult, counts_of
 from ...runtime.driver_consumer import DriverConsumer
 from ...runtime.epoch import LOADING_S, STREAMING_S, Epoch, Running, Unit
-from ...runtime.epoch_run import EpochRun
+from ...runtime.epoch_run import CHECK_S, EpochRun
 from ...runtime.spark_job import Job, Work, slot_work
+from ...settings.metrics import exposes_metrics
 from ...settings.source import SourceSettings
 from ...state import status
 from ...state import target_state as target
@@ -38,6 +40,8 @@ from ..expiring_entries import report_expiry_policies
 from ..planning import cache_configurations, make_plan, register_schemas
 from ..snapshot.run import planned_counts
 from ..topic_creation import ensure_topics, ensure_types_topic
+from .backlog_lag import held_by_tasks
+from .backlog_watch import BacklogWatch
 from .capture import Capture, Deployments, deployment_of, owner_of
 from .query_capture import capture_of
 from .start_policy import StartState, loads_after_change, start_policy
@@ -221,7 +225,20 @@ class StreamRun(EpochRun[SourceSettings]):
         if all(result.loaded for result in results):
             self._all_loaded()
 
+    @cached_property
+    def _backlog_watch(self) -> BacklogWatch:
+        return BacklogWatch(self._capture.lag, CHECK_S)
+
+    def _watch_lag(self) -> None:
+        if not (exposes_metrics(self._settings) and self._capture.has_backlog and self._plan.caches):
+            return
+        lag = self._backlog_watch.read()
+        if lag is not None:
+            self._metrics.update_waiting(lag.waiting(), lag.nodes)
+
     def _on_progress(self, tasks: Sequence[TaskProgress], of: int) -> None:
+        if not self._capture.has_backlog:
+            self._metrics.update_waiting(held_by_tasks(tasks))
         self._add([counts_of(task) for task in tasks], planned_counts(self._plan))
         self._publish_progress()
         if len(tasks) == of and all(task.loaded for task in tasks):

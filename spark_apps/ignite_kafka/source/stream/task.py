@@ -8,15 +8,18 @@ the same way. So the initial load delays a change, or a stop, by at most ``batch
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 
 from ...common.deadline import Deadline, Interval
+from ...common.measurements import BATCH, observe
 from ...kafka.topics import Topics
 from ...plan.source_plan import TransferPlan
 from ...runtime.clients import ignite_cluster
 from ...runtime.counts import SlotResult
 from ...runtime.epoch import Epoch, EpochEnd
+from ...runtime.latencies import observe_latencies
 from ...runtime.memory import tune_allocation
 from ...settings.secrets import Secrets
 from .backlog_client import BacklogClient
@@ -54,11 +57,21 @@ class BatchRunner:
 
     def changes(self) -> None:
         """Poll the backlog once, and send and commit the changes."""
-        self._commit(self._reader.changes())
+        began_at = time.monotonic()
+        batches = self._reader.changes()
+        self._commit(batches)
+        if any(batch.active.size for batch in batches):
+            observe(BATCH, time.monotonic() - began_at)
+            for batch in batches:
+                observe_latencies(batch.changes.time_ms[batch.classified.new])
 
     def load(self) -> None:
         """Load the next cache partitions, and send and commit their entries."""
-        self._commit(self._reader.load())
+        began_at = time.monotonic()
+        batches = self._reader.load()
+        self._commit(batches)
+        if batches:
+            observe(BATCH, time.monotonic() - began_at)
 
     def reconcile(self, *, ends: bool = False) -> None:
         """Read a few more records of the topic being reconciled, and send the tombstones that are due.
