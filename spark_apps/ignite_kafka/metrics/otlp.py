@@ -94,7 +94,7 @@ def _with_histograms(exporter: MetricExporter, read: Callable[[], Iterable[Sampl
         ]
         return export(replace(metrics_data, resource_metrics=resources), *arguments, **options)
 
-    exporter.export = with_histograms  # type: ignore[method-assign,assignment]
+    exporter.export = with_histograms  # type: ignore[method-assign]
     return exporter
 
 

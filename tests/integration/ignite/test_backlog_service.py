@@ -139,16 +139,20 @@ def test_changes_are_captured_read_and_acknowledged(nodes: IgniteCluster, servic
         expected = {key: f"value {key}" for key in range(50, 100)}
     service.barrier("c")
     units = units_of(started, "trades")
-    states = service.units("c")
-    assert states.count.sum() == 150
+    states, ends = service.units("c"), service.ends("c")
+    assert states.count.sum() == ends.count.sum() == 150
     assert (states.marks == 0).all()
+    by_partition = np.argsort(states.unit["partition"]), np.argsort(ends.unit["partition"])
+    for column in ("unit", "low", "high", "count", "marks"):
+        assert (getattr(states, column)[by_partition[0]] == getattr(ends, column)[by_partition[1]]).all(), column
     changes = service.read("c", units, 1 << 20)
     assert fold(changes) == expected
     assert not changes.more.any()
     assert abs(time.time() * 1000 - changes.time_ms.max()) < 60_000
+    assert ends.oldest_ms.min() == changes.time_ms.min()
     service.acknowledge("c", changes.acknowledgement(units))
     assert len(service.read("c", units, 1 << 20).number) == 0
-    assert len(service.units("c").count) == 0
+    assert len(service.units("c").count) == len(service.ends("c").count) == 0
 
 
 def test_a_read_goes_on_until_its_bytes_are_passed(nodes: IgniteCluster, service: BacklogService) -> None:
@@ -339,7 +343,7 @@ def test_calls_that_change_a_capture_need_its_secret(nodes: IgniteCluster, servi
 
 def test_a_call_that_the_jar_does_not_have_says_that_it_is_older(service: BacklogService) -> None:
     """As every call of a later version does."""
-    assert service.version() == 2
+    assert service.version() == 3
     with pytest.raises(BacklogRefused, match=r"older than this program.*jar of this version") as refused:
         service._call("callOfALaterVersion", "c")
     assert refused.value.where["code"] == "OLDER_JAR"

@@ -29,7 +29,8 @@ NODES = ["node 1 entries=3 bytes=300 written=9 fill=0.250", "n2 entries=0 bytes=
 
 
 def reply(magic: int) -> memoryview:
-    cache, partition, incarnation, *numbers, marks = zip(*ROWS, strict=True)
+    cache = [str(row[0]) for row in ROWS]
+    partition, incarnation, *numbers, marks = zip(*(row[1:] for row in ROWS), strict=True)
     longs = np.array([incarnation, *numbers], "<i8").tobytes()
     ints = np.array([[protocol.cache_id(name) for name in cache], partition, marks], "<i4").tobytes()
     return memoryview(np.array([magic, len(ROWS)], "<i4").tobytes() + longs + ints)
