@@ -25,7 +25,9 @@ BASES = [ROOT, *(ROOT / name for name in ("spark_apps", "spark_apps/ignite_kafka
 TOPS = ("spark_apps", "airflow_provider_ignite_kafka", "backlog-service", "tests", "tools", "benchmarks", "dags")
 # names in code spans that look like dotted names of the packages: headers of Kafka records, metrics, the library's archive
 NOT_PYTHON = {"ignite_kafka.format", "ignite_kafka.errors.cache", "ignite_kafka.errors.topic", "ignite_kafka.zip"}
-NOT_PYTHON |= {f"ignite_kafka.{metric}" for metric in ("records", "bytes", "skipped", "events", "lag", "records.nightly.flights")}
+NOT_PYTHON |= {
+    f"ignite_kafka.{metric}" for metric in ("records", "bytes", "skipped", "dead_letters", "events", "lag", "records.nightly.flights")
+}
 PACKAGES = {"ignite_kafka": ROOT / "spark_apps", "airflow_provider_ignite_kafka": ROOT}
 
 pages = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())

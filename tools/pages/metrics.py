@@ -17,8 +17,10 @@ gives all of them their names, labels and meanings.
   bytes, filtered and events.
 - Label `state` has the values {states}.
 - OpenTelemetry and Airflow have dots after the prefix, and no `_total`: `ignite_kafka.records`.
-- A histogram begins with the driver, and has the buckets {bounds} seconds. Each commit, put and batch of all tasks is
-  in it, also of tasks that Spark has repeated. A task's counts arrive with its reports, every `progress_interval_ms`.
+- A histogram begins with the driver, and has these buckets, in seconds:
+  {bounds}.
+  Each commit, put and batch of all tasks is in it, also those of tasks that Spark has repeated. A task's counts arrive
+  with its reports, every `progress_interval_ms`.
 
 | metric | kind | unit | labels | meaning | Airflow | in Kafka Connect, Debezium and Kafka's clients |
 |---|---|---|---|---|---|---|

@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 import time
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Annotated
@@ -103,13 +103,24 @@ class Collector:
         self._seconds: dict[str, float] = {}
         self._retries: dict[str, int] = {}
 
-    def observe(self, name: str, seconds: float, times: int = 1) -> None:
-        """Add a duration, or several that are equal; a negative one counts as 0."""
+    def observe(self, name: str, seconds: float) -> None:
+        """Add a duration; a negative one counts as 0."""
         seconds = max(0.0, seconds)
-        bucket = bisect_left(BOUNDS_S, seconds)
         with self._lock:
-            self._counts.setdefault(name, [0] * _BUCKETS)[bucket] += times
-            self._seconds[name] = self._seconds.get(name, 0.0) + seconds * times
+            self._counts.setdefault(name, [0] * _BUCKETS)[bisect_left(BOUNDS_S, seconds)] += 1
+            self._seconds[name] = self._seconds.get(name, 0.0) + seconds
+
+    def observe_several(self, name: str, counts: Sequence[int], seconds: float) -> None:
+        """Add durations.
+
+        :param counts: their number in each bucket, without the last buckets if these have none.
+        :param seconds: their sum.
+        """
+        with self._lock:
+            total = self._counts.setdefault(name, [0] * _BUCKETS)
+            for bucket, count in enumerate(counts):
+                total[bucket] += count
+            self._seconds[name] = self._seconds.get(name, 0.0) + seconds
 
     def count_retry(self, operation: str) -> None:
         """Count a repeated operation."""
@@ -141,13 +152,19 @@ def collect() -> Iterator[Collector]:
             _collectors = tuple(other for other in _collectors if other is not collector)
 
 
-def observe(name: str, seconds: float, times: int = 1) -> None:
-    """Add a duration, or several that are equal, to all open collectors.
+def observe(name: str, seconds: float) -> None:
+    """Add a duration to all open collectors.
 
     :param name: one of :data:`DURATIONS`.
     """
     for collector in _collectors:
-        collector.observe(name, seconds, times)
+        collector.observe(name, seconds)
+
+
+def observe_several(name: str, counts: Sequence[int], seconds: float) -> None:
+    """Add durations to all open collectors; see :meth:`Collector.observe_several`."""
+    for collector in _collectors:
+        collector.observe_several(name, counts, seconds)
 
 
 @contextmanager

@@ -115,8 +115,8 @@ class UnitEnds:
 
 def _unit_columns(data: memoryview, magic: int) -> tuple[npt.NDArray[np.void], list[Int64Array], Int32Array]:
     """Parse the columns of a reply with a row for each unit: units, five columns of numbers, marks."""
-    found, units = struct.unpack_from("<ii", data)
-    if found != magic or len(data) != 8 + 60 * units:
+    own_magic, units = struct.unpack_from("<ii", data)
+    if own_magic != magic or len(data) != 8 + 60 * units:
         raise ValueError("the bytes are not units of the backlog service")
     take = ColumnReader(data, 8)
     incarnation, *numbers = (take("<i8", units) for _ in range(6))

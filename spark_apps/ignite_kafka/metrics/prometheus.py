@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import errno
 import logging
+import socket
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
     from prometheus_client import Metric as Family
 
 log = logging.getLogger(__name__)
+
+_WAKE_S = 1.0
 
 
 class RunCollector:
@@ -82,7 +86,11 @@ def metrics_endpoint(settings: ConnectorSettings, read: Callable[[], Iterable[Sa
     try:
         yield server.server_port
     finally:
-        server.shutdown()
+        ending = threading.Thread(target=server.shutdown)
+        ending.start()
+        with suppress(OSError):  # the server looks whether to end after each connection, else twice a second
+            socket.create_connection(server.server_address[:2], _WAKE_S).close()
+        ending.join()
         server.server_close()
         thread.join()
 
@@ -116,7 +124,7 @@ def _family(metric: Metric) -> Family:
 
 
 def _add_histogram(family: Family, labels: Mapping[str, str], histogram: Histogram) -> None:
-    """Add the series of a histogram, whose buckets count what is at most their bound."""
+    """Add the series of a histogram; a bucket has all durations up to its bound."""
     for bound, count in zip((*map(str, BOUNDS_S), "+Inf"), accumulate(histogram.counts), strict=True):
         family.add_sample(f"{family.name}_bucket", {**labels, "le": bound}, count)
     family.add_sample(f"{family.name}_count", dict(labels), histogram.count)

@@ -145,8 +145,8 @@ LAG = Metric(
     "gauge",
     "changes or records",
     _BY_CACHE,
-    "Changes in the backlog of the nodes, or records in the topic, that are not copied yet (docs/monitor.md says how they "
-    "are counted); Airflow has it by cache or topic, and not for continuous queries",
+    "Changes captured by the nodes, or records in the topic, that are not copied yet (how they are counted: "
+    "docs/monitor.md); Airflow has it by cache or topic, and not for continuous queries",
     "Kafka consumer records-lag",
     in_airflow=True,
 )
@@ -219,8 +219,8 @@ RETRIES = Metric(
     "counter",
     "operations",
     ("connector", "operation"),
-    "Operations repeated after a failure: read (a request to Ignite, or a partition of a scan), put (a request that stores "
-    "entries), commit (of a transaction), attempt (a task begins again after what is committed)",
+    "Operations repeated after a failure: read (a request to Ignite, or a partition of a scan), put (a request that "
+    "stores entries), commit (of a transaction), attempt (a task begins again after what is committed)",
     "Kafka Connect total-retries",
 )
 EVENTS = Metric(

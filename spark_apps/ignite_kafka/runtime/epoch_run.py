@@ -251,7 +251,7 @@ class EpochRun(ConnectorRun[S]):
         self._watch_lag()
 
     def _watch_lag(self) -> None:
-        """Read what is left to copy, when it is time for that; called while the run works, waits or is paused."""
+        """Read the lag when it is time for that, also while the run waits or is paused."""
 
     def _follow_target(self) -> bool:
         """Adopt a newly requested target state, and return whether it differs from the current one."""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 
 from ..common.arrays import Int64Array
-from ..common.measurements import BOUNDS_S, LATENCY, observe
+from ..common.measurements import BOUNDS_S, LATENCY, observe_several
+from ..state.status import now_ms
 
-_BOUNDS_MS = np.array(BOUNDS_S) * 1000
+_BOUNDS_MS = (np.array(BOUNDS_S) * 1000).astype(np.int64)
 
 
 def observe_latencies(begun_ms: Int64Array) -> None:
@@ -19,10 +18,7 @@ def observe_latencies(begun_ms: Int64Array) -> None:
 
     :param begun_ms: N times in milliseconds since 1970; those of 0 and below are unknown, and left out.
     """
-    latencies = np.maximum(0, time.time() * 1000 - begun_ms[begun_ms > 0])
-    buckets = np.searchsorted(_BOUNDS_MS, latencies)
-    counts = np.bincount(buckets)
-    sums = np.bincount(buckets, latencies)
-    for bucket in np.flatnonzero(counts).tolist():
-        # the mean of a bucket's latencies falls into the bucket, and keeps their sum
-        observe(LATENCY, float(sums[bucket]) / counts[bucket] / 1000, int(counts[bucket]))
+    latencies = np.maximum(0, now_ms() - begun_ms[begun_ms > 0])
+    if latencies.size:
+        counts = np.bincount(np.searchsorted(_BOUNDS_MS, latencies))
+        observe_several(LATENCY, counts.tolist(), int(latencies.sum()) / 1000)

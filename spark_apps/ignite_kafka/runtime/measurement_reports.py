@@ -18,9 +18,9 @@ Attempt = tuple[int, int]
 def measurement_report(
     plan: RunPlan, clients: KafkaClients, slot: int, attempt: int, collector: Collector
 ) -> Callable[[], None]:
-    """Return a function that reports a snapshot task's measurements when it is time for that.
+    """Return a function that reports a snapshot task's measurements at intervals.
 
-    It does nothing where no exporter shows them.
+    It does nothing without an exporter.
 
     :param slot: first slot of the task.
     """

@@ -45,7 +45,7 @@ class TaskReports:
         self.reported_at[slot] = self._clock()
 
     def repeated(self, epoch: int) -> list[Counts]:
-        """Return what the attempts of an epoch's tasks had committed that Spark has repeated.
+        """Return the counts of an epoch's attempts that Spark has repeated.
 
         A new attempt continues after the commits of the one before, and counts from 0.
         """

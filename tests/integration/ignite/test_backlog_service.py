@@ -138,18 +138,14 @@ def test_changes_are_captured_read_and_acknowledged(nodes: IgniteCluster, servic
             cache.remove_key(key)
         expected = {key: f"value {key}" for key in range(50, 100)}
     service.barrier("c")
-    units = units_of(started, "trades")
-    states, ends = service.units("c"), service.ends("c")
-    assert states.count.sum() == ends.count.sum() == 150
-    assert (states.marks == 0).all()
-    by_partition = np.argsort(states.unit["partition"]), np.argsort(ends.unit["partition"])
-    for column in ("unit", "low", "high", "count", "marks"):
-        assert (getattr(states, column)[by_partition[0]] == getattr(ends, column)[by_partition[1]]).all(), column
+    units, states, ends = units_of(started, "trades"), service.units("c"), service.ends("c")
+    assert (states.count.sum(), states.marks.any()) == (150, False)
+    for name in ("unit", "low", "high", "count"):
+        assert sorted(getattr(states, name).tolist()) == sorted(getattr(ends, name).tolist())
     changes = service.read("c", units, 1 << 20)
     assert fold(changes) == expected
     assert not changes.more.any()
-    assert abs(time.time() * 1000 - changes.time_ms.max()) < 60_000
-    assert ends.oldest_ms.min() == changes.time_ms.min()
+    assert ends.oldest_ms.min() == changes.time_ms.min() > time.time() * 1000 - 60_000
     service.acknowledge("c", changes.acknowledgement(units))
     assert len(service.read("c", units, 1 << 20).number) == 0
     assert len(service.units("c").count) == len(service.ends("c").count) == 0

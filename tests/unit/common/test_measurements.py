@@ -23,13 +23,14 @@ def test_a_bucket_has_what_is_at_most_its_bound(seconds: float, bucket: int) -> 
 def test_everything_that_is_measured_meanwhile_reaches_each_collector_and_nothing_else() -> None:
     measurements.observe(COMMIT, 1.0)
     with measurements.collect() as outer:
-        measurements.observe(COMMIT, 0.2, 3)
+        measurements.observe(COMMIT, 0.2)
+        measurements.observe_several(COMMIT, [0, 0, 2], 0.04)
         with measurements.collect() as inner, measurements.timed(PUT):
             measurements.count_retry("read")
         measurements.count_retry("read")
     measurements.count_retry("read")
     assert outer.measured().durations[COMMIT].count == 3
-    assert outer.measured().durations[COMMIT].seconds == pytest.approx(0.6)
+    assert outer.measured().durations[COMMIT].seconds == pytest.approx(0.24)
     assert outer.measured().retries == {"read": 2}
     assert (inner.measured().durations[PUT].count, inner.measured().retries) == (1, {"read": 1})
 

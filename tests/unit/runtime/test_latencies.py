@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 
 from ignite_kafka.common.measurements import LATENCY, Measurements, collect
+from ignite_kafka.runtime import latencies
 from ignite_kafka.runtime.latencies import observe_latencies
 
 NOW_MS = 1_000_000
@@ -15,7 +14,7 @@ NOW_MS = 1_000_000
 
 @pytest.fixture(autouse=True)
 def clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(time, "time", lambda: NOW_MS / 1000)
+    monkeypatch.setattr(latencies, "now_ms", lambda: NOW_MS)
 
 
 def test_each_change_is_in_its_bucket_and_the_sum_is_exact() -> None:

@@ -16,7 +16,6 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ...common.arrays import Int64Array
 from ...common.deadline import Clock
 from ...common.measurements import ATTEMPT, BATCH, collect, count_retry, timed
 from ...common.retry import GROWING, RetryBudget, retry
@@ -43,7 +42,8 @@ from ...state.open_slots import SlotOpener
 from ...state.sent_topics import check_units
 from ...state.slot_writer import SlotWriter
 from ...state.status import CacheCount
-from ..entry_sender import EntryBatch, EntrySender, Sent, rows_by_partition
+from ..entry_sender import EntryBatch, EntrySender
+from .unit_counts import UnitCounts, count_left_out
 
 _BATCH_PAGES = 2
 _RECORD_PAGES = 4
@@ -139,34 +139,6 @@ class Turn:
         if following is not None:
             with suppress(IgniteKafkaError):  # the slot itself gets the error when its turn comes
                 following()
-
-
-@dataclass
-class UnitCounts:
-    """Counts of a cache partition whose copying has not ended.
-
-    :param read: entries read from the cache.
-    :param bad: entries that cannot be sent.
-    :param filtered: entries left out by the filter.
-    :param dropped: entries that passed the filter and are dropped by transforms.
-    :param dead_letters: bad entries that became dead letters.
-    """
-
-    read: int = 0
-    bad: int = 0
-    filtered: int = 0
-    dropped: int = 0
-    dead_letters: int = 0
-
-    @property
-    def entries(self) -> int:
-        """Number of entries that passed the filter."""
-        return self.read - self.filtered
-
-    @property
-    def records(self) -> int:
-        """Number of records sent."""
-        return self.entries - self.bad - self.dropped
 
 
 class _Stopped(Exception):
@@ -340,7 +312,7 @@ class SlotCopy:
             partitions = np.repeat([page.partition for page in batch], [page.rows for page in batch])
             sent = self._sender.send(writer, self._slot, cache, info, EntryBatch(batch, partitions))
             records = sent.records
-            self._count_left_out(partitions, sent)
+            count_left_out(self._unit, partitions, sent)
             if records.key_kinds and not self._key_kinds:  # the topic may hold keys of former snapshots
                 self._key_kinds = kinds_of_keys(writer.state.by_cache.get(cache.name, {}).values())
             self._key_kinds |= records.key_kinds
@@ -359,16 +331,6 @@ class SlotCopy:
 
     def _unit(self, partition: int) -> UnitCounts:
         return self._units.setdefault(partition, UnitCounts())
-
-    def _count_left_out(self, partitions: Int64Array, sent: Sent) -> None:
-        """Add the entries of a batch without a record to the counts of their partitions.
-
-        :param partitions: the partitions of the N entries.
-        """
-        for name in ("bad", "filtered", "dropped", "dead_letters"):
-            for partition, rows in rows_by_partition(partitions[getattr(sent, name)]).items():
-                unit = self._unit(partition)
-                setattr(unit, name, getattr(unit, name) + rows)
 
     def _end_unit(self, writer: SlotWriter, cache: CachePlan, partition: int, count: CacheCount) -> None:
         """Queue the offset record of a partition whose pages are all sent, and add its counts to the cache's."""

@@ -120,5 +120,5 @@ def _nodes_of(lines: Iterable[str]) -> tuple[NodeBacklog, ...]:
     """Parse the lines of nodes in the status of a capture; a line of a newer form is left out."""
     parsed = [_NODE.fullmatch(line) for line in lines]
     return tuple(
-        NodeBacklog(found[1], int(found[2]), int(found[3]), float(found[4])) for found in parsed if found is not None
+        NodeBacklog(match[1], int(match[2]), int(match[3]), float(match[4])) for match in parsed if match is not None
     )
