@@ -89,7 +89,7 @@ def metrics_endpoint(settings: ConnectorSettings, read: Callable[[], Iterable[Sa
         ending = threading.Thread(target=server.shutdown)
         ending.start()
         with suppress(OSError):  # the server looks whether to end after each connection, else twice a second
-            socket.create_connection(server.server_address[:2], _WAKE_S).close()
+            socket.create_connection((settings.metrics_host, server.server_port), _WAKE_S).close()
         ending.join()
         server.server_close()
         thread.join()

@@ -125,8 +125,8 @@ class TaskLoop(ABC):
         for result in results:
             result.error = error
             result.attempt = self._reported.attempt
-        for result in results[:1]:
-            result.measured = self._measured.measured()
+            if result.slot == min(self._slots):
+                result.measured = self._measured.measured()
         return results
 
     def _attempts(self) -> IgniteKafkaError | None:

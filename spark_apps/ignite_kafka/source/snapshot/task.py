@@ -82,9 +82,11 @@ def copy_slots(
         turn = Turn(cluster, slot_opener(plan, clients, Topics(clients), owner), scan)
         copies = [pool.submit(SlotCopy(plan, slot, turn, ends[slot] if ends else None).run) for slot in slots]
         results = [copy.result() for copy in copies]
-    for result in results[:1]:
-        result.attempt, result.measured = attempt, collector.measured()
-    yield from results
+    for result in results:
+        result.attempt = attempt
+        if result.slot == min(slots):
+            result.measured = collector.measured()
+        yield result
 
 
 def batch_bytes(page_bytes: int, read: int, written: int) -> int:

@@ -35,7 +35,7 @@ from ...state import status
 from ...state import target_state as target
 from ...state.configs import SnapshotRecord
 from ...state.sent_topics import check_plan
-from ...state.status import RunStatus, TaskProgress
+from ...state.status import RunStatus, TaskProgress, Waiting
 from ..expiring_entries import report_expiry_policies
 from ..planning import cache_configurations, make_plan, register_schemas
 from ..snapshot.run import planned_counts
@@ -220,6 +220,8 @@ class StreamRun(EpochRun[SourceSettings]):
 
     def _on_epoch_end(self, epoch: Epoch, results: Sequence[SlotResult]) -> None:
         self._add([result.caches for result in results], planned_counts(self._plan))
+        if not self._capture.has_backlog:  # the tasks have sent all that they held
+            self._metrics.update_waiting({cache.name: Waiting() for cache in self._plan.caches})
         self._rate_due = Deadline.after(sum(result.ahead_s for result in results) / len(results))
         self._publish_progress()
         if all(result.loaded for result in results):
