@@ -101,7 +101,9 @@ def read_backlog_lag(ask: Ask, connector: str) -> BacklogLag:
     """
     status = ask(lambda service: service.status(connector))
     ends = ask(lambda service: service.ends(connector))
-    return BacklogLag(tuple(status["caches"]), _units_of(ends, status["caches"]), _nodes_of(status["nodes"]))
+    # without the cache of heartbeats
+    caches = tuple(name for name in status["caches"] if not name.endswith(f"-heartbeats:{connector}"))
+    return BacklogLag(caches, _units_of(ends, caches), _nodes_of(status["nodes"]))
 
 
 def _units_of(ends: UnitEnds, caches: Iterable[str]) -> tuple[UnitLag, ...]:
