@@ -17,10 +17,12 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from pyspark.sql import SparkSession
 
+from ignite_kafka.admin import backlog
 from ignite_kafka.errors import PortTaken
 from ignite_kafka.events import OBJECT_NOT_BUILT
 from ignite_kafka.metrics import table
 from ignite_kafka.metrics.table import METRICS, Metric
+from ignite_kafka.settings.secrets import Secrets
 from ignite_kafka.sink import run
 from ignite_kafka.source.stream import run as stream_run
 from ignite_kafka.state.status import FAILED, PAUSED, RUNNING, read_runs
@@ -168,6 +170,8 @@ def test_a_stream_has_its_lag_by_cache_the_age_of_its_changes_and_each_node_s_ba
     assert ended is not None
     assert ended.caches.keys() == {f"{stream.stem}-a"}
     with stream.ignite.client() as client:
+        assert [name for name in client.get_cache_names() if "heartbeats" in name] != []
+        backlog.cleanup(stream.settings, Secrets(), force=False)
         assert [name for name in client.get_cache_names() if "heartbeats" in name] == []
 
 

@@ -16,6 +16,7 @@ from ...ignite.backlog_units import GONE, UnitEnds
 from ...kafka.partition_lag import PartitionLag, counts_by_name
 from ...metrics.samples import NodeBacklog
 from ...state.status import TaskProgress, Waiting
+from .heartbeats import is_heartbeat_cache
 
 _NODE = re.compile(r"(.*) entries=(\d+) bytes=(\d+) written=\d+ fill=([\d.]+)", re.DOTALL)
 T = TypeVar("T")
@@ -101,8 +102,7 @@ def read_backlog_lag(ask: Ask, connector: str) -> BacklogLag:
     """
     status = ask(lambda service: service.status(connector))
     ends = ask(lambda service: service.ends(connector))
-    # without the cache of heartbeats
-    caches = tuple(name for name in status["caches"] if not name.endswith(f"-heartbeats:{connector}"))
+    caches = tuple(name for name in status["caches"] if not is_heartbeat_cache(name, connector))
     return BacklogLag(caches, _units_of(ends, caches), _nodes_of(status["nodes"]))
 
 

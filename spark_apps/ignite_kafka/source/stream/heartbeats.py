@@ -3,7 +3,7 @@
 The driver puts the time into a cache of the connector's own, which the backlog service captures like the others. The
 task with slot 0 reads the change from the backlog, and writes it to the internal topic of heartbeats in a transaction of
 that slot. The driver reads that topic with ``read_committed``: what it measures is capture, backlog, poll, task and
-commit, by its clock alone. The cache exists while the driver does; its name is that of a backlog, which no connector
+commit, by its clock alone. The cache stays as long as the capture; its name is that of a backlog, which no connector
 copies.
 """
 
@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 import struct
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 from confluent_kafka import TopicPartition
@@ -39,13 +39,30 @@ log = logging.getLogger(__name__)
 _LONG = struct.Struct("<Bq")  # type code and value of a Java Long
 _PUT = struct.Struct("<iB")  # cache id, flags
 _KEY = _LONG.pack(codes.LONG, 0)
+_NAME = "-heartbeats:"  # in the cache's name; names of connectors have no colon
 _MOST_BYTES = 1 << 20
 _RECORDS = 1_000
 
 
 def heartbeat_cache(settings: SourceSettings) -> str:
     """Return the name of the connector's cache of heartbeats, which no connector's name can give to a backlog."""
-    return f"{settings.backlog_cache_name}-heartbeats:{settings.name}"
+    return f"{settings.backlog_cache_name}{_NAME}{settings.name}"
+
+
+def is_heartbeat_cache(cache: str, connector: str) -> bool:
+    """Return whether a captured cache is the connector's cache of heartbeats."""
+    return cache.endswith(f"{_NAME}{connector}")
+
+
+def destroy_heartbeats(cluster: Cluster, connector: str, captured: Iterable[str]) -> None:
+    """Destroy the connector's cache of heartbeats, if it is among the captured caches and exists."""
+    for name in set(captured) & set(cluster.cache_names()):
+        if is_heartbeat_cache(name, connector):
+            _destroy(cluster, struct.pack("<i", protocol.cache_id(name)))
+
+
+def _destroy(cluster: Cluster, cache_id: bytes) -> None:
+    cluster.ask(lambda connection: connection.request(protocol.CACHE_DESTROY, cache_id))
 
 
 class HeartbeatRelay:
@@ -107,6 +124,7 @@ class Heartbeats:
         self._consumer = clients.reader(**{"enable.partition.eof": False, "fetch.wait.max.ms": 500})
         self._consumer.assign([TopicPartition(topic, 0, topics.ends(topic, [0])[0])])
         self._due = Interval(settings.heartbeat_interval_ms / 1000)
+        self._began_s = time.time()
         self.collector = Collector()
         self.newest_s = 0.0
         """Time at which the newest heartbeat that came back was sent, in seconds since 1970; 0.0: none did."""
@@ -125,20 +143,16 @@ class Heartbeats:
         if not (sends and self._due.due()):
             return
         entry = _PUT.pack(self._cache_id, 0) + _KEY + _LONG.pack(codes.LONG, int(time.time() * 1000))
-        self._ask(protocol.CACHE_PUT, entry)
+        try:
+            self._cluster.ask(lambda connection: connection.request(protocol.CACHE_PUT, entry))
+        except (ThinError, IgniteKafkaError) as error:
+            log.info("a heartbeat could not be put: %s", error)
 
     def _came_back(self, sent_s: float) -> None:
-        if sent_s > self.newest_s:
+        if sent_s > max(self.newest_s, self._began_s):  # not that of an earlier run, which waited in the backlog
             self.newest_s = sent_s
             self.collector.observe(HEARTBEAT, time.time() - sent_s)
 
-    def _ask(self, op: int, payload: bytes) -> None:
-        try:
-            self._cluster.ask(lambda connection: connection.request(op, payload))
-        except (ThinError, IgniteKafkaError) as error:
-            log.info("cache of heartbeats: %s", error)
-
     def close(self) -> None:
-        """Close the consumer, and destroy the cache."""
+        """Close the consumer."""
         self._consumer.close()
-        self._ask(protocol.CACHE_DESTROY, struct.pack("<i", self._cache_id))

@@ -44,7 +44,7 @@ from ..topic_creation import ensure_topics, ensure_types_topic
 from .backlog_lag import held_by_tasks
 from .backlog_watch import BacklogWatch
 from .capture import Capture, Deployments, deployment_of, owner_of
-from .heartbeats import Heartbeats
+from .heartbeats import Heartbeats, destroy_heartbeats, heartbeat_cache
 from .query_capture import capture_of
 from .start_policy import StartState, loads_after_change, start_policy
 
@@ -336,6 +336,7 @@ class StreamRun(EpochRun[SourceSettings]):
         """End a stopped run, and its capture unless policy BACKLOG keeps the capture for the next run."""
         if self._settings.failover_policy != "BACKLOG":
             self._capture.stop()
+            destroy_heartbeats(self._cluster, self._settings.name, [heartbeat_cache(self._settings)])
         else:
             events.emit(events.CAPTURE_KEPT, connector=self._settings.name)
         self._close_run(status.STOPPED)

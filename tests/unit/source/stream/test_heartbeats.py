@@ -17,7 +17,7 @@ from ignite_kafka.plan.routing import select
 from ignite_kafka.plan.source_plan import TransferPlan
 from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.source.stream import heartbeats
-from ignite_kafka.source.stream.heartbeats import HeartbeatRelay, Heartbeats, heartbeat_cache
+from ignite_kafka.source.stream.heartbeats import HeartbeatRelay, Heartbeats, destroy_heartbeats, heartbeat_cache
 
 SETTINGS = SourceSettings(name="c", run_mode="continuous", heartbeat_interval_ms=1_000, internal_topic_prefix="in")
 PLAN = TransferPlan("c", "s", 1, 4, SETTINGS, (), heartbeat_incarnation="7")
@@ -85,6 +85,10 @@ class Clusters:
 
     def __init__(self) -> None:
         self.requests, self.messages, self.closed, self.fails = list[tuple[int, bytes]](), list[Any](), False, False
+        self.names, self.now_s = list[str](), 900.0
+
+    def cache_names(self) -> list[str]:
+        return self.names
 
     def ask(self, question: Any) -> Any:
         return question(self)
@@ -118,25 +122,39 @@ class Clusters:
 def clusters(monkeypatch: pytest.MonkeyPatch) -> Clusters:
     monkeypatch.setattr(heartbeats, "get_or_create_cache", lambda cluster, configuration: None)
     monkeypatch.setattr(heartbeats, "Interval", lambda seconds: SimpleNamespace(due=lambda: True))
-    monkeypatch.setattr(heartbeats, "time", SimpleNamespace(time=lambda: 1_000.0))
-    return Clusters()
+    made = Clusters()
+    monkeypatch.setattr(heartbeats, "time", SimpleNamespace(time=lambda: made.now_s))
+    return made
 
 
 def test_the_time_is_put_while_tasks_work_and_measured_when_it_comes_back(clusters: Clusters) -> None:
     beats = clusters.heartbeats()
+    clusters.now_s = 1_000.0
     beats.step(sends=False)
     assert clusters.requests == []
     beats.step(sends=True)
     head = struct.pack("<iB", protocol.cache_id(beats.cache), 0)
     assert clusters.requests == [(protocol.CACHE_PUT, head + long(0) + long(1_000_000))]
-    for value, key in ((b"999000", b"c"), (b"998000", b"c"), (b"999900", b"other"), (b"none", b"c")):
+    for value, key in ((b"899999", b"c"), (b"999000", b"c"), (b"998000", b"c"), (b"999900", b"other"), (b"none", b"c")):
         clusters.comes_back(value, key)
     beats.step(sends=False)
     histogram = beats.collector.measured().durations[HEARTBEAT]
-    assert (histogram.count, histogram.seconds, beats.newest_s) == (1, 1.0, 999.0), "not the older one, nor that of another connector"
+    assert (histogram.count, histogram.seconds, beats.newest_s) == (1, 1.0, 999.0), (
+        "neither an older one, nor that of an earlier run or another connector"
+    )
     beats.close()
-    assert clusters.requests[1:] == [(protocol.CACHE_DESTROY, struct.pack("<i", protocol.cache_id(beats.cache)))]
     assert clusters.closed
+
+
+def test_the_cache_is_destroyed_if_it_is_captured_and_exists(clusters: Clusters) -> None:
+    name = heartbeat_cache(SETTINGS)
+    for present, captured in (([name, "a"], ["a"]), (["a"], ["a", name]), ([f"{name}-b"], [f"{name}-b"])):
+        clusters.names = present
+        destroy_heartbeats(cast(Any, clusters), "c", captured)
+    assert clusters.requests == []
+    clusters.names = [name, "a"]
+    destroy_heartbeats(cast(Any, clusters), "c", [name, "a"])
+    assert clusters.requests == [(protocol.CACHE_DESTROY, struct.pack("<i", protocol.cache_id(name)))]
 
 
 def test_nodes_that_do_not_answer_end_no_run(clusters: Clusters) -> None:
