@@ -139,9 +139,7 @@ def test_the_time_is_put_while_tasks_work_and_measured_when_it_comes_back(cluste
         clusters.comes_back(value, key)
     beats.step(sends=False)
     histogram = beats.collector.measured().durations[HEARTBEAT]
-    assert (histogram.count, histogram.seconds, beats.newest_s) == (1, 1.0, 999.0), (
-        "neither an older one, nor that of an earlier run or another connector"
-    )
+    assert (histogram.count, histogram.seconds, beats.newest_s) == (1, 1.0, 999.0), "neither an older one nor those of others"
     beats.close()
     assert clusters.closed
 
