@@ -1,8 +1,8 @@
 """Heartbeats of a stream: entries that take the whole way of a change, and are never data.
 
 The driver puts the time into a cache of the connector's own, which the backlog service captures like the others. The
-task with slot 0 reads the change from the backlog, and writes it to the internal topic of heartbeats in a transaction of
-that slot. The driver reads that topic with ``read_committed``: what it measures is capture, backlog, poll, task and
+task with slot 0 reads the change from the backlog, and writes it to the internal topic of heartbeats in a transaction
+of that slot. The driver reads that topic with ``read_committed``: what it measures is capture, backlog, poll, task and
 commit, by its clock alone. The cache stays as long as the capture; its name is that of a backlog, which no connector
 copies.
 """
@@ -115,10 +115,14 @@ class Heartbeats:
         self._key = settings.name.encode()
         self.cache = heartbeat_cache(settings)
         self._cache_id = protocol.cache_id(self.cache)
-        region, backups = settings.backlog_memory_region_name, settings.backlog_cache_backups
-        get_or_create_cache(
-            cluster, CacheConfiguration(self.cache, "PARTITIONED", "ATOMIC", backups, data_region=region)
+        configuration = CacheConfiguration(
+            self.cache,
+            "PARTITIONED",
+            "ATOMIC",
+            settings.backlog_cache_backups,
+            data_region=settings.backlog_memory_region_name,
         )
+        get_or_create_cache(cluster, configuration)
         topic = heartbeats_topic(settings.internal_topic_prefix)
         topics.ensure([TopicSpec(topic, 1, settings.replication_factor, COMPACTED)])
         self._consumer = clients.reader(**{"enable.partition.eof": False, "fetch.wait.max.ms": 500})
@@ -130,7 +134,7 @@ class Heartbeats:
         """Time at which the newest heartbeat that came back was sent, in seconds since 1970; 0.0: none did."""
 
     def step(self, *, sends: bool) -> None:
-        """Send a heartbeat if it is time for that, and measure those that came back.
+        """Send a heartbeat at each interval, and measure the returned ones.
 
         A node that does not answer is not waited for here: a heartbeat that is missing tells of it.
 
