@@ -129,6 +129,7 @@ class Followed(Case):
     """A case whose every round has a new connector, so that all begin alike."""
 
     def run(self) -> Round:
+        """One round."""
         return self.contender.round(**self.request, connector=f"bench-followed-{uuid.uuid4().hex[:6]}")
 
 
