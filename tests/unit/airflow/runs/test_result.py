@@ -34,6 +34,7 @@ def test_result_holds_counts_per_cache(bench: Bench) -> None:
                 "seconds": 0.5,
                 "bad": 0,
                 "filtered": 0,
+                "dead_letters": 0,
             }
         },
     }
