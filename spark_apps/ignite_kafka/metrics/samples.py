@@ -92,6 +92,12 @@ class RunMetrics:
         """Take a new lag by topic; a topic that was behind, and no longer is, has 0."""
         self._newest = replace(self._newest, lag={**dict.fromkeys(self._newest.lag, 0), **lag})
 
+    @property
+    def lag(self) -> int | None:
+        """Number of records or changes to copy, of all topics or caches; None: unknown."""
+        lag = self._newest.lag
+        return sum(lag.values()) if lag else None
+
     def samples(self) -> Iterator[Sample]:
         """Yield the present value of each series."""
         newest = self._newest

@@ -72,7 +72,7 @@ def page(monkeypatch: pytest.MonkeyPatch) -> Iterator[Page]:
     monkeypatch.setenv("AIRFLOW__CORE__AUTH_MANAGER", "airflow.api_fastapi.auth.managers.simple.simple_auth_manager.SimpleAuthManager")
     monkeypatch.setenv("AIRFLOW__API__SECRET_KEY", "a secret key of the test")
     create_auth_manager()
-    app = create_page(lambda cluster: found.readings[-1])
+    app = create_page(lambda cluster, name: found.readings[-1])
     found = Page(TestClient(app), SimpleAuthManagerUser(username="olga", role="OP"))
     app.dependency_overrides[get_user] = lambda: found.user
     app.dependency_overrides[_get_session] = lambda: SimpleNamespace(add=found.logged.append, commit=lambda: None)
