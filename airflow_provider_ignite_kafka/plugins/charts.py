@@ -10,7 +10,8 @@ from markupsafe import Markup
 from airflow_provider_ignite_kafka.plugins.html import number
 from ignite_kafka.state.history_records import HOURS, HistoryPoint
 
-_WIDTH, _HEIGHT = 720, 120
+_WIDTH = 720
+_HEIGHT = 120
 _TOP = 14  # room for the text of the highest value
 _SPAN = HOURS * 60
 _MOST_GAP = 3  # minutes without a point after which a line ends
@@ -88,7 +89,9 @@ def _chart(
         ),
         *_grid(highest),
         *(
-            Markup('<polyline class="line" points="{}"/>').format(" ".join(_place(*each, now_minute, highest) for each in line))
+            Markup('<polyline class="line" points="{}"/>').format(
+                " ".join(_place(*each, now_minute, highest) for each in line)
+            )
             for line in _lines(values)
         ),
         Markup("</svg>"),
@@ -102,7 +105,9 @@ def _grid(highest: int) -> Iterator[Markup]:
         left = HOURS - hour
         anchor = "start" if hour == 0 else "end" if left == 0 else "middle"
         text = f"−{left} h" if left else "now"
-        yield Markup('<line class="grid" x1="{x}" x2="{x}" y1="{top}" y2="{h}"/>').format(x=f"{x:g}", top=_TOP, h=_HEIGHT)
+        yield Markup('<line class="grid" x1="{x}" x2="{x}" y1="{top}" y2="{h}"/>').format(
+            x=f"{x:g}", top=_TOP, h=_HEIGHT
+        )
         yield Markup('<text x="{}" y="{}" text-anchor="{}">{}</text>').format(f"{x:g}", _HEIGHT + 13, anchor, text)
     yield Markup('<line class="grid" x1="0" x2="{}" y1="{y}" y2="{y}"/>').format(_WIDTH, y=_HEIGHT)
     yield Markup('<text x="2" y="10">{}</text>').format(number(highest))

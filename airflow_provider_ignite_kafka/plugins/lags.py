@@ -23,7 +23,7 @@ Read: TypeAlias = Callable[[], Lag]
 
 
 class LagReader:
-    """Reader of lags, which keeps the last answer about each connector; threads may share it."""
+    """Reader of lags with the last answer about each connector; threads may share it."""
 
     def __init__(self) -> None:
         self._sinks = ThreadPoolExecutor(_SINK_THREADS, thread_name_prefix="ignite-kafka-lag")

@@ -13,6 +13,7 @@ from airflow_provider_ignite_kafka.plugins.connections import connector_access, 
 from airflow_provider_ignite_kafka.plugins.lags import WAIT_S, Lag, LagReader, Read
 from airflow_provider_ignite_kafka.plugins.monitored import MonitoredCluster
 from ignite_kafka.admin import backlog
+from ignite_kafka.admin.dead_letters import DeadLetterList, list_dead_letters
 from ignite_kafka.admin.lag_by_name import sink_lag, source_lag
 from ignite_kafka.admin.overview import SINK, ConnectorOverview, OverviewReader
 from ignite_kafka.errors import BacklogMissing, BacklogRefused, IgniteKafkaError, SettingsError
@@ -27,6 +28,7 @@ _CONNECT_S = 4.0
 class ClusterReading:
     """Connectors of a monitored cluster, or the error that prevented reading them.
 
+    :param letters: dead letters of the one connector whose page is shown; None: it has no dead-letter topic.
     :param lags: number of records or changes not copied yet, by connector, and by topic of a sink or cache of a source.
     """
 
@@ -35,10 +37,11 @@ class ClusterReading:
     lags: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     error: IgniteKafkaError | None = None
     lag_errors: Mapping[str, IgniteKafkaError] = field(default_factory=dict)
+    letters: DeadLetterList | IgniteKafkaError | None = None
 
 
 class ClusterReader:
-    """Reader of the monitored clusters, which keeps what it has read of each; threads may share it.
+    """Reader of the monitored clusters, with a memory of each; threads may share it.
 
     :param wait_s: time to wait for the lags, in seconds.
     """
@@ -75,6 +78,7 @@ class ClusterReader:
             {name: lag for name, lag in lags.items() if lag is not None and not isinstance(lag, IgniteKafkaError)},
             None,
             {name: lag for name, lag in lags.items() if isinstance(lag, IgniteKafkaError)},
+            _read_letters(cluster, connectors.get(needed or "")),
         )
 
 
@@ -90,7 +94,8 @@ def _lag_reads(
         except IgniteKafkaError as error:
             return error
         except Exception as error:
-            return _unexpected_lag(connector, error)
+            log.exception("The lag of connector %r cannot be read.", connector.name)
+            return unexpected(error)
 
     def of_source(connector: ConnectorOverview) -> Lag:
         if unreachable:
@@ -106,16 +111,26 @@ def _lag_reads(
             unreachable.append(error)
             return error
         except Exception as error:
-            return _unexpected_lag(connector, error)
+            log.exception("The lag of connector %r cannot be read.", connector.name)
+            return unexpected(error)
 
-    sinks = {name: partial(of_sink, each) for name, each in connectors.items() if each.direction == SINK}
-    sources = {name: partial(of_source, each) for name, each in connectors.items() if has_backlog(each)}
+    sinks: dict[str, Read] = {name: partial(of_sink, each) for name, each in connectors.items() if each.direction == SINK}
+    sources: dict[str, Read] = {name: partial(of_source, each) for name, each in connectors.items() if has_backlog(each)}
     return sinks, sources
 
 
-def _unexpected_lag(connector: ConnectorOverview, error: Exception) -> IgniteKafkaError:
-    log.error("The lag of connector %r cannot be read.", connector.name, exc_info=error)
-    return unexpected(error)
+def _read_letters(
+    cluster: MonitoredCluster, connector: ConnectorOverview | None
+) -> DeadLetterList | IgniteKafkaError | None:
+    if connector is None or (record := connector.state.connector) is None:
+        return None
+    if not record.settings.get("dead_letter_topic"):
+        return None
+    access = connector_access(cluster, connector.name)
+    try:
+        return list_dead_letters(access.settings, access.secrets)
+    except IgniteKafkaError as error:
+        return error
 
 
 def unexpected(error: Exception) -> IgniteKafkaError:

@@ -11,6 +11,7 @@ from airflow_provider_ignite_kafka.plugins.charts import Chart, HourRow, charts,
 from airflow_provider_ignite_kafka.plugins.monitored import MonitoredCluster
 from airflow_provider_ignite_kafka.plugins.page_data import ClusterReading, unexpected
 from airflow_provider_ignite_kafka.plugins.task_links import TaskOfRun
+from ignite_kafka.admin.dead_letters import DeadLetterList
 from ignite_kafka.admin.lost_run import LOST, silent_s
 from ignite_kafka.admin.overview import ConnectorOverview
 from ignite_kafka.admin.timeline import TimedEvent, timeline
@@ -107,7 +108,7 @@ class ConnectorRow:
 
 @dataclass(frozen=True)
 class ConnectorPage:
-    """Data for the template of a connector's page: caches, runs, events, and charts of the last hours."""
+    """Data for the template of a connector's page: caches, runs, events, charts of the last hours, and dead letters."""
 
     row: ConnectorRow
     connector: ConnectorOverview
@@ -116,6 +117,8 @@ class ConnectorPage:
     events: tuple[TimedEvent, ...]
     charts: tuple[Chart, ...] = ()
     hours: tuple[HourRow, ...] = ()
+    letters: DeadLetterList | None = None
+    letters_problem: Problem | None = None
 
 
 def rows(reading: ClusterReading) -> list[ConnectorRow]:
@@ -155,6 +158,8 @@ def page(reading: ClusterReading, name: str) -> ConnectorPage | None:
         tuple(timeline(connector, _EVENTS)),
         tuple(charts(points, int(time.time() // _MINUTE_S))),
         tuple(hours(points)),
+        reading.letters if isinstance(reading.letters, DeadLetterList) else None,
+        Problem.of(reading.letters) if isinstance(reading.letters, IgniteKafkaError) else None,
     )
 
 

@@ -7,6 +7,7 @@ import time
 from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from confluent_kafka import Message
 
@@ -164,10 +165,12 @@ class OverviewReader:
             ids = {name: topic_id for name, (topic_id, _) in topics.identities(names).items()}
             ends = {name: topics.ends(name, [0])[0] for name in ids}
             if not self._continues(ids, ends):
-                self._configs, self._status, self._positions = _Configs(), _Statuses(), {}
-            for name, collected in zip(names, (self._configs, self._status), strict=True):
-                if name in ids:
-                    self._read_on(clients, name, ids[name], ends[name], collected)
+                self._configs = _Configs()
+                self._status = _Statuses()
+                self._positions = {}
+            for name in ids:
+                collected = self._configs if name == configs_topic(self._prefix) else self._status
+                self._read_on(clients, name, ids[name], ends[name], collected)
             self._read_s = time.monotonic()
             connectors = sorted(self._configs.folds.keys() | self._status.runs.keys())
             return {name: _make_overview(name, self._configs, self._status) for name in connectors}
@@ -186,7 +189,7 @@ class OverviewReader:
         )
 
     def _read_on(
-        self, clients: KafkaClients, topic: str, topic_id: str, end: int, collected: _Configs | _Statuses
+        self, clients: KafkaClients, topic: str, topic_id: str, end: int, collected: _Collected
     ) -> None:
         _, start = self._positions.setdefault(topic, (topic_id, 0))
         for message in read_to(clients, topic, {0: end}, {0: start}):
@@ -212,6 +215,13 @@ def _make_overview(name: str, configs: _Configs, status: _Statuses) -> Connector
         configs.unreadable.get(name),
         tuple(status.history.get(name, {}).values()),
     )
+
+
+class _Collected(Protocol):
+    """Records of a topic, collected by connector."""
+
+    def add(self, record: InternalRecord, message: Message) -> None:
+        """Add the next record of the topic."""
 
 
 class _Configs:

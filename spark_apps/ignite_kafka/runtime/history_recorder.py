@@ -43,5 +43,6 @@ class HistoryRecorder:
             last = kept.pop()
             point = HistoryPoint(minute, last.records + point.records, last.skipped + point.skipped, lag)
         self._points = (*kept, point)
-        self._minute, self._before = minute, (records, skipped)
+        self._minute = minute
+        self._before = (records, skipped)
         queue_history(self._writer, status.connector, status.generation, self._points)

@@ -12,10 +12,10 @@ from ignite_kafka.admin import overview
 from ignite_kafka.admin.overview import SINK, SOURCE, ConnectorOverview, OverviewReader
 from ignite_kafka.errors import KafkaUnavailable, NewerFormat
 from ignite_kafka.kafka.clients import KafkaClients
-from ignite_kafka.state.internal_records import FORMAT_HEADERS
+from ignite_kafka.state.internal_records import FORMAT_HEADERS, InternalRecord
 from ignite_kafka.state.status import CacheStatus, RunStatus, run_of
 from tests.support.fake_messages import FakeMessage
-from tests.support.fake_topics import FakeTopics
+from tests.support.internal_topics import FakeTopics
 from tests.support.hostile_records import KEYS, VALUES
 
 START = 1_000_000
@@ -197,7 +197,12 @@ def test_a_read_that_failed_half_way_continues_there(monkeypatch: pytest.MonkeyP
 
 def test_a_run_is_parsed_when_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     parsed: list[Any] = []
-    monkeypatch.setattr(overview, "run_of", lambda record: parsed.append(record.rest) or run_of(record))
+
+    def parse(record: InternalRecord) -> RunStatus | None:
+        parsed.append(record.rest)
+        return run_of(record)
+
+    monkeypatch.setattr(overview, "run_of", parse)
     [found] = read(monkeypatch, [taken("c", "r3")], [told("c", f"r{number}", START, 1) for number in range(4)]).values()
     assert found.newest.state == "RUNNING"
     assert parsed == [("r3",)]

@@ -67,7 +67,13 @@ def test_other_keys_are_no_history(key: bytes) -> None:
 
 @pytest.mark.parametrize(
     "value",
-    [*VALUES, b'{"points":[[-1,0,0,0]]}', b'{"points":[[1,2,3]]}', b'{"points":[[1,2,3,"x"]]}', b'{"points":[[9223372036854775808,0,0,0]]}'],
+    [
+        *VALUES,
+        b'{"points":[[-1,0,0,0]]}',
+        b'{"points":[[1,2,3]]}',
+        b'{"points":[[1,2,3,"x"]]}',
+        b'{"points":[[9223372036854775808,0,0,0]]}',
+    ],
 )
 def test_what_another_program_wrote_is_passed_over(value: bytes) -> None:
     queue = Queue()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
+from functools import partial
 
-from airflow_provider_ignite_kafka.plugins.lags import Lag, LagReader
+from airflow_provider_ignite_kafka.plugins.lags import Lag, LagReader, Read
 from tests.support.waiting import REQUEST_S
 
 
@@ -29,8 +30,12 @@ def test_those_read_longest_ago_come_first() -> None:
     asked: list[str] = []
     reader = LagReader()
 
-    def reads(*names: str) -> dict[str, object]:
-        return {name: lambda name=name: asked.append(name) for name in names}
+    def ask(name: str) -> Lag:
+        asked.append(name)
+        return None
+
+    def reads(*names: str) -> dict[str, Read]:
+        return {name: partial(ask, name) for name in names}
 
     reader.read({}, reads("a"), REQUEST_S)
     reader.read({}, reads("b"), REQUEST_S)

@@ -24,6 +24,7 @@ from airflow_provider_ignite_kafka.plugins.access import read_message, sign_mess
 from airflow_provider_ignite_kafka.plugins.monitored import monitored_clusters
 from airflow_provider_ignite_kafka.plugins.page import create_page
 from airflow_provider_ignite_kafka.plugins.page_data import ClusterReading
+from ignite_kafka.admin.dead_letters import DeadLetterList, DeadLetterRow
 from ignite_kafka.admin.overview import ConnectorOverview, Report
 from ignite_kafka.errors import BacklogRefused, CacheDestroyed, KafkaUnavailable
 from ignite_kafka.state.configs import ConnectorRecord, ConnectorState
@@ -330,3 +331,14 @@ def test_error_texts_of_a_connector_that_logs_no_values_are_hidden(page: Page) -
         assert "CacheDestroyed" in shown
         assert "Start again" in shown
     assert "partition 3" in page.get()
+
+
+def test_dead_letters_are_shown_with_a_button_for_those_that_can_be_sent_again(page: Page) -> None:
+    letter = DeadLetterRow(1, 42, 5, "TASK_PUT", "a.B", "no <number>", {"topic": "t", "offset": "7"})
+    for replayable in (True, False):
+        show(page, connector(), letters=DeadLetterList("c", "dead", (letter,), replayable))
+        shown = page.get()
+        assert "<strong>a.B</strong> no &lt;number&gt;" in shown
+        assert (f'action="{PATH}/replay?prefix=ignite-kafka"' in shown) is replayable
+    show(page, connector(), letters=KafkaUnavailable("no broker answers"))
+    assert "The dead letters cannot be read" in page.get()
