@@ -114,8 +114,12 @@ def _lag_reads(
             log.exception("The lag of connector %r cannot be read.", connector.name)
             return unexpected(error)
 
-    sinks: dict[str, Read] = {name: partial(of_sink, each) for name, each in connectors.items() if each.direction == SINK}
-    sources: dict[str, Read] = {name: partial(of_source, each) for name, each in connectors.items() if has_backlog(each)}
+    sinks: dict[str, Read] = {
+        name: partial(of_sink, each) for name, each in connectors.items() if each.direction == SINK
+    }
+    sources: dict[str, Read] = {
+        name: partial(of_source, each) for name, each in connectors.items() if has_backlog(each)
+    }
     return sinks, sources
 
 

@@ -188,9 +188,7 @@ class OverviewReader:
             for name, (topic_id, position) in self._positions.items()
         )
 
-    def _read_on(
-        self, clients: KafkaClients, topic: str, topic_id: str, end: int, collected: _Collected
-    ) -> None:
+    def _read_on(self, clients: KafkaClients, topic: str, topic_id: str, end: int, collected: _Collected) -> None:
         _, start = self._positions.setdefault(topic, (topic_id, 0))
         for message in read_to(clients, topic, {0: end}, {0: start}):
             record = InternalRecord.of(message)

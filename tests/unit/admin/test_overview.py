@@ -15,8 +15,8 @@ from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.state.internal_records import FORMAT_HEADERS, InternalRecord
 from ignite_kafka.state.status import CacheStatus, RunStatus, run_of
 from tests.support.fake_messages import FakeMessage
-from tests.support.internal_topics import FakeTopics
 from tests.support.hostile_records import KEYS, VALUES
+from tests.support.internal_topics import FakeTopics
 
 START = 1_000_000
 

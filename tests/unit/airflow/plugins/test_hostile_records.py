@@ -22,8 +22,8 @@ from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.state.configs import ConnectorRecord, ConnectorState
 from ignite_kafka.state.status import CacheStatus, RunStatus, now_ms
 from tests.support.fake_messages import FakeMessage
-from tests.support.internal_topics import FakeTopics
 from tests.support.hostile_records import ILL_TYPED, KEYS, ODD, STATUS, VALUES, encoded
+from tests.support.internal_topics import FakeTopics
 from tests.support.waiting import REQUEST_S
 from tests.unit.airflow.bench import CONFIG
 
