@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -17,25 +16,14 @@ from ..settings import secrets
 from ..settings.files.connector_files import SUFFIXES, BrokenConnector, ConnectorFolder, DeclaredConnector, read_folder
 from ..settings.files.load import LoadedSettings
 from ..settings.secrets import Secrets
+from .arguments import CommandArguments
 from .command_settings import find_conversion_errors, permissions_of, read_ignite_arguments
 from .tables import table
 
-Command = Callable[[argparse.Namespace], int]
+Command = Callable[[CommandArguments], int]
 
 
-def add_apply(added: argparse.ArgumentParser) -> None:
-    """Add the arguments of `apply` to the arguments that all commands with a file share."""
-    added.add_argument("--json", action="store_true", help="print JSON")
-    added.add_argument(
-        "--alter-offsets",
-        action="store_true",
-        help="alter offsets of stopped connectors too; data is then sent again or skipped",
-    )
-    wait = "time to wait for the end of each run that is stopped, in milliseconds (default: 60000; 0: no wait)"
-    added.add_argument("--wait-ms", type=int, default=60_000, metavar="MS", help=wait)
-
-
-def folder_command(arguments: argparse.Namespace, command: str) -> Command | None:
+def folder_command(arguments: CommandArguments, command: str) -> Command | None:
     """Return the command's variant for a folder, or that of `validate` for a connector file; None for other files.
 
     :raises SettingsError: the command takes no folder.
@@ -54,7 +42,7 @@ def folder_command(arguments: argparse.Namespace, command: str) -> Command | Non
     return None
 
 
-def validate(arguments: argparse.Namespace) -> int:
+def validate(arguments: CommandArguments) -> int:
     """List connectors and errors of the files without connecting to a cluster; return 2 for a broken file."""
     folder = read_folder(arguments.file)
     rows = [
@@ -93,7 +81,7 @@ def _findings_of(broken: BrokenConnector) -> Sequence[IgniteKafkaError]:
     return broken.error.findings or (broken.error,)
 
 
-def plan(arguments: argparse.Namespace) -> int:
+def plan(arguments: CommandArguments) -> int:
     """Show the differences between files and Kafka without writing anything; return 2 for a broken file."""
     from ..admin import declared_state
 
@@ -118,7 +106,7 @@ def plan(arguments: argparse.Namespace) -> int:
     return _show_broken(folder)
 
 
-def apply(arguments: argparse.Namespace) -> int:
+def apply(arguments: CommandArguments) -> int:
     """Set states and offsets in Kafka as in the files; return 1 if a change was not made, 2 for a broken file."""
     from ..admin import declared_state
 
@@ -142,7 +130,7 @@ def apply(arguments: argparse.Namespace) -> int:
 FOLDER_COMMANDS: Mapping[str, Command] = {"validate": validate, "plan": plan, "apply": apply}
 
 
-def _read_inputs(arguments: argparse.Namespace) -> tuple[ConnectorFolder, dict[str, Any], Secrets]:
+def _read_inputs(arguments: CommandArguments) -> tuple[ConnectorFolder, dict[str, Any], Secrets]:
     addresses = {"bootstrap_servers": arguments.kafka, **read_ignite_arguments(arguments)}
     values = {name: value for name, value in addresses.items() if value is not None}
     own_secrets = secrets.load(Path(arguments.secrets), permissions_of(arguments)) if arguments.secrets else Secrets()

@@ -6,7 +6,6 @@ that the other jobs wait for. The first process that fails ends the others.
 
 from __future__ import annotations
 
-import argparse
 import os
 import shlex
 import sys
@@ -14,7 +13,6 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from .. import events
 from ..common.redaction import set_log_values
@@ -28,47 +26,14 @@ from ..settings.connect.worker import GivenFile
 from ..settings.files.connector_files import SUFFIXES
 from ..settings.findings import Findings
 from ..settings.secrets import Secrets
-from .arguments import Parser, add_allowed_providers, allowed_providers, provider_arguments
+from .arguments import CommandArguments, allowed_providers, provider_arguments
 from .command_settings import find_conversion_errors, permissions_of
 from .replicate import Part, run_together
 
 _THIS = (sys.executable, "-m", "ignite_kafka.cli")
 
 
-def add_migrate(commands: Any) -> None:
-    """Add the command `migrate` with its arguments."""
-    text = (
-        "convert files of Kafka Connect: write a settings file, and a secrets file if there are passwords, for each "
-        "connector"
-    )
-    added: Parser = commands.add_parser("migrate", help=text, description=text)
-    added.add_argument(
-        "file",
-        metavar="WORKER",
-        help="a worker's .properties file, or a .yaml file of Strimzi; or the first connector's, if there is no "
-        "worker's",
-    )
-    added.add_argument(
-        "connectors",
-        metavar="CONNECTOR",
-        nargs="*",
-        help="connectors' files: .properties, .json of the REST interface, or .yaml of Strimzi",
-    )
-    added.add_argument(
-        "--output", metavar="FOLDER", default=".", help="existing folder of the new files (default: this one)"
-    )
-    added.add_argument("--ignite", metavar="HOST:PORT,…", help="client connectors of Ignite nodes: ignite_addresses")
-    add_allowed_providers(added)
-    added.set_defaults(command=migrate)
-
-
-def add_connectors(added: argparse.ArgumentParser) -> None:
-    """Add the argument for further connectors' files to `run` and `validate`."""
-    text = "further connectors' files of Kafka Connect; FILE is then a worker's file or a connector's"
-    added.add_argument("connectors", metavar="CONNECTOR", nargs="*", help=text)
-
-
-def migrate(arguments: argparse.Namespace) -> int:
+def migrate(arguments: CommandArguments) -> int:
     """Convert files to new files; write nothing if a key is refused or a new file would replace another file."""
     folder = Path(arguments.output)
     if not folder.is_dir():
@@ -121,7 +86,7 @@ class RunFiles:
     secrets: Path | None
 
 
-def validate_all(arguments: argparse.Namespace) -> int:
+def validate_all(arguments: CommandArguments) -> int:
     """Check a worker's file with connectors' files, and report all errors at once."""
     with tempfile.TemporaryDirectory(prefix="ignite-kafka-") as work:
         results = _migrate_files(arguments, Path(work))
@@ -135,7 +100,7 @@ def validate_all(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def run_all(arguments: argparse.Namespace) -> int:
+def run_all(arguments: CommandArguments) -> int:
     """Run the connectors of all files, each in its own process, until all processes have ended."""
     if arguments.run_id or arguments.snapshot_id or arguments.mounted_secrets or arguments.metrics_host:
         raise SettingsError(
@@ -172,7 +137,7 @@ def _merge_secrets(of_files: Secrets, own: Secrets) -> Secrets:
     )
 
 
-def _make_command(arguments: argparse.Namespace, files: RunFiles) -> tuple[str, ...]:
+def _make_command(arguments: CommandArguments, files: RunFiles) -> tuple[str, ...]:
     options = {"--master": arguments.master, "--kafka": arguments.kafka, "--secrets": files.secrets}
     words = [str(part) for name, value in options.items() if value for part in (name, value)]
     allowed = [part for option in arguments.allow_kafka_option for part in ("--allow-kafka-option", option)]
@@ -182,7 +147,7 @@ def _make_command(arguments: argparse.Namespace, files: RunFiles) -> tuple[str, 
     return (*_THIS, *quiet, "run", str(files.settings), *words, *allowed, *provider_arguments(arguments), *unprotected)
 
 
-def _migrate_files(arguments: argparse.Namespace, work: Path, *, keep: bool = False) -> list[Migrated]:
+def _migrate_files(arguments: CommandArguments, work: Path, *, keep: bool = False) -> list[Migrated]:
     """Convert the connectors of all files; report all errors at once, with event 15000.
 
     :param keep: see :func:`ignite_kafka.migration.migrate.migrate`.

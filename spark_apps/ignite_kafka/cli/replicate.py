@@ -6,7 +6,6 @@ for.
 
 from __future__ import annotations
 
-import argparse
 import json
 import logging
 import signal
@@ -33,7 +32,7 @@ from ..settings.secrets import Secrets
 from ..settings.sink import SinkSettings
 from ..settings.source import SourceSettings
 from ..settings.topic_names import types_topic
-from .arguments import add_allowed_providers, allowed_providers
+from .arguments import CommandArguments, allowed_providers
 
 log = logging.getLogger(__name__)
 _POLL_S = 0.2
@@ -41,31 +40,7 @@ _STOP_S = 120.0  # time given to a process to end before it is killed
 _THIS = (sys.executable, "-m", "ignite_kafka.cli")
 
 
-def add_replicate(commands: Any) -> None:
-    """Add the command `replicate` with its arguments."""
-    text = "copy caches of one Ignite cluster to another through Kafka: a source and a sink as one command"
-    added = commands.add_parser("replicate", help=text, description=text)
-    added.add_argument(
-        "source",
-        metavar="SOURCE",
-        help="settings file of the source; alone: of both, where source. and sink. are before names of one",
-    )
-    added.add_argument("sink", metavar="SINK", nargs="?", help="settings file of the sink")
-    added.add_argument("--master", help="Spark master of both (default: that of spark-defaults.conf, else local[*,4])")
-    added.add_argument("--secrets", metavar="FILE", help="JSON file with secrets of the source")
-    added.add_argument(
-        "--sink-secrets", metavar="FILE", help="JSON file with secrets of the sink (default: those of the source)"
-    )
-    insecure = (
-        "send the credentials of both also over connections without TLS, or with TLS that does not verify the other "
-        "side"
-    )
-    added.add_argument("--allow-insecure-connections", action="store_true", help=insecure)
-    add_allowed_providers(added)
-    added.set_defaults(command=replicate)
-
-
-def replicate(arguments: argparse.Namespace) -> int:
+def replicate(arguments: CommandArguments) -> int:
     """Run a source and a sink until both end; return 0, or the exit code of the first process to fail."""
     sink_file = Path(arguments.sink) if arguments.sink else None
     source, sink = load_settings_of_both(Path(arguments.source), sink_file, allowed_providers(arguments))

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from ignite_kafka import errors
-from ignite_kafka.cli import local_run, views
+from ignite_kafka.cli import connector_commands, local_run, views
 from ignite_kafka.cli import main as cli
 from ignite_kafka.cli.tables import table
 from ignite_kafka.cli.views import CachePreview, PlanView, StatusView
@@ -213,7 +213,7 @@ def test_a_full_local_folder_is_a_named_error(
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "/tmp/ignite-kafka-x")
 
     monkeypatch.setattr(local_run, "run_locally", full)
-    monkeypatch.setattr(cli, "settings_table", full)
+    monkeypatch.setattr(connector_commands, "settings_table", full)
     assert cli.main([command, file]) == 1
     last = last_line(capsys.readouterr().err)
     assert last.startswith(
@@ -341,4 +341,4 @@ def test_the_package_runs_as_the_command() -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     line = [sys.executable, "-m", "ignite_kafka.cli", "--help"]
     done = subprocess.run(line, capture_output=True, text=True, check=True, timeout=DEADLINE_S, env=environment)
-    assert "usage: ignite-kafka" in done.stdout
+    assert "Usage: ignite-kafka" in done.stdout
