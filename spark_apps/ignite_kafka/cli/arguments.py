@@ -8,6 +8,8 @@ from types import SimpleNamespace
 
 from ..settings.connect.config_providers import AllowedProvider, parse_allowed
 
+PROGRAM = "ignite-kafka"
+"""Name of the command."""
 PROVIDER = "--allow-config-provider"
 
 
@@ -33,7 +35,7 @@ def provider_arguments(arguments: CommandArguments) -> tuple[str, ...]:
 
 def command_after_interrupt(argv: Sequence[str]) -> str:
     """Return the remedy for an interrupted run: the command to continue, without the old run id."""
-    return f"What was committed stays. To continue: {shlex.join(['ignite-kafka', *_drop_run_id(argv)])}"
+    return f"What was committed stays. To continue: {shlex.join([PROGRAM, *_drop_run_id(argv)])}"
 
 
 def _drop_run_id(argv: Sequence[str]) -> Iterator[str]:

@@ -12,9 +12,8 @@ from typing import Any
 
 import click
 
-from .arguments import CommandArguments
+from .arguments import PROGRAM, CommandArguments
 
-PROGRAM = "ignite-kafka"
 _WIDTH = 100  # columns of help on a wider terminal
 Body = Callable[[CommandArguments], int]
 

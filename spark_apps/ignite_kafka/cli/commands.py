@@ -9,11 +9,12 @@ import click
 
 from ..errors import SettingsError
 from ..runtime import logs
-from . import rows_of_control, rows_of_runs
-from .command_table import PROGRAM, Call, TableGroup, make_program
+from . import rows_of_control, rows_of_runs, rows_of_shell
+from .arguments import PROGRAM
+from .command_table import Call, TableGroup, make_program
 from .options import GROUPS
 
-COMMANDS = (*rows_of_runs.ROWS, *rows_of_control.ROWS)
+COMMANDS = (*rows_of_runs.ROWS, *rows_of_control.ROWS, *rows_of_shell.ROWS)
 """All commands, in the order of the help."""
 
 GROUP_HELP = {"offsets": "offsets of a connector", "backlog": "the backlog of a connector"}

@@ -11,6 +11,7 @@ from ..settings.transport_security import check_ignite, check_kafka
 from . import render
 from .arguments import CommandArguments
 from .command_settings import permissions_of, require_source, secrets_of, settings_by_file_or_name, settings_of
+from .file_results import ValidationResult, valid_connector
 from .migrate import holds_resources, run_all, validate_all
 from .settings_table import describe_run_end, list_shown_settings, settings_table
 
@@ -25,6 +26,9 @@ def validate(arguments: CommandArguments) -> int:
     check_ignite(settings, secrets)
     check_registry(settings, secrets)
     settings.emit_warnings()
+    if arguments.json:
+        render.print_json(ValidationResult(True, (valid_connector(settings, arguments.file),)).to_dict())
+        return 0
     print(settings_table(settings))
     others = len(settings.definitions()) - len(list_shown_settings(settings))
     print(describe_run_end(settings))

@@ -16,8 +16,10 @@ from ..settings import secrets
 from ..settings.files.connector_files import SUFFIXES, BrokenConnector, ConnectorFolder, DeclaredConnector, read_folder
 from ..settings.files.load import LoadedSettings
 from ..settings.secrets import Secrets
+from . import render
 from .arguments import CommandArguments
 from .command_settings import find_conversion_errors, permissions_of, read_ignite_arguments
+from .file_results import InvalidConnector, ValidationResult, error_form, valid_connector
 from .tables import table
 
 Command = Callable[[CommandArguments], int]
@@ -45,6 +47,10 @@ def folder_command(arguments: CommandArguments, command: str) -> Command | None:
 def validate(arguments: CommandArguments) -> int:
     """List connectors and errors of the files without connecting to a cluster; return 2 for a broken file."""
     folder = read_folder(arguments.file)
+    folder = replace(folder, broken=(*folder.broken, *_check_conversions(folder)))
+    if arguments.json:
+        render.print_json(_make_result(folder).to_dict())
+        return 2 if folder.broken else 0
     rows = [
         (
             connector.name,
@@ -57,9 +63,33 @@ def validate(arguments: CommandArguments) -> int:
     ]
     print(table(("connector", "file", "direction", "state", "schedule"), rows))
     for connector in folder.connectors:
-        for name, reason in connector.loaded.ignored.items():
-            print(f"{connector.loaded.origin.get(name) or connector.file}: {name}: {reason}")
-    return _show_broken(replace(folder, broken=(*folder.broken, *_check_conversions(folder))))
+        for note in _list_ignored(connector):
+            print(note)
+    return _show_broken(folder)
+
+
+def _make_result(folder: ConnectorFolder) -> ValidationResult:
+    broken_names = {broken.name for broken in folder.broken}
+    return ValidationResult(
+        not folder.broken,
+        tuple(
+            valid_connector(
+                connector.settings(), connector.file, connector.line, connector.state, tuple(_list_ignored(connector))
+            )
+            for connector in folder.connectors
+            if connector.name not in broken_names
+        ),
+        tuple(
+            InvalidConnector(broken.name, broken.file, broken.line, error_form(error))
+            for broken in folder.broken
+            for error in _findings_of(broken)
+        ),
+    )
+
+
+def _list_ignored(connector: DeclaredConnector) -> Iterator[str]:
+    for name, reason in connector.loaded.ignored.items():
+        yield f"{connector.loaded.origin.get(name) or connector.file}: {name}: {reason}"
 
 
 def _check_conversions(folder: ConnectorFolder) -> Iterator[BrokenConnector]:
@@ -88,7 +118,7 @@ def plan(arguments: CommandArguments) -> int:
     folder, values, own_secrets = _read_inputs(arguments)
     rows = declared_state.plan(folder, values, own_secrets)
     if arguments.json:
-        print(json.dumps([row.to_dict() for row in rows], indent=2))
+        render.print_json([row.to_dict() for row in rows])
         return 2 if folder.broken else 0
     shown = [row for row in rows if row.what != declared_state.BROKEN]
     cells = [
@@ -119,7 +149,7 @@ def apply(arguments: CommandArguments) -> int:
             path = _list_offsets(connector, values, own_secrets, Path(arguments.file))
             changes.append(declared_state.AppliedChange(connector.name, f"offsets listed in {path}"))
     if arguments.json:
-        print(json.dumps([change.to_dict() for change in changes], indent=2))
+        render.print_json([change.to_dict() for change in changes])
     else:
         rows = [(change.connector, change.action, "yes" if change.done else "NO") for change in changes]
         print(table(("connector", "action", "done"), rows) if rows else "every connector is as declared")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,11 +25,11 @@ from ..settings.connect.worker import GivenFile
 from ..settings.files.connector_files import SUFFIXES
 from ..settings.findings import Findings
 from ..settings.secrets import Secrets
-from .arguments import CommandArguments, allowed_providers, provider_arguments
+from . import render
+from .arguments import PROGRAM, CommandArguments, allowed_providers, provider_arguments
 from .command_settings import find_conversion_errors, permissions_of
-from .replicate import Part, run_together
-
-_THIS = (sys.executable, "-m", "ignite_kafka.cli")
+from .file_results import MigratedConnector, MigrationResult, ValidationResult, valid_connector
+from .processes import THIS_COMMAND, Part, run_together, show_records
 
 
 def migrate(arguments: CommandArguments) -> int:
@@ -40,7 +39,8 @@ def migrate(arguments: CommandArguments) -> int:
         raise SettingsError("there is no such folder", "Create it", folder=folder)
     with tempfile.TemporaryDirectory(prefix=".ignite-kafka-", dir=folder) as work:
         results = _migrate_files(arguments, Path(work), keep=True)
-        _print_summary(results)
+        if not arguments.json:
+            _print_summary(results)
         written = [path for migrated in results for path in _write_files(migrated, Path(work))]
         stores = [path for path in Path(work).iterdir() if path not in written]
         for path in (*written, *stores):
@@ -52,24 +52,39 @@ def migrate(arguments: CommandArguments) -> int:
             path.write_text(path.read_text().replace(str(work), str(folder.resolve())))
         for path in (*stores, *written):
             path.rename(folder / path.name)
-    for path in (*stores, *written):
-        print(f"written: {folder / path.name}")
-    for migrated in results:
-        options = (
-            f" --secrets {shlex.quote(str(folder / (migrated.name + SECRETS_ENDING)))}"
-            if _has_secrets(migrated.secrets)
-            else ""
-        )
-        print(
-            f"{migrated.name} runs by: ignite-kafka run "
-            f"{shlex.quote(str(folder / (migrated.name + '.properties')))}{options}"
-        )
-        if migrated.provided:
-            print(
-                f"{migrated.name} has references to config providers, which its run may read with "
+    connectors = tuple(_describe(migrated, folder) for migrated in results)
+    result = MigrationResult(connectors, tuple(str(folder / path.name) for path in (*stores, *written)))
+    return render.show(arguments, result, _to_text)
+
+
+def _describe(migrated: Migrated, folder: Path) -> MigratedConnector:
+    settings = str(folder / f"{migrated.name}.properties")
+    secrets_path = str(folder / (migrated.name + SECRETS_ENDING)) if _has_secrets(migrated.secrets) else None
+    options = ["--secrets", secrets_path] if secrets_path else []
+    return MigratedConnector(
+        migrated.name,
+        migrated.file,
+        str(migrated.loaded.values["run_mode"]),
+        len(migrated.became),
+        _count_ignored(migrated),
+        migrated.warnings,
+        settings,
+        secrets_path,
+        shlex.join([PROGRAM, "run", settings, *options]),
+        bool(migrated.provided),
+    )
+
+
+def _to_text(result: MigrationResult) -> str:
+    lines = [f"written: {path}" for path in result.written]
+    for connector in result.connectors:
+        lines.append(f"{connector.name} runs by: {connector.command}")
+        if connector.config_providers:
+            lines.append(
+                f"{connector.name} has references to config providers, which its run may read with "
                 "--allow-config-provider"
             )
-    return 0
+    return "\n".join(lines)
 
 
 def holds_resources(file: str) -> bool:
@@ -90,14 +105,23 @@ def validate_all(arguments: CommandArguments) -> int:
     """Check a worker's file with connectors' files, and report all errors at once."""
     with tempfile.TemporaryDirectory(prefix="ignite-kafka-") as work:
         results = _migrate_files(arguments, Path(work))
+        if arguments.json:
+            connectors = tuple(
+                valid_connector(migrated.loaded.settings(), migrated.file, notes=_list_notes(migrated))
+                for migrated in results
+            )
+            render.print_json(ValidationResult(True, connectors).to_dict())
+            return 0
         for migrated in results:
             migrated.loaded.settings()
-            for place, name, became in migrated.became:
-                print(f"{place}: {name}: {became}")
-            for warning in migrated.warnings:
-                print(f"{migrated.file}: to be checked: {warning}")
+            print(*_list_notes(migrated), sep="\n")
             print(f"{migrated.file} is valid: connector {migrated.name}, run_mode {migrated.loaded.values['run_mode']}")
     return 0
+
+
+def _list_notes(migrated: Migrated) -> tuple[str, ...]:
+    became = (f"{place}: {name}: {became}" for place, name, became in migrated.became)
+    return *became, *(f"{migrated.file}: to be checked: {warning}" for warning in migrated.warnings)
 
 
 def run_all(arguments: CommandArguments) -> int:
@@ -110,12 +134,20 @@ def run_all(arguments: CommandArguments) -> int:
     own_secrets = secrets.load(Path(arguments.secrets), permissions_of(arguments)) if arguments.secrets else Secrets()
     with tempfile.TemporaryDirectory(prefix="ignite-kafka-") as work:
         results = _migrate_files(arguments, Path(work))
-        _print_summary(results)
+        if not arguments.json:
+            _print_summary(results)
         parts = [
-            Part(migrated.name, _make_command(arguments, _write_run_files(migrated, own_secrets, Path(work))))
+            Part(
+                migrated.name,
+                _make_command(arguments, _write_run_files(migrated, own_secrets, Path(work))),
+                as_json=arguments.json,
+            )
             for migrated in results
         ]
-        return run_together(parts, lambda: None)
+        code = run_together(parts, lambda: None)
+    if arguments.json:
+        show_records(parts)
+    return code
 
 
 def _write_run_files(migrated: Migrated, own_secrets: Secrets, work: Path) -> RunFiles:
@@ -144,7 +176,9 @@ def _make_command(arguments: CommandArguments, files: RunFiles) -> tuple[str, ..
     allowed += ["--allow-insecure-connections"] if arguments.allow_insecure_connections else []
     unprotected = ["--ship-secrets-unprotected"] if arguments.ship_secrets_unprotected else []
     quiet = ["--quiet"] if arguments.quiet else []
-    return (*_THIS, *quiet, "run", str(files.settings), *words, *allowed, *provider_arguments(arguments), *unprotected)
+    as_json = ["--json"] if arguments.json else []
+    allowed += provider_arguments(arguments)
+    return (*THIS_COMMAND, *quiet, "run", str(files.settings), *words, *allowed, *unprotected, *as_json)
 
 
 def _migrate_files(arguments: CommandArguments, work: Path, *, keep: bool = False) -> list[Migrated]:
@@ -219,8 +253,11 @@ def _print_summary(results: Sequence[Migrated]) -> None:
 
 
 def _count_keys(migrated: Migrated) -> str:
-    ignored = sum(became.startswith("ignored") for _, _, became in migrated.became)
-    return f"{len(migrated.became)} keys, of which {ignored} are ignored"
+    return f"{len(migrated.became)} keys, of which {_count_ignored(migrated)} are ignored"
+
+
+def _count_ignored(migrated: Migrated) -> int:
+    return sum(became.startswith("ignored") for _, _, became in migrated.became)
 
 
 def _has_secrets(secrets_of_file: Secrets) -> bool:

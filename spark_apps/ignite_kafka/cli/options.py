@@ -16,23 +16,19 @@ _SETTINGS = "settings file, if a connection needs more than an address"
 _PREFIX = "internal_topic_prefix of the connector"
 
 
-class Percent(click.ParamType):
-    """Number above 0 and at most 100, with or without a percent sign."""
+class Percent(click.FloatRange):
+    """Type of a number above 0 and at most 100, with or without a percent sign."""
 
-    name = "percent"
+    def __init__(self) -> None:
+        super().__init__(min=0, max=100, min_open=True)
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the number.
 
         :raises click.BadParameter: it is none, or out of range.
         """
-        try:
-            number = float(str(value).removesuffix("%"))
-        except ValueError:
-            self.fail(f"{value!r} is no number.", param, ctx)
-        if not 0 < number <= 100:
-            self.fail(f"{value} is not above 0 and at most 100.", param, ctx)
-        return number
+        number: Any = str(value).removesuffix("%")
+        return super().convert(number, param, ctx)
 
 
 WHOLE = click.IntRange(min=0)

@@ -37,8 +37,16 @@ R = TypeVar("R", bound=Result)
 
 def show(arguments: CommandArguments, result: R, text: Callable[[R], str]) -> int:
     """Print a result as JSON with ``--json``, otherwise as text; return exit code 0."""
-    print(json.dumps(result.to_dict(), indent=2) if arguments.json else text(result))
+    if arguments.json:
+        print_json(result.to_dict())
+    else:
+        print(text(result))
     return 0
+
+
+def print_json(value: object) -> None:
+    """Print a result in JSON, indented."""
+    print(json.dumps(value, indent=2))
 
 
 def events(shown: ConnectorEvents) -> str:
