@@ -104,10 +104,10 @@ class CommandLine:
 
     def json(self, *arguments: str) -> Any:
         assert self(*arguments, "--json") == 0, self.error
-        return json.loads(self.out)
+        return check_json_output([*arguments, "--json", *self.common], self.out)
 
     def ranges(self, connector: str, cache: str) -> dict[int, list[list[int]]]:
         """What `offsets show` tells of a cache: partition -> ranges."""
         assert self("offsets", "show", connector, "--json") == 0, self.error
-        lines = [json.loads(line) for line in self.out.splitlines()]
+        lines = [check_json_output(["offsets", "show", connector], line) for line in self.out.splitlines()]
         return {line["partition"]["partition"]: line["offset"]["ranges"] for line in lines if line["partition"]["cache"] == cache}

@@ -9,7 +9,9 @@ import click
 
 from .arguments import PROVIDER
 from .command_table import Positional
+from .completion import complete_names
 
+_PATHS = ("FILE", "FOLDER")
 _FILE = "settings file: .properties (names of the GridGain connector or ours) or .json"
 _FOLDER = f"{_FILE}; or a folder of connector files in YAML"
 _SETTINGS = "settings file, if a connection needs more than an address"
@@ -31,15 +33,19 @@ class Percent(click.FloatRange):
         return super().convert(number, param, ctx)
 
 
+FILES = click.Path(readable=False)
+"""Type of a path, which shells complete; the command itself opens the file."""
 WHOLE = click.IntRange(min=0)
 """Type of a whole number of at least 0."""
 
 
 def option(flag: str, metavar: str, help: str, *names: str, **attributes: Any) -> click.Option:
-    """Return an option with a value.
+    """Return an option with a value; shells complete those with the metavar FILE or FOLDER as paths.
 
     :param names: name of the attribute, if it is not that of the flag.
     """
+    if metavar in _PATHS:
+        attributes["type"] = FILES
     return click.Option([flag, *names], metavar=metavar, help=help, **attributes)
 
 
@@ -78,19 +84,20 @@ _NAME_INSTEAD = (
 )
 
 GROUPS: Mapping[str, tuple[click.Parameter, ...]] = {
-    "file": (Positional("file", "FILE", _FILE),),
-    "folder": (Positional("file", "FILE", _FOLDER),),
-    "file or name": (Positional("file", "FILE", _FILE, required=False), *_NAME_INSTEAD),
-    "folder or name": (Positional("file", "FILE", _FOLDER, required=False), *_NAME_INSTEAD),
+    "file": (Positional("file", "FILE", _FILE, type=FILES),),
+    "folder": (Positional("file", "FILE", _FOLDER, type=FILES),),
+    "file or name": (Positional("file", "FILE", _FILE, type=FILES, required=False), *_NAME_INSTEAD),
+    "folder or name": (Positional("file", "FILE", _FOLDER, type=FILES, required=False), *_NAME_INSTEAD),
     "connectors": (
         Positional(
             "connectors",
             "CONNECTOR",
             "further connectors' files of Kafka Connect; FILE is then a worker's file or a connector's",
             nargs=-1,
+            type=FILES,
         ),
     ),
-    "name": (Positional("name", "NAME", "the connector's name"),),
+    "name": (Positional("name", "NAME", "the connector's name", shell_complete=complete_names),),
     "connector": (
         option("--settings", "FILE", _SETTINGS, "file"),
         option("--internal-topic-prefix", "PREFIX", _PREFIX),

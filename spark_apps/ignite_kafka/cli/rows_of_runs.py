@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .command_table import CommandRow, Positional
-from .options import CLUSTERS, FORCE_DEAD, INSECURE, MASTER, WHOLE, Percent, flag, option, wait_ms
+from .options import CLUSTERS, FILES, FORCE_DEAD, INSECURE, MASTER, WHOLE, Percent, flag, option, wait_ms
 
 _SNAPSHOT = "(default: the last unfinished one, else a new one)"
 
@@ -31,12 +31,14 @@ ROWS = (
                 "WORKER",
                 "a worker's .properties file, or a .yaml file of Strimzi; or the first connector's, if there is no "
                 "worker's",
+                type=FILES,
             ),
             Positional(
                 "connectors",
                 "CONNECTOR",
                 "connectors' files: .properties, .json of the REST interface, or .yaml of Strimzi",
                 nargs=-1,
+                type=FILES,
             ),
             option("--output", "FOLDER", "existing folder of the new files (default: this one)", default="."),
             option("--ignite", "HOST:PORT,…", "client connectors of Ignite nodes: ignite_addresses"),
@@ -118,8 +120,9 @@ ROWS = (
                 "source",
                 "SOURCE",
                 "settings file of the source; alone: of both, where source. and sink. are before names of one",
+                type=FILES,
             ),
-            Positional("sink", "SINK", "settings file of the sink", required=False),
+            Positional("sink", "SINK", "settings file of the sink", required=False, type=FILES),
             option(
                 "--master", "MASTER", "Spark master of both (default: that of spark-defaults.conf, else local[*,4])"
             ),
