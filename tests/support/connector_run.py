@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -21,6 +20,7 @@ from ignite_kafka.state.slot_claim import SlotClaim
 from ignite_kafka.state.slot_writer import SlotWriter
 from ignite_kafka.state.status import RunStatus, StatusWriter, now_ms
 from ignite_kafka.state.target_state import read_target
+from tests.support.json_output import check_json_output
 
 SLOTS, PARTITIONS = 4, 16
 

@@ -55,6 +55,7 @@ def run(arguments: CommandArguments) -> int:
     require_pyspark()
     from ..app import stop_on_sigterm
     from .local_run import run_locally
+    from .run_progress import run_progress
     from .views import run_table
 
     with collect() as log_of_run:
@@ -62,18 +63,20 @@ def run(arguments: CommandArguments) -> int:
         check_metrics_host(
             settings.metrics_host, arguments.metrics_host, "--metrics-host", settings.origin.get("metrics_host")
         )
-        ended = run_locally(
-            settings,
-            master=arguments.master,
-            run_id=arguments.run_id,
-            snapshot_id=arguments.snapshot_id,
-            secrets=arguments.secrets,
-            mounted_secrets=arguments.mounted_secrets,
-            ship_secrets_unprotected=arguments.ship_secrets_unprotected,
-            permissions=permissions_of(arguments),
-            stop=stop_on_sigterm(settings),
-            log_of_run=log_of_run,
-        )
+        with run_progress(ends=not settings.streams, quiet=arguments.quiet) as progress:
+            ended = run_locally(
+                settings,
+                master=arguments.master,
+                run_id=arguments.run_id,
+                snapshot_id=arguments.snapshot_id,
+                secrets=arguments.secrets,
+                mounted_secrets=arguments.mounted_secrets,
+                ship_secrets_unprotected=arguments.ship_secrets_unprotected,
+                permissions=permissions_of(arguments),
+                stop=stop_on_sigterm(settings),
+                log_of_run=log_of_run,
+                progress=progress,
+            )
     print(ended.to_json().decode() if arguments.json else run_table(ended))
     return 0
 

@@ -11,7 +11,7 @@ import logging
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO
 
@@ -29,6 +29,7 @@ from ..settings.source import SourceSettings
 from ..settings.topic_names import types_topic
 from .arguments import CommandArguments, allowed_providers
 from .processes import THIS_COMMAND, Part, print_line, run_together, show_records
+from .progress_bar import ProgressBar
 
 log = logging.getLogger(__name__)
 
@@ -47,6 +48,7 @@ def replicate(arguments: CommandArguments) -> int:
         _read_secrets(sink_secrets, permissions),
         every,
         sys.stderr if arguments.json else None,
+        ProgressBar(sys.stderr, quiet=arguments.quiet, unit="records"),
     )
     _ensure_types_topic(source, lag.source_secrets)
     with tempfile.TemporaryDirectory(prefix="ignite-kafka-") as folder:
@@ -82,7 +84,10 @@ def replicate(arguments: CommandArguments) -> int:
         ]
         # the sink ends at the topics' ends, so it begins when the snapshot is in the topics
         stages = [parts] if source.streams else [[part] for part in parts]
-        code = next(filter(None, (run_together(stage, lag.show_if_due) for stage in stages)), 0)
+        try:
+            code = next(filter(None, (run_together(stage, lag.show_if_due) for stage in stages)), 0)
+        finally:
+            lag.end()
     if not code:
         lag.show()
     if arguments.json:
@@ -156,11 +161,34 @@ def _read_secrets(file: str | None, permissions: Permissions) -> Secrets:
     return secrets.load(Path(file), permissions) if file else Secrets()
 
 
+@dataclass
+class SinkProgress:
+    """Records that a sink has stored since the first look, of all that it has had to store.
+
+    :param done: number of stored records.
+    :param left: number of records to store.
+    """
+
+    done: int = 0
+    left: int | None = None
+
+    @property
+    def count(self) -> int:
+        """Number of stored records and of those to store."""
+        return self.done + (self.left or 0)
+
+    def add(self, left: int) -> None:
+        """Add a look; more records than before have come from the source."""
+        self.done += max(0, self.left - left) if self.left is not None else 0
+        self.left = left
+
+
 @dataclass(frozen=True)
 class Lag:
     """Lag of both connectors: changes in the source's backlog, and records that the sink has not stored.
 
     :param stream: where the lag is printed; None: stdout.
+    :param bar: shows the lag on a terminal instead, with the rate at which the sink stores records.
     """
 
     source: SourceSettings
@@ -169,6 +197,8 @@ class Lag:
     sink_secrets: Secrets
     due: Interval
     stream: IO[str] | None = None
+    bar: ProgressBar | None = None
+    stored: SinkProgress = field(default_factory=SinkProgress)
 
     def show_if_due(self) -> None:
         """Print the lag once every ``progress_interval_ms`` of the sink."""
@@ -180,7 +210,16 @@ class Lag:
         if parts := [
             text for part in (self._describe_source, self._describe_sink) if (text := _text_if_readable(part))
         ]:
-            print_line("lag", "; ".join(parts), self.stream)
+            if self.bar is not None and self.bar.drawn:
+                self.bar.show("lag", self.stored.done, self.stored.count, "; ".join(parts))
+            else:
+                print_line("lag", "; ".join(parts), self.stream)
+
+    def end(self) -> None:
+        """Remove the bar; from now on the lag is a line."""
+        if self.bar is not None:
+            self.bar.end()
+            self.bar.drawn = False
 
     def _describe_source(self) -> str:
         from ..admin import backlog
@@ -196,6 +235,7 @@ class Lag:
         topics = sink_plan_view(self.sink, self.sink_secrets).topics
         behind = [f"{topic.topic} {topic.records:,}" for topic in topics if topic.records]
         total = sum(topic.records for topic in topics)
+        self.stored.add(total)
         return f"the sink has {total:,} records to store" + (f" ({', '.join(behind)})" if behind else "")
 
 

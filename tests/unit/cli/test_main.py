@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from ignite_kafka import errors
+from ignite_kafka.app import show_progress
 from ignite_kafka.cli import connector_commands, local_run, views
 from ignite_kafka.cli import main as cli
 from ignite_kafka.cli.tables import table
@@ -275,6 +276,7 @@ def test_run_hands_its_arguments_on(file: str, monkeypatch: pytest.MonkeyPatch, 
     assert isinstance(stop, threading.Event)
     assert not stop.is_set()
     assert isinstance(seen.pop("log_of_run"), EventLog)
+    assert seen.pop("progress") is show_progress, "stderr is no terminal"
     assert (seen.pop("permissions"), seen.pop("ship_secrets_unprotected")) == (Permissions(), False)
     assert seen == {"master": "local[2]", "snapshot_id": "s1", "run_id": "r", "secrets": None, "mounted_secrets": "/m"}
     assert "snapshot s1 is complete after 2.5 s" in capsys.readouterr().out

@@ -86,7 +86,9 @@ def test_zsh_and_fish_get_commands_with_their_help(
 
 
 @pytest.mark.parametrize(("shell", "registers"), [("zsh", "#compdef ignite-kafka"), ("fish", "complete --no-files --command ignite-kafka")])
-def test_scripts_of_zsh_and_fish_register_the_command(shell: str, registers: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_scripts_of_zsh_and_fish_register_the_command(
+    shell: str, registers: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     assert cli.main(["completion", shell]) == 0
     script = capsys.readouterr().out
     assert registers in script
