@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from ignite_kafka.cli.replicate import Part, load_settings_of_both, run_together
+from ignite_kafka.cli.processes import Part, run_together
+from ignite_kafka.cli.replicate import load_settings_of_both
 from ignite_kafka.errors import SettingsError
 
 SOURCE = "name=a\ncache_whitelist=x\nrun_mode={mode}\ninternal_topic_prefix=in-a\n"
