@@ -17,7 +17,11 @@ from .options import GROUPS
 COMMANDS = (*rows_of_runs.ROWS, *rows_of_control.ROWS, *rows_of_shell.ROWS)
 """All commands, in the order of the help."""
 
-GROUP_HELP = {"offsets": "offsets of a connector", "backlog": "the backlog of a connector"}
+GROUP_HELP = {
+    "offsets": "offsets of a connector",
+    "dead-letters": "the dead letters of a connector",
+    "backlog": "the backlog of a connector",
+}
 """Help of the first words of commands with two words."""
 
 

@@ -5,10 +5,27 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..common.event_log import format_time
+from . import render
+from .arguments import CommandArguments
+from .command_settings import secrets_of, settings_of
 from .tables import table
 
 if TYPE_CHECKING:
     from ..admin.dead_letters import DeadLetterList, Replay
+
+
+def show(arguments: CommandArguments) -> int:
+    """Show the newest dead letters of a connector."""
+    from ..admin.dead_letters import list_dead_letters
+
+    return render.show(arguments, list_dead_letters(settings_of(arguments), secrets_of(arguments)), list_text)
+
+
+def send_again(arguments: CommandArguments) -> int:
+    """Send the dead letters of a sink again."""
+    from ..admin.dead_letters import replay
+
+    return render.show(arguments, replay(settings_of(arguments), secrets_of(arguments)), replay_text)
 
 
 def replay_text(replay: Replay) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from ..admin.backlog import BacklogView, CleanupResult, Resend
+from ..admin.dead_letters import DeadLetterList, Replay
 from ..admin.findings import Finding
 from ..admin.offsets import ResetOffsets
 from ..common.event_log import Occurrence
@@ -176,6 +177,8 @@ SCHEMAS: Mapping[str, Callable[[], Schema]] = {
     "offsets show": _offsets_show,
     "offsets alter": _offsets_alter,
     "offsets reset": _offsets_reset,
+    "dead-letters list": lambda: schema_of(DeadLetterList),
+    "dead-letters replay": lambda: schema_of(Replay),
     "resend": lambda: schema_of(Resend),
     "backlog status": lambda: schema_of(BacklogView),
     "backlog cleanup": lambda: schema_of(CleanupResult),

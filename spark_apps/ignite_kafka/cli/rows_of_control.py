@@ -110,6 +110,29 @@ ROWS = (
         continues=True,
     ),
     CommandRow(
+        "dead-letters list",
+        "dead_letters.show",
+        "show the newest dead letters of a connector and their reasons",
+        (
+            "dead-letters list flights-sink --kafka kafka:9092",
+            "dead-letters list flights-sink --settings flights-sink.properties --json",
+        ),
+        groups=OF_NAME,
+        output="the dead-letter topic and its newest dead letters",
+    ),
+    CommandRow(
+        "dead-letters replay",
+        "dead_letters.send_again",
+        "send the dead letters of a sink again, unless a newer record of the key exists",
+        (
+            "dead-letters replay flights-sink --kafka kafka:9092",
+            "dead-letters replay flights-sink --settings flights-sink.properties --json",
+        ),
+        groups=OF_NAME,
+        output="the numbers of dead letters that were sent, and that were left out",
+        continues=True,
+    ),
+    CommandRow(
         "resend",
         "offset_commands.resend",
         "send a cache, or one partition of it, again",

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from ignite_kafka.admin import backlog, connector_events, declared_state, offsets, sink_offsets, target_state
+from ignite_kafka.admin import backlog, connector_events, dead_letters, declared_state, offsets, sink_offsets, target_state
 from ignite_kafka.admin.backlog import BacklogView, CacheCapture, CleanupResult, Resend, UnitBacklog
 from ignite_kafka.admin.connector_events import ConnectorEvents
+from ignite_kafka.admin.dead_letters import DeadLetterList, DeadLetterRow, Replay
 from ignite_kafka.admin.declared_state import AppliedChange, Difference
 from ignite_kafka.admin.findings import OK, Diagnosis
 from ignite_kafka.admin.offsets import AlteredOffset, ResetOffsets
@@ -204,6 +205,14 @@ def test_offsets(printed: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -
     assert printed("offsets", "reset", "c")["units"] == {"x": 2}
     monkeypatch.setattr(sink_offsets, "move", answers(MovedOffsets({("t", 0): (-1, 5)})))
     assert printed("offsets", "reset", "c", "--to", "earliest")["offsets"][0]["before"] is None
+
+
+def test_dead_letters(printed: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    row = DeadLetterRow(0, 7, 5, "TASK_PUT", "a.B", "no number", {"topic": "t", "partition": "0", "offset": "9"})
+    monkeypatch.setattr(dead_letters, "list_dead_letters", answers(DeadLetterList("c", "dead", (row,), True)))
+    assert printed("dead-letters", "list", "c")["letters"][0]["origin"]["offset"] == "9"
+    monkeypatch.setattr(dead_letters, "replay", answers(Replay("c", 2, 1)))
+    assert printed("dead-letters", "replay", "c")["superseded"] == 1
 
 
 def test_backlogs(printed: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
