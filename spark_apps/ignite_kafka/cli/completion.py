@@ -37,13 +37,13 @@ def _read_names(values: dict[str, object], names: list[str]) -> None:
     from ..errors import IgniteKafkaError
     from ..kafka.topics import Topics
     from ..runtime.clients import kafka_clients
-    from .command_settings import secrets_of, settings_of
+    from .command_settings import secrets_of, settings_of_cluster
 
     lists = {name: values.get(name) or () for name in ("allow_kafka_option", "allow_config_provider")}
     insecure = bool(values.get("allow_insecure_connections"))
-    arguments = CommandArguments(**{**values, **lists, "name": "completion", "allow_insecure_connections": insecure})
+    arguments = CommandArguments(**{**values, **lists, "name": None, "allow_insecure_connections": insecure})
     try:
-        settings = settings_of(arguments)
+        settings = settings_of_cluster(arguments)
         clients = kafka_clients(settings, secrets_of(arguments))
         names += list_connectors(clients, Topics(clients), settings.internal_topic_prefix)
     except IgniteKafkaError:

@@ -10,7 +10,14 @@ from ..settings.sink import SinkSettings
 from ..settings.transport_security import check_ignite, check_kafka
 from . import render
 from .arguments import CommandArguments
-from .command_settings import permissions_of, require_source, secrets_of, settings_by_file_or_name, settings_of
+from .command_settings import (
+    permissions_of,
+    require_source,
+    secrets_of,
+    settings_by_file_or_name,
+    settings_of,
+    settings_of_cluster,
+)
 from .file_results import ValidationResult, valid_connector
 from .migrate import holds_resources, run_all, validate_all
 from .settings_table import describe_run_end, list_shown_settings, settings_table
@@ -91,10 +98,30 @@ def verify(arguments: CommandArguments) -> int:
 
 
 def status(arguments: CommandArguments) -> int:
-    """Show a connector, its snapshot and its runs."""
+    """Show a connector, its snapshot and its runs; or all connectors, once or until Ctrl-C."""
+    if arguments.name is None or arguments.watch:
+        return _show_all(arguments)
     from .views import StatusView, status_view
 
     return render.show(arguments, status_view(settings_of(arguments), secrets_of(arguments)), StatusView.text)
+
+
+def _show_all(arguments: CommandArguments) -> int:
+    from ..admin.target_state import unknown_connector_error
+    from ..runtime.clients import kafka_clients
+    from .all_connectors import ConnectorList, read_connectors
+    from .watch import watch
+
+    settings = settings_of_cluster(arguments)
+    clients = kafka_clients(settings, secrets_of(arguments))
+    clients.check()
+    prefix = settings.internal_topic_prefix
+    if not arguments.watch:
+        return render.show(arguments, read_connectors(clients, prefix), ConnectorList.text)
+    if arguments.name is not None and not read_connectors(clients, prefix, arguments.name).connectors:
+        names = [line.name for line in read_connectors(clients, prefix).connectors]
+        raise unknown_connector_error(settings_of(arguments), names)
+    return watch(lambda: read_connectors(clients, prefix, arguments.name), as_json=arguments.json)
 
 
 def events(arguments: CommandArguments) -> int:

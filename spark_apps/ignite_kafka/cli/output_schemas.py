@@ -14,6 +14,7 @@ from ..admin.offsets import ResetOffsets
 from ..common.event_log import Occurrence
 from ..state.configs import ConnectorRecord
 from ..state.status import RunStatus
+from .all_connectors import ConnectorLine, ConnectorList
 from .file_results import ErrorForm, MigrationResult, ValidationResult
 from .sink_views import SinkPlanView
 from .type_schemas import Schema, any_of, array_of, described, map_of, nullable, object_of, schema_of
@@ -86,7 +87,7 @@ def _verify() -> Schema:
 
 def _status() -> Schema:
     lost = object_of({"run_id": _TEXT, "silent_s": described(_COUNT, "seconds since the run's last report")})
-    return object_of(
+    of_name = object_of(
         {
             "connector": nullable(schema_of(ConnectorRecord)),
             "target": described(nullable(_TEXT), "requested target state"),
@@ -94,6 +95,11 @@ def _status() -> Schema:
             "runs": described(map_of(schema_of(RunStatus)), "by run id, oldest first"),
             "lost": nullable(lost),
         }
+    )
+    return any_of(
+        described(of_name, "of a connector"),
+        described(schema_of(ConnectorList), "of all connectors"),
+        described(schema_of(ConnectorLine), "a line, with --watch"),
     )
 
 

@@ -94,19 +94,28 @@ def live_bars(stream: TextIO) -> Iterator[Progress]:
         transient=True,
         redirect_stdout=sys.stdout.isatty(),
     )
+    with progress, logs_above(stream):
+        yield progress
+
+
+@contextmanager
+def logs_above(stream: TextIO) -> Iterator[None]:
+    """Send the logs of a stream to the present stderr, with which a display keeps its lines below the logs.
+
+    :param stream: stderr before the display replaced it.
+    """
     handlers = [
         handler
         for handler in logging.getLogger().handlers
         if isinstance(handler, logging.StreamHandler) and handler.stream is stream
     ]
-    with progress:
+    for handler in handlers:
+        handler.setStream(sys.stderr)
+    try:
+        yield
+    finally:
         for handler in handlers:
-            handler.setStream(sys.stderr)  # the display's own, which keeps the bars below
-        try:
-            yield progress
-        finally:
-            for handler in handlers:
-                handler.setStream(stream)
+            handler.setStream(stream)
 
 
 class ProgressBar:

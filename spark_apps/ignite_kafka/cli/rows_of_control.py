@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .command_table import CommandRow, Positional
+from .completion import complete_names
 from .options import CLUSTERS, FORCE_DEAD, OF_NAME, WHOLE, flag, option, wait_ms
 
 _FORCE = flag("--force", f"proceed {FORCE_DEAD}")
@@ -11,10 +12,24 @@ ROWS = (
     CommandRow(
         "status",
         "connector_commands.status",
-        "show a connector and its runs",
-        ("status flights --kafka kafka:9092", "status flights --kafka kafka:9092 --json"),
-        groups=OF_NAME,
-        output="the connector's state and its runs",
+        "show a connector and its runs, or all connectors",
+        ("status flights --kafka kafka:9092", "status --watch --kafka kafka:9092"),
+        (
+            Positional(
+                "name",
+                "NAME",
+                "the connector's name (default: all connectors)",
+                required=False,
+                shell_complete=complete_names,
+            ),
+            flag(
+                "--watch",
+                "show the states of the connectors until Ctrl-C, every 2 s: as a table on a terminal, else a line for "
+                "each change",
+            ),
+        ),
+        ("connector", *CLUSTERS),
+        "the connector's state and its runs, or all connectors; with --watch, a line for each change",
     ),
     CommandRow(
         "events",

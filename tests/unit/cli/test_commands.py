@@ -81,7 +81,7 @@ def test_values_of_arguments(line: str, values: dict[str, Any]) -> None:
     [
         ("statu c", "No such command 'statu'", "Did you mean status? See ignite-kafka --help"),
         ("offsets rest c", "No such command 'rest'", "Did you mean reset? See ignite-kafka offsets --help"),
-        ("status", "Missing argument 'NAME'", "See ignite-kafka status --help"),
+        ("pause", "Missing argument 'NAME'", "See ignite-kafka pause --help"),
         ("verify f --sample 0", "0.0 is not in the range", "See ignite-kafka verify --help"),
         ("verify f --sample 101%", "101.0 is not in the range", "See ignite-kafka verify --help"),
         ("resend c seven", "'seven' is not a valid integer range", "See ignite-kafka resend --help"),

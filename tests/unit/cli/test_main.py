@@ -130,7 +130,7 @@ def test_errors_of_a_cluster_are_json_too(monkeypatch: pytest.MonkeyPatch, capsy
 
 
 @pytest.mark.parametrize(
-    "arguments", [["status", "--json"], ["stop", "c", "--json", "--wait-ms", "soon"], ["plan", "--json", "a", "--nope"]]
+    "arguments", [["pause", "--json"], ["stop", "c", "--json", "--wait-ms", "soon"], ["plan", "--json", "a", "--nope"]]
 )
 def test_errors_of_arguments_are_json_too(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
@@ -170,7 +170,6 @@ def test_bad_settings_are_event_15000(tmp_path: Path, caplog: pytest.LogCaptureF
         ["validate"],
         ["frobnicate"],
         ["offsets"],
-        ["status"],
         ["plan", "a", "--nope"],
         ["pause"],
         ["stop", "c", "--wait-ms", "soon"],
