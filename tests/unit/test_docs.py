@@ -173,7 +173,7 @@ def test_make_targets_exist(page: Path) -> None:
 @pages
 def test_commands_exist(page: Path) -> None:
     commands = {row.path.partition(" ")[0] for row in COMMANDS}
-    named = set(re.findall(r"(?:^|`|bin/)ignite-kafka ([a-z]+)\b", page.read_text(), re.MULTILINE))
+    named = set(re.findall(r"(?:^|`|bin/)ignite-kafka ([a-z]+(?:-[a-z]+)*)\b", page.read_text(), re.MULTILINE))
     assert named <= commands
 
 

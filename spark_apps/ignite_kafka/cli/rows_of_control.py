@@ -141,7 +141,7 @@ ROWS = (
         "send the dead letters of a sink again, unless a newer record of the key exists",
         (
             "dead-letters replay flights-sink --kafka kafka:9092",
-            "dead-letters replay flights-sink --settings flights-sink.properties --json",
+            "dead-letters replay flights-sink --settings flights-sink.properties",
         ),
         groups=OF_NAME,
         output="the numbers of dead letters that were sent, and that were left out",
