@@ -56,5 +56,5 @@ def test_the_others_only_end() -> None:
 
 def test_with_json_it_is_a_line_of_json() -> None:
     error = json.loads(interrupted(["run", "f", "--run-id", "r1", "--json"]))
-    assert (error["exit_code"], error["error"]["type"]) == (130, "Interrupted")
+    assert (error["exit_code"], error["error"]["type"]) == (130, "Interrupted"), "the code with which it ended"
     assert error["error"]["remedy"].endswith("To continue: ignite-kafka run f --json")
