@@ -21,7 +21,8 @@ from .tables import table
 
 _MOST_LAGS = 20
 """Active sinks whose lag is read, because each takes requests of its own."""
-_WARNING, _ERROR = logging.getLevelName(logging.WARNING), logging.getLevelName(logging.ERROR)
+_WARNING = logging.getLevelName(logging.WARNING)
+_ERROR = logging.getLevelName(logging.ERROR)
 log = logging.getLogger(__name__)
 
 

@@ -45,8 +45,7 @@ def interrupted(words: list[str]) -> str:
 def test_commands_that_may_have_written_say_how_to_continue(row: CommandRow) -> None:
     words = next(shlex.split(example) for example in reversed(row.examples) if parse(shlex.split(example)).may_have_written)
     assert interrupted(words) == (
-        "ignite-kafka: Interrupted interrupted by Ctrl-C (SIGINT). What was committed stays. "
-        f"To continue: ignite-kafka {shlex.join(words)}"
+        f"ignite-kafka: Interrupted interrupted by Ctrl-C (SIGINT). What was committed stays. To continue: ignite-kafka {shlex.join(words)}"
     )
 
 

@@ -126,5 +126,10 @@ def test_the_rate_is_that_of_the_last_minute() -> None:
 
 
 def test_rates_and_times_as_texts() -> None:
-    assert [format_rate(rate, "records") for rate in (None, 0.25, 9.96, 1_234.5)] == ["", "0.2 records/s", "10.0 records/s", "1,234 records/s"]
+    assert [format_rate(rate, "records") for rate in (None, 0.25, 9.96, 1_234.5)] == [
+        "",
+        "0.2 records/s",
+        "10.0 records/s",
+        "1,234 records/s",
+    ]
     assert [format_left(seconds) for seconds in (None, 0.4, 65, 360_000)] == ["", "0:00:00 left", "0:01:05 left", "100:00:00 left"]

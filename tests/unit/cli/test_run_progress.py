@@ -24,7 +24,9 @@ class Terminal(io.StringIO):
 
 def status(**caches: tuple[int, int, int]) -> RunStatus:
     """A status with units that are done, units and records of each cache."""
-    counts = {name: CacheStatus(f"to-{name}", records=records, units=units, units_done=done) for name, (done, units, records) in caches.items()}
+    counts = {
+        name: CacheStatus(f"to-{name}", records=records, units=units, units_done=done) for name, (done, units, records) in caches.items()
+    }
     return RunStatus("RUNNING", "c", "r", caches=counts)
 
 
