@@ -132,7 +132,7 @@ def _count(overview: ConnectorOverview, severities: dict[int, str], severity: st
 
 
 def _read_lags(topics: Topics, overviews: Sequence[ConnectorOverview]) -> dict[str, int]:
-    """Return the lag of active sinks by name, without those whose lag cannot be read now."""
+    """Return the lag of active sinks by name; a sink without a readable lag is left out."""
     from ..admin.connector_lag import list_topics
 
     lags: dict[str, int] = {}
