@@ -91,7 +91,8 @@ COVERED_BY = {
     "unit/cli/test_output_schemas.py": "cli.file_results cli.type_schemas",
     "unit/cli/test_shell.py": "cli.completion",
     "unit/cli/test_main.py": (
-        "cli.__main__ cli.arguments cli.command_settings cli.connector_commands cli.offset_commands cli.settings_table cli.tables settings.connector"
+        "cli.__main__ cli.arguments cli.command_settings cli.connector_commands cli.offset_commands cli.settings_table cli.tables"
+        " settings.connector"
     ),
     "unit/cli/test_replicate.py": "settings.files.both_directions",
     "unit/settings/test_warnings.py": "settings.error_policies settings.start_warnings",

@@ -30,6 +30,7 @@ SINK = "Kafka to Ignite"
 _HIDDEN = "the text is hidden: log_values is false"
 _POSITIONS = ("cache", "partition", "topic", "offset", "setting")
 _MINUTE_S = 60
+_RECENT_MINUTES = 2
 _MOST_PAUSE_S = 3_600.0  # a compacted topic keeps its tombstones for a day (delete.retention.ms)
 _REPORTS = 2  # number of kept reports of the newest run, whose difference gives the rate
 
@@ -57,7 +58,7 @@ class ConnectorOverview:
     :param runs: status of each run with a status record, by run id, oldest first.
     :param events: events of all these runs, by id.
     :param reports: the last status records of the newest run, oldest first; at most two.
-    :param history: records with the points of the last hours, see :meth:`points`.
+    :param history: records with the points of the last hours, the newest last; see :meth:`points`.
     :param unreadable: error of an unreadable record of the connector; its state is then empty.
     """
 
@@ -73,6 +74,12 @@ class ConnectorOverview:
     def points(self) -> list[HistoryPoint]:
         """Return what the connector copied in each minute of the last hours, and its lag, oldest first."""
         return history_of(self.history, int(time.time() // _MINUTE_S))
+
+    def recorded_lag(self) -> int | None:
+        """Return the lag that an active run has recorded in the last minutes; None without one."""
+        now = int(time.time() // _MINUTE_S)
+        points = history_of(self.history[-1:], now) if self.active else []
+        return points[-1].lag if points and points[-1].minute >= now - _RECENT_MINUTES else None
 
     @property
     def newest(self) -> NewestRun:
@@ -134,13 +141,8 @@ def _calculate_rates(run: RunStatus, before: RunStatus | None, elapsed_ms: int) 
     return {name: max(0, count) * 1000 / elapsed_ms for name, count in sent.items()} if elapsed_ms > 0 else {}
 
 
-def read_overview(clients: KafkaClients, topics: Topics, prefix: str) -> dict[str, ConnectorOverview]:
-    """Read all connectors that were ever started under a prefix; see :meth:`OverviewReader.read`."""
-    return OverviewReader(prefix).read(clients, topics)
-
-
 class OverviewReader:
-    """Reader of all connectors under a prefix. Each read continues where the last one ended; threads may share it.
+    """Reader of all connectors that were ever started under a prefix. Each read continues where the last one ended; threads may share it.
 
     With 500 connectors that run, the status topic has some 20,000 records, of which 50 are written in each second.
     """
@@ -259,7 +261,7 @@ class _Statuses:
         elif (run_id := run_id_of(record)) is not None:
             self.runs.setdefault(record.name, RunRecords()).add(run_id, record, written_ms(message))
         elif (part := key_of_history(record)) is not None:
-            self.history.setdefault(record.name, {})[part] = record
+            keep_newest(self.history.setdefault(record.name, {}), part, record, record)
 
     def event_counts(self, name: str) -> EventCounts:
         """Return the events of all runs of a connector, by id."""

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 
 from ..admin.lag_by_name import sink_lag
 from ..admin.lost_run import LOST, silent_s
-from ..admin.overview import ConnectorOverview, read_overview
+from ..admin.overview import ConnectorOverview, OverviewReader
 from ..admin.recorded_settings import recorded_settings
 from ..errors import IgniteKafkaError
 from ..event_descriptions import severity_of
@@ -20,8 +20,9 @@ from .progress_bar import format_rate
 from .tables import table
 
 _MOST_LAGS = 20
-"""Active sinks whose lag is read, because each takes requests of its own."""
-_WARNING, _ERROR = logging.getLevelName(logging.WARNING), logging.getLevelName(logging.ERROR)
+"""Active sinks whose lag is read, because each takes requests of its own; others have what their runs recorded."""
+_WARNING = logging.getLevelName(logging.WARNING)
+_ERROR = logging.getLevelName(logging.ERROR)
 log = logging.getLogger(__name__)
 
 
@@ -34,7 +35,7 @@ class ConnectorLine:
     :param target: requested target state; None: no request yet.
     :param records: records of the newest run.
     :param rate: records per second; None: unknown.
-    :param lag: records that an active sink has not stored; None: unknown, or not of a sink.
+    :param lag: records or changes that an active connector has not copied; None: unknown.
     :param warnings: events of severity WARNING of all kept runs.
     :param errors: events of severity ERROR.
     :param error: error that ended the newest run; None without one.
@@ -85,18 +86,19 @@ def _is_pending(line: ConnectorLine) -> bool:
     return line.target not in (None, line.state) and line.state in ("RUNNING", "PAUSED")
 
 
-def read_connectors(clients: KafkaClients, prefix: str, name: str | None = None) -> ConnectorList:
+def read_connectors(clients: KafkaClients, reader: OverviewReader, name: str | None = None) -> ConnectorList:
     """Read the states of all connectors, or of one.
 
+    :param reader: reader of the connectors of a prefix, which reads on where it stopped.
     :param name: name of the connector; None: all. An unknown name gives no connector.
     :raises IgniteKafkaError: Kafka did not answer, or refused.
     """
     topics = Topics(clients)
-    read = read_overview(clients, topics, prefix)
+    read = reader.read(clients, topics)
     overviews = [overview for overview in read.values() if name in (None, overview.name)]
     lags = _read_lags(topics, overviews)
     return ConnectorList(
-        tuple(make_line(overview, time.time() * 1000, lags.get(overview.name)) for overview in overviews)
+        tuple(make_line(each, time.time() * 1000, lags.get(each.name, each.recorded_lag())) for each in overviews)
     )
 
 
@@ -131,7 +133,7 @@ def _count(overview: ConnectorOverview, severities: dict[int, str], severity: st
 
 
 def _read_lags(topics: Topics, overviews: Sequence[ConnectorOverview]) -> dict[str, int]:
-    """Return the lag of active sinks by name, without those whose lag cannot be read now."""
+    """Return the lag of active sinks by name; a sink without a readable lag is left out."""
     from ..admin.connector_lag import list_topics
 
     lags: dict[str, int] = {}

@@ -107,6 +107,7 @@ def status(arguments: CommandArguments) -> int:
 
 
 def _show_all(arguments: CommandArguments) -> int:
+    from ..admin.overview import OverviewReader
     from ..admin.target_state import unknown_connector_error
     from ..runtime.clients import kafka_clients
     from .all_connectors import ConnectorList, read_connectors
@@ -115,13 +116,13 @@ def _show_all(arguments: CommandArguments) -> int:
     settings = settings_of_cluster(arguments)
     clients = kafka_clients(settings, secrets_of(arguments))
     clients.check()
-    prefix = settings.internal_topic_prefix
+    reader = OverviewReader(settings.internal_topic_prefix)
     if not arguments.watch:
-        return render.show(arguments, read_connectors(clients, prefix), ConnectorList.text)
-    if arguments.name is not None and not read_connectors(clients, prefix, arguments.name).connectors:
-        names = [line.name for line in read_connectors(clients, prefix).connectors]
+        return render.show(arguments, read_connectors(clients, reader), ConnectorList.text)
+    if arguments.name is not None and not read_connectors(clients, reader, arguments.name).connectors:
+        names = [line.name for line in read_connectors(clients, reader).connectors]
         raise unknown_connector_error(settings_of(arguments), names)
-    return watch(lambda: read_connectors(clients, prefix, arguments.name), as_json=arguments.json)
+    return watch(lambda: read_connectors(clients, reader, arguments.name), as_json=arguments.json)
 
 
 def events(arguments: CommandArguments) -> int:

@@ -42,8 +42,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 128 + signal.SIGPIPE
     except KeyboardInterrupt:
         remedy = command_after_interrupt(words) if call.may_have_written else ""
-        logs.show_error(Interrupted("interrupted by Ctrl-C (SIGINT)", remedy), as_json=call.arguments.json)
-        return 128 + signal.SIGINT
+        interrupted = Interrupted("interrupted by Ctrl-C (SIGINT)", remedy)
+        logs.show_error(interrupted, as_json=call.arguments.json)
+        return interrupted.exit_code
 
 
 def _load_body(call: Call) -> Body:

@@ -78,6 +78,7 @@ _NAME_INSTEAD = (
         "--name",
         "NAME",
         "instead of FILE: the connector's name. Its newest run gives the settings; --kafka and --ignite the addresses",
+        shell_complete=complete_names,
     ),
     option("--settings", "FILE", f"with --name: {_SETTINGS}"),
     option("--internal-topic-prefix", "PREFIX", f"with --name: {_PREFIX}"),

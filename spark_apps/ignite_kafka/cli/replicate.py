@@ -52,35 +52,9 @@ def replicate(arguments: CommandArguments) -> int:
     )
     _ensure_types_topic(source, lag.source_secrets)
     with tempfile.TemporaryDirectory(prefix="ignite-kafka-") as folder:
-        options = ["--json"] if arguments.json else []
-        options += ["--master", arguments.master] if arguments.master else []
-        options += ["--allow-insecure-connections"] if arguments.allow_insecure_connections else []
-        quiet = ["--quiet"] if arguments.quiet else []
         parts = [
-            Part(
-                "source",
-                (
-                    *THIS_COMMAND,
-                    *quiet,
-                    "run",
-                    _write_settings(source, folder),
-                    *options,
-                    *_secrets_arguments(arguments.secrets),
-                ),
-                as_json=arguments.json,
-            ),
-            Part(
-                "sink",
-                (
-                    *THIS_COMMAND,
-                    *quiet,
-                    "run",
-                    _write_settings(sink, folder),
-                    *options,
-                    *_secrets_arguments(sink_secrets),
-                ),
-                as_json=arguments.json,
-            ),
+            _make_part("source", _write_settings(source, folder), arguments.secrets, arguments),
+            _make_part("sink", _write_settings(sink, folder), sink_secrets, arguments),
         ]
         # the sink ends at the topics' ends, so it begins when the snapshot is in the topics
         stages = [parts] if source.streams else [[part] for part in parts]
@@ -93,6 +67,19 @@ def replicate(arguments: CommandArguments) -> int:
     if arguments.json:
         show_records(parts)
     return code
+
+
+def _make_part(name: str, settings: str, secrets_file: str | None, arguments: CommandArguments) -> Part:
+    """Return the process that runs one of both connectors.
+
+    :param settings: path of its settings file.
+    """
+    quiet = ["--quiet"] if arguments.quiet else []
+    options = ["--master", arguments.master] if arguments.master else []
+    options += ["--allow-insecure-connections"] if arguments.allow_insecure_connections else []
+    options += ["--secrets", secrets_file] if secrets_file else []
+    options += ["--json"] if arguments.json else []
+    return Part(name, (*THIS_COMMAND, *quiet, "run", settings, *options), as_json=arguments.json)
 
 
 def _ensure_types_topic(source: SourceSettings, source_secrets: Secrets) -> None:
@@ -153,20 +140,16 @@ def _to_plain(value: object) -> object:
     return list(value) if isinstance(value, tuple) else value
 
 
-def _secrets_arguments(file: str | None) -> tuple[str, ...]:
-    return ("--secrets", file) if file else ()
-
-
 def _read_secrets(file: str | None, permissions: Permissions) -> Secrets:
     return secrets.load(Path(file), permissions) if file else Secrets()
 
 
 @dataclass
 class SinkProgress:
-    """Records that a sink has stored since the first look, of all that it has had to store.
+    """Records stored by a sink since the first look, and records to store.
 
     :param done: number of stored records.
-    :param left: number of records to store.
+    :param left: number of records to store; None before the first look.
     """
 
     done: int = 0

@@ -158,7 +158,12 @@ ROWS = (
         (
             Positional("cache", "CACHE", "the cache's name"),
             Positional("partition", "PARTITION", "one partition (default: all)", type=WHOLE, required=False),
-            option("--name", "NAME", "the connector's name (default: that of the settings file)"),
+            option(
+                "--name",
+                "NAME",
+                "the connector's name (default: that of the settings file)",
+                shell_complete=complete_names,
+            ),
         ),
         ("connector", "ignite", *CLUSTERS),
         "the partitions to be sent again",

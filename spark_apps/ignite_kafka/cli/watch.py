@@ -109,7 +109,10 @@ def _draw(looks: Iterator[ConnectorList | KafkaUnavailable]) -> None:
 
 
 def _make_table(lines: Sequence[ConnectorLine], problem: KafkaUnavailable | None) -> RenderableType:
-    """Return the table of the live view, with failed connectors first, because a terminal may not have space for all."""
+    """Return the table of the live view.
+
+    Failed connectors come first, because a terminal may not have space for all.
+    """
     from rich.table import Table
     from rich.text import Text
 

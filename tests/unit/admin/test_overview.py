@@ -45,7 +45,7 @@ def read(monkeypatch: pytest.MonkeyPatch, configs: list[Timed], status: list[Tim
     records = {"p-configs": configs, "p-status": status}
     fake = FakeTopics(records)
     monkeypatch.setattr(overview, "read_to", fake.read_to)
-    return overview.read_overview(KafkaClients({}), fake.topics, "p")
+    return OverviewReader("p").read(KafkaClients({}), fake.topics)
 
 
 def test_connectors_with_direction_target_and_newest_run(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -207,3 +207,16 @@ def test_a_run_is_parsed_when_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -
     assert found.newest.state == "RUNNING"
     assert parsed == [("r3",)]
     assert len(found.runs) == 4
+
+
+@pytest.mark.parametrize(("minutes_ago", "lag"), [(0, 5), (2, 5), (3, None)])
+def test_the_recorded_lag_is_that_of_the_newest_point(monkeypatch: pytest.MonkeyPatch, minutes_ago: int, lag: int | None) -> None:
+    minute = int(time.time() // 60) - minutes_ago
+    points = [[minute - 1, 1, 0, 9], [minute, 1, 0, 5]]
+    history = Timed(["history", "c", 3, 1], json.dumps({"points": points}).encode(), START)
+    older = Timed(["history", "c", 2, 1], json.dumps({"points": [[minute - 10, 1, 0, 7]]}).encode(), START)
+    [found] = read(monkeypatch, [taken("c", "r1")], [told("c", "r1", START, 1), history, older, history]).values()
+    assert found.recorded_lag() == lag
+    assert len(found.points()) == 3
+    [ended] = read(monkeypatch, [taken("c", "r1")], [told("c", "r1", START, 1, "STOPPED", START), history]).values()
+    assert ended.recorded_lag() is None

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import Any
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
 from ignite_kafka.admin import connector_lag
-from ignite_kafka.admin.overview import ConnectorOverview, Report, TargetRequest
+from ignite_kafka.admin.overview import ConnectorOverview, OverviewReader, Report, TargetRequest
 from ignite_kafka.cli import all_connectors
 from ignite_kafka.cli.all_connectors import ConnectorList, make_line, read_connectors
 from ignite_kafka.common.event_log import count_of
@@ -74,14 +75,11 @@ def test_active_sinks_have_a_lag_unless_it_cannot_be_read(monkeypatch: pytest.Mo
             raise KafkaUnavailable("no broker")
         return dict.fromkeys(names, 7)
 
-    def overview(*_: object) -> dict[str, Any]:
-        return {"copy": SINK, "flights": SOURCE}
-
-    monkeypatch.setattr(all_connectors, "read_overview", overview)
+    reader = cast(OverviewReader, SimpleNamespace(read=lambda *_: {"copy": SINK, "flights": SOURCE}))
     monkeypatch.setattr(all_connectors, "sink_lag", lag)
     monkeypatch.setattr(connector_lag, "list_topics", lambda *_: ["t", "u"])
     clients = KafkaClients({"bootstrap.servers": "127.0.0.1:1"})
-    assert [(line.name, line.lag) for line in read_connectors(clients, "p").connectors] == [("copy", 14), ("flights", None)]
-    (sink,) = read_connectors(clients, "p", "copy").connectors
+    assert [(line.name, line.lag) for line in read_connectors(clients, reader).connectors] == [("copy", 14), ("flights", None)]
+    (sink,) = read_connectors(clients, reader, "copy").connectors
     assert (sink.name, sink.lag) == ("copy", None)
     assert asked == ["connect-copy"] * 2

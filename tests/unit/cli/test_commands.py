@@ -79,7 +79,7 @@ def test_values_of_arguments(line: str, values: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("line", "what", "remedy"),
     [
-        ("statu c", "No such command 'statu'", "Did you mean status? See ignite-kafka --help"),
+        ("stop1 c", "No such command 'stop1'", "Did you mean stop? See ignite-kafka --help"),
         ("offsets rest c", "No such command 'rest'", "Did you mean reset? See ignite-kafka offsets --help"),
         ("pause", "Missing argument 'NAME'", "See ignite-kafka pause --help"),
         ("verify f --sample 0", "0.0 is not in the range", "See ignite-kafka verify --help"),

@@ -45,8 +45,7 @@ def interrupted(words: list[str]) -> str:
 def test_commands_that_may_have_written_say_how_to_continue(row: CommandRow) -> None:
     words = next(shlex.split(example) for example in reversed(row.examples) if parse(shlex.split(example)).may_have_written)
     assert interrupted(words) == (
-        "ignite-kafka: Interrupted interrupted by Ctrl-C (SIGINT). What was committed stays. "
-        f"To continue: ignite-kafka {shlex.join(words)}"
+        f"ignite-kafka: Interrupted interrupted by Ctrl-C (SIGINT). What was committed stays. To continue: ignite-kafka {shlex.join(words)}"
     )
 
 
@@ -56,5 +55,5 @@ def test_the_others_only_end() -> None:
 
 def test_with_json_it_is_a_line_of_json() -> None:
     error = json.loads(interrupted(["run", "f", "--run-id", "r1", "--json"]))
-    assert (error["exit_code"], error["error"]["type"]) == (130, "Interrupted")
+    assert (error["exit_code"], error["error"]["type"]) == (130, "Interrupted"), "the code with which it ended"
     assert error["error"]["remedy"].endswith("To continue: ignite-kafka run f --json")

@@ -115,6 +115,8 @@ def test_names_of_connectors_are_those_of_the_brokers(monkeypatch: pytest.Monkey
     words = ["pause", "--kafka", "127.0.0.1:1", "--internal-topic-prefix", "p", "fl"]
     assert ask("bash", words, monkeypatch, capsys) == ["plain,flights", "plain,flights-sink"]
     assert asked == ["p"]
+    assert ask("bash", ["verify", "--kafka", "127.0.0.1:1", "--name", "pl"], monkeypatch, capsys) == ["plain,planes"]
+    assert asked.pop() == "ignite-kafka"
     assert ask("bash", ["pause", "fl"], monkeypatch, capsys) == [], "without brokers none are asked"
     assert asked == ["p"]
 

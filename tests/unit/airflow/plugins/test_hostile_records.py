@@ -46,7 +46,7 @@ def connectors(monkeypatch: pytest.MonkeyPatch, *hostile: Timed) -> dict[str, Co
     records = {f"{PREFIX}-configs": [*hostile, taken], f"{PREFIX}-status": [*hostile, Timed(b'["run","good","r"]', GOOD.to_json())]}
     fake = FakeTopics(records)
     monkeypatch.setattr(overview, "read_to", fake.read_to)
-    return overview.read_overview(KafkaClients({}), fake.topics, PREFIX)
+    return overview.OverviewReader(PREFIX).read(KafkaClients({}), fake.topics)
 
 
 @pytest.fixture
