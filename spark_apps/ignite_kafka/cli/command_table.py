@@ -124,8 +124,8 @@ class TableGroup(click.Group):
     """Group of commands in the order of the table; a command may have words of a longer path as its actions."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names in the order of the table."""
-        return list(self.commands)
+        """Return the names in the order of the table; for a shell, which completes word by word, the single words."""
+        return [name for name in self.commands if not (ctx.resilient_parsing and " " in name)]
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

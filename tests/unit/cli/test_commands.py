@@ -7,10 +7,12 @@ import json
 import shlex
 from typing import Any
 
+import click
 import pytest
 
-from ignite_kafka.cli.command_table import CommandRow
+from ignite_kafka.cli.command_table import CommandRow, make_program
 from ignite_kafka.cli.commands import COMMANDS, GROUP_HELP, parse
+from ignite_kafka.cli.options import GROUPS
 from ignite_kafka.cli.output_schemas import ERROR, SCHEMAS
 
 rows = pytest.mark.parametrize("row", COMMANDS, ids=lambda row: row.path)
@@ -53,10 +55,20 @@ def test_the_help_has_each_command_in_the_order_of_the_table(capsys: pytest.Capt
         parse(["--help"])
     text = capsys.readouterr().out.partition("Commands:")[2]
     listed = [line.split()[0] for line in text.splitlines() if line.startswith("  ") and not line.startswith("    ")]
-    assert listed == list(dict.fromkeys(row.path.partition(" ")[0] for row in COMMANDS))
+    assert list(dict.fromkeys(listed)) == list(dict.fromkeys(row.path.partition(" ")[0] for row in COMMANDS))
     for group, help in GROUP_HELP.items():
         assert f"  {group} " in text
         assert help in text
+
+
+def test_a_command_with_arguments_may_have_actions_too() -> None:
+    rows = [CommandRow(path, "verify.text_of", "help", ("x", "y"), groups=("file",)) for path in ("verify", "verify history")]
+    program = make_program(rows, GROUPS, {}, [click.Option(["--quiet"], is_flag=True)])
+    calls = [program.main(words.split(), standalone_mode=False) for words in ("verify f", "verify history f")]
+    assert [(call.row.path, call.arguments.file) for call in calls] == [
+        ("verify", "f"),
+        ("verify history", "f"),
+    ]
 
 
 @pytest.mark.parametrize(
