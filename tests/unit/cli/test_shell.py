@@ -136,11 +136,14 @@ def test_a_failure_gives_no_names_and_no_text(monkeypatch: pytest.MonkeyPatch, c
 
 def test_brokers_that_do_not_answer_in_time_give_no_names(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     def wait(*_: object) -> list[str]:
+        asked.set()
         ended.wait(DEADLINE_S)
         return ["flights"]
 
+    asked = threading.Event()
     ended = threading.Event()
     monkeypatch.setattr(target_state, "list_connectors", wait)
     monkeypatch.setattr(completion, "MOST_S", 0.1)
     assert ask("bash", ["pause", "--kafka", "127.0.0.1:1", "fl"], monkeypatch, capsys) == []
+    assert asked.wait(DEADLINE_S)
     ended.set()
