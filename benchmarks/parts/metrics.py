@@ -16,12 +16,14 @@ from ignite_kafka.common.measurements import COMMIT, collect, observe
 from ignite_kafka.runtime.latencies import observe_latencies
 from tools.servers import free_ports
 
+from .. import tables
 from ..contender import Round
 from ..report import Section, ratio_text, series_table
-from ..rounds import Case, Log, in_turn
-from ..stack import Stack
+from ..rounds import Case, Log, Series, in_turn
+from ..stack import TOPIC_PARTITIONS, Stack
 from ..tables import TRADES
 from .copy import copy_request
+from .stream import Followed
 
 _SCRAPES_EVERY_S = 1.0
 _CHANGES = 10_000  # of a batch
@@ -40,6 +42,18 @@ class _Scraped(Case):
         with _scraping(self.port) as scrapes:
             answer = super().run()
         return replace(answer, answer={**answer.answer, "scrapes": scrapes()})
+
+
+@dataclass(frozen=True)
+class _ScrapedStream(Followed):
+    """A stream whose endpoint is scraped every second."""
+
+    port: int = 0
+
+    def run(self) -> Round:
+        """One round."""
+        with _scraping(self.port):
+            return super().run()
 
 
 @contextmanager
@@ -77,17 +91,51 @@ def cost(stack: Stack, log: Log) -> Section:
         ]
         found = in_turn(cases, stack.sizes.rounds, log)
     scraped, without = found.values()
+    measured, bare = _streams(stack, log, port)
     scrapes = sum(int(one.answer["scrapes"]) for one in scraped.warm)
     about = (
         "`run_snapshot` in one Spark session, local[2], by turns: without an endpoint, and with one that is scraped every "
-        f"{_SCRAPES_EVERY_S:.0f} s, whose tasks report their measurements every second."
+        f"{_SCRAPES_EVERY_S:.0f} s, whose tasks report their measurements every second. Then a continuous run, measured as "
+        f"under *Streams without the backlog service*, while {stack.sizes.changes:,} entries are put again: without metrics, and "
+        "with an endpoint that is scraped every second, the lag read from the nodes, and a heartbeat every second."
     )
     findings = (
         ratio_text("Scraped against no metrics", scraped, without, _GOAL),
+        ratio_text("A stream with metrics and heartbeats against one without", measured, bare, _GOAL),
         f"Scrapes answered in the warm rounds: {scrapes:,}",
         _of_a_task(),
     )
-    return Section("What metrics cost", about, (series_table([scraped, without]),), findings)
+    return Section(
+        "What metrics cost", about, (series_table([scraped, without]), series_table([measured, bare])), findings
+    )
+
+
+def _streams(stack: Stack, log: Log, port: int) -> tuple[Series, Series]:
+    """A stream with metrics and heartbeats, and one without, by turns."""
+    rows, table = stack.sizes.changes, tables.trades("measured")
+    tables.load(stack.ignite.address, table, rows)
+    request: dict[str, object] = {
+        **stack.places,
+        "cache": table.cache,
+        "what": "changes",
+        "rows": rows,
+        "by_queries": False,
+    }
+    settings: dict[str, object] = {
+        "failover_policy": "NONE",
+        "topic_partitions": TOPIC_PARTITIONS,
+        "poll_interval_ms": 100,
+    }
+    metrics: dict[str, object] = {"metrics_port": port, "heartbeat_interval_ms": 1_000}
+    with stack.python("spark", "measured-streams") as session:
+        cases = [
+            _ScrapedStream("metrics, heartbeats", session, {**request, "settings": {**settings, **metrics}}, port=port),
+            Followed("neither", session, {**request, "settings": settings}),
+        ]
+        found = in_turn(cases, stack.sizes.stream_rounds, log)
+    tables.destroy(stack.ignite.address, table.cache)
+    measured, bare = found.values()
+    return measured, bare
 
 
 def _of_a_task() -> str:

@@ -19,6 +19,7 @@ from ..settings.connector import ConnectorSettings
 from ..settings.secrets import Secrets
 from ..settings.suggestions import did_you_mean
 from ..source.stream.capture import check_owner, owner_of
+from ..source.stream.heartbeats import destroy_heartbeats
 from ..state.configs import read_connector
 from .target_state import NewestRun, newest_run
 
@@ -205,13 +206,15 @@ def cleanup(settings: ConnectorSettings, secrets: Secrets, *, force: bool) -> Cl
     with ignite_cluster(settings, secrets) as cluster:
         if settings.name not in call_service(cluster, lambda service: service.connectors()):
             return CleanupResult(settings.name, None, None)
+        status = call_service(cluster, lambda service: service.status(settings.name))
         if force:
             removed = call_service(cluster, lambda service: service.force_stop(settings.name, destroy=True))
         else:
-            _check_graceful(settings, secrets, call_service(cluster, lambda service: service.status(settings.name)))
+            _check_graceful(settings, secrets, status)
             removed = call_service(
                 cluster, lambda service: service.stop(settings.name, destroy=True), _read_secret(settings, secrets)
             )
+        destroy_heartbeats(cluster, settings.name, status["caches"])
     return CleanupResult(settings.name, removed["service"], removed["cache"])
 
 

@@ -24,7 +24,8 @@ BATCH = "batch"
 COMMIT = "commit"
 PUT = "put"
 LATENCY = "latency"
-DURATIONS = (BATCH, COMMIT, PUT, LATENCY)
+HEARTBEAT = "heartbeat"
+DURATIONS = (BATCH, COMMIT, PUT, LATENCY, HEARTBEAT)
 """Measured durations. docs/metrics.md says where each begins and ends."""
 
 READ = "read"

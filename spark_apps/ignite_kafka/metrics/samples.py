@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from ..common.measurements import BATCH, COMMIT, LATENCY, OPERATIONS, PUT, Histogram, Measurements
+from ..common.measurements import BATCH, COMMIT, HEARTBEAT, LATENCY, OPERATIONS, PUT, Histogram, Measurements
 from ..event_descriptions import severity_of
 from ..events import EVENTS as TYPES
 from ..settings.connector import ConnectorSettings
@@ -27,7 +27,13 @@ STATES = (
 )
 """All states of a run: the values of label ``state``."""
 _SECOND_MS = 1000
-_HISTOGRAMS = {LATENCY: table.LATENCY, BATCH: table.BATCH_TIME, COMMIT: table.COMMIT_TIME, PUT: table.PUT_TIME}
+_HISTOGRAMS = {
+    LATENCY: table.LATENCY,
+    HEARTBEAT: table.HEARTBEAT_LATENCY,
+    BATCH: table.BATCH_TIME,
+    COMMIT: table.COMMIT_TIME,
+    PUT: table.PUT_TIME,
+}
 _SEEN_LATER = {str(id): 0 for id, event in sorted(TYPES.items()) if event.severity > logging.INFO}
 """Warnings and errors, which are 0 before they occur: Prometheus sees no increase of a series that begins with 1."""
 
@@ -71,6 +77,7 @@ class Newest:
     :param ages: age of the oldest change by cache, in seconds.
     :param nodes: backlog of each node.
     :param measured: measurements of all tasks.
+    :param heartbeat_s: time of the newest heartbeat that came back, in seconds since 1970; 0.0: none did.
     :param time_s: time of the status, in seconds since 1970.
     """
 
@@ -80,6 +87,7 @@ class Newest:
     ages: Mapping[str, float] = field(default_factory=dict)
     nodes: tuple[NodeBacklog, ...] = ()
     measured: Measurements = field(default_factory=Measurements)
+    heartbeat_s: float = 0.0
     time_s: float = 0.0
 
 
@@ -131,6 +139,10 @@ class RunMetrics:
         before = self._newest
         self._newest = replace(before, ages={**dict.fromkeys(before.ages, 0.0), **ages}, nodes=tuple(nodes))
 
+    def update_heartbeat(self, sent_s: float) -> None:
+        """Take the time of the newest heartbeat that came back, in seconds since 1970; 0.0: none did."""
+        self._newest = replace(self._newest, heartbeat_s=sent_s)
+
     def update_measured(self, measured: Measurements) -> None:
         """Take the measurements of all tasks, which never fall."""
         self._newest = replace(self._newest, measured=measured)
@@ -166,6 +178,8 @@ class RunMetrics:
             yield Sample(table.LAG, (connector, *place), lag)
         for name, age_s in newest.ages.items():
             yield Sample(table.OLDEST_AGE, (connector, name, topics.get(name, "")), age_s)
+        if newest.heartbeat_s:
+            yield Sample(table.HEARTBEAT_TIME, (connector,), newest.heartbeat_s)
         for node in newest.nodes:
             yield Sample(table.BACKLOG_FILL, (connector, node.node), node.fill)
             yield Sample(table.BUFFERED, (connector, node.node), node.buffered)

@@ -190,6 +190,22 @@ LATENCY = Metric(
     "batch's first record to the commit of its offset, with its entry stored",
     "Debezium MilliSecondsBehindSource",
 )
+HEARTBEAT_LATENCY = Metric(
+    "heartbeat_latency_seconds",
+    "histogram",
+    "seconds",
+    ("connector",),
+    "Time from the put of a heartbeat into Ignite until the driver reads it from Kafka, committed; of a stream with "
+    "heartbeat_interval_ms",
+    "Debezium heartbeat.interval.ms",
+)
+HEARTBEAT_TIME = Metric(
+    "heartbeat_timestamp_seconds",
+    "gauge",
+    "seconds",
+    ("connector",),
+    "Time of the newest heartbeat that came back, in seconds since 1970",
+)
 BATCH_TIME = Metric(
     "batch_seconds",
     "histogram",
@@ -288,6 +304,8 @@ METRICS = (
     BUFFERED,
     BUFFERED_BYTES,
     LATENCY,
+    HEARTBEAT_LATENCY,
+    HEARTBEAT_TIME,
     BATCH_TIME,
     COMMIT_TIME,
     PUT_TIME,

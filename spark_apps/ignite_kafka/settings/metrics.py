@@ -27,6 +27,15 @@ METRICS_OTLP = setting(
 )
 
 
+HEARTBEAT_INTERVAL_MS = setting(
+    0, whole_number(0, 3_600_000),
+    "Interval at which the driver of a stream sends a heartbeat through nodes, backlog, task and Kafka, and measures "
+    "how long it takes (docs/monitor.md), in milliseconds; 0: no heartbeats. It needs the backlog service, and the "
+    "right to create a cache",
+    no_effect_because="only a stream has heartbeats",
+)  # fmt: skip
+
+
 class Exporters(Protocol):
     """Settings that say whether a run's metrics are exported."""
 

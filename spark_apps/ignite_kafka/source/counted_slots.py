@@ -74,6 +74,10 @@ class CountedSlots:
         count.ended = time.time()
         return sent
 
+    def send_heartbeat(self, topic: str, key: bytes, value: bytes) -> None:
+        """Queue a record of the topic of heartbeats in the transaction of slot 0, which must be open here."""
+        self._writers[0].send_heartbeat(topic, key, value)
+
     def close(self) -> None:
         """Close the producers of all slots; open transactions are aborted."""
         self._writers.close()

@@ -206,6 +206,10 @@ class SlotWriter:
         """Queue a record of the types topic in the open transaction."""
         self._guarded(self._produce, topic, key, value, 0)
 
+    def send_heartbeat(self, topic: str, key: bytes, value: bytes) -> None:
+        """Queue a record of the heartbeats topic in the open transaction."""
+        self._guarded(self._produce, topic, key, value, 0)
+
     def unit_done(
         self,
         cache: str,

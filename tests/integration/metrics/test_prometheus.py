@@ -6,6 +6,7 @@ import json
 import logging
 import re
 import socket
+import time
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,10 +17,12 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from pyspark.sql import SparkSession
 
+from ignite_kafka.admin import backlog
 from ignite_kafka.errors import PortTaken
 from ignite_kafka.events import OBJECT_NOT_BUILT
 from ignite_kafka.metrics import table
 from ignite_kafka.metrics.table import METRICS, Metric
+from ignite_kafka.settings.secrets import Secrets
 from ignite_kafka.sink import run
 from ignite_kafka.source.stream import run as stream_run
 from ignite_kafka.state.status import FAILED, PAUSED, RUNNING, read_runs
@@ -59,7 +62,11 @@ def endpoint(caplog: pytest.LogCaptureFixture) -> str:
 
 
 def of_sources(metric: Metric) -> bool:
-    return metric in (table.OLDEST_AGE, table.BACKLOG_FILL, table.BUFFERED, table.BUFFERED_BYTES)
+    return metric in (table.OLDEST_AGE, table.BACKLOG_FILL, table.BUFFERED, table.BUFFERED_BYTES, table.HEARTBEAT_TIME)
+
+
+def labels_of(series: Series, name: str) -> list[dict[str, str]]:
+    return [dict(labels) for (named, labels) in series if named == f"ignite_kafka_{name}"]
 
 
 def test_a_run_exposes_every_metric_while_it_copies(
@@ -130,13 +137,16 @@ def test_a_stream_has_its_lag_by_cache_the_age_of_its_changes_and_each_node_s_ba
     monkeypatch.setattr(stream_run, "CHECK_S", 0.2)
     caplog.set_level(logging.INFO)
     stream.put("a", {key: f"v{key}" for key in range(20)})
-    with stream.running(metrics_port=0, progress_interval_ms=200) as running:
+    with stream.running(metrics_port=0, progress_interval_ms=200, heartbeat_interval_ms=100) as running:
         address = endpoint(caplog)
         labels = {"connector": stream.stem, "cache": f"{stream.stem}-a", "topic": f"{stream.stem}-a"}
         await_that(lambda: value(scraped(address), "records_total", **labels) == 20, "the initial data", running)
         await_that(lambda: value(scraped(address), "lag", **labels) == 0, "no lag", running)
         assert value(scraped(address), "oldest_change_age_seconds", **labels) == 0
-        assert not value(scraped(address), "latency_seconds_count"), "entries that were loaded are no changes"
+        assert not value(scraped(address), "latency_seconds_count"), "entries that were loaded are no changes, nor are heartbeats"
+        await_that(lambda: (value(scraped(address), "heartbeat_latency_seconds_count") or 0) >= 3, "heartbeats", running)
+        assert (value(scraped(address), "heartbeat_timestamp_seconds", connector=stream.stem) or 0) > time.time() - 60
+        assert {labels["cache"] for labels in labels_of(scraped(address), "lag")} == {f"{stream.stem}-a"}
         stream.ask(PAUSED)
         await_that(lambda: value(scraped(address), "run_state", state=PAUSED) == 1, "the pause", running)
         stream.put("a", {key: f"w{key}" for key in range(50)})
@@ -156,6 +166,13 @@ def test_a_stream_has_its_lag_by_cache_the_age_of_its_changes_and_each_node_s_ba
         stream.put("a", {key: f"x{key}" for key in range(5)})
         await_that(lambda: (value(scraped(address), "records_total", **labels) or 0) >= 75, "the cache that was made again", running)
         await_that(lambda: value(scraped(address), "lag", **labels) == 0, "no lag", running)
+    ended = running.status(stream)
+    assert ended is not None
+    assert ended.caches.keys() == {f"{stream.stem}-a"}
+    with stream.ignite.client() as client:
+        assert [name for name in client.get_cache_names() if "heartbeats" in name] != []
+        backlog.cleanup(stream.settings, Secrets(), force=False)
+        assert [name for name in client.get_cache_names() if "heartbeats" in name] == []
 
 
 def test_a_port_that_is_taken_ends_the_run_before_it_moves_anything(sink: Sink) -> None:

@@ -137,6 +137,14 @@ def test_the_backlog_of_each_node_is_that_of_the_newest_read() -> None:
     assert values(metrics, table.BACKLOG_FILL) == {("c", "node-2"): 0.5}, "a node that has left"
 
 
+def test_a_heartbeat_has_a_time_once_one_came_back() -> None:
+    metrics = metrics_of(SOURCE)
+    metrics.update_heartbeat(0.0)
+    assert values(metrics, table.HEARTBEAT_TIME) == {}
+    metrics.update_heartbeat(99.5)
+    assert values(metrics, table.HEARTBEAT_TIME) == {("c",): 99.5}
+
+
 def test_histograms_and_retries_exist_from_the_beginning() -> None:
     metrics = metrics_of(SOURCE)
     histograms = {sample.metric: sample for sample in metrics.samples() if sample.histogram is not None}

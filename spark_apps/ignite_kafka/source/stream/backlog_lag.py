@@ -16,6 +16,7 @@ from ...ignite.backlog_units import GONE, UnitEnds
 from ...kafka.partition_lag import PartitionLag, counts_by_name
 from ...metrics.samples import NodeBacklog
 from ...state.status import TaskProgress, Waiting
+from .heartbeats import is_heartbeat_cache
 
 _NODE = re.compile(r"(.*) entries=(\d+) bytes=(\d+) written=\d+ fill=([\d.]+)", re.DOTALL)
 T = TypeVar("T")
@@ -101,7 +102,8 @@ def read_backlog_lag(ask: Ask, connector: str) -> BacklogLag:
     """
     status = ask(lambda service: service.status(connector))
     ends = ask(lambda service: service.ends(connector))
-    return BacklogLag(tuple(status["caches"]), _units_of(ends, status["caches"]), _nodes_of(status["nodes"]))
+    caches = tuple(name for name in status["caches"] if not is_heartbeat_cache(name, connector))
+    return BacklogLag(caches, _units_of(ends, caches), _nodes_of(status["nodes"]))
 
 
 def _units_of(ends: UnitEnds, caches: Iterable[str]) -> tuple[UnitLag, ...]:

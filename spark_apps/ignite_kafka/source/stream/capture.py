@@ -120,6 +120,8 @@ class Capture:
         self._cluster = cluster
         self._owner = owner
         self.secret = cluster.credentials.backlog_secret
+        self.heartbeat_cache = ""
+        """Name of the cache of heartbeats, which is captured beside the others; empty: there is none."""
 
     def run_slots(self) -> RunSlots:
         """Return the function that runs a Spark task of this capture."""
@@ -181,7 +183,8 @@ class Capture:
             "backlogFlushFreq": str(settings.backlog_flush_freq_ms),
             "backlogOwner": self._owner,
         }
-        return Captured.of(self._retry(lambda service: service.start(settings.name, named, caches)))
+        captured = [*caches, self.heartbeat_cache] if self.heartbeat_cache else caches
+        return Captured.of(self._retry(lambda service: service.start(settings.name, named, captured)))
 
     def stop(self) -> None:
         """End the capture, if there is one, and destroy its backlog."""

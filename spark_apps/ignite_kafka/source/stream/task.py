@@ -26,6 +26,7 @@ from .backlog_client import BacklogClient
 from .backlog_reader import BacklogReader
 from .batch import ChangeBatch
 from .cache_infos import CacheInfos
+from .heartbeats import HeartbeatRelay
 from .rate_limit import RateLimiter
 from .sender import SlotsSender
 from .sending_task import SendingTask
@@ -98,6 +99,7 @@ class TaskStream(SendingTask):
     def __init__(self, plan: TransferPlan, secrets: Secrets, slots: Sequence[int], attempt: int, epoch: Epoch) -> None:
         super().__init__(plan, secrets, slots, attempt, epoch, plan.slots)
         self._table = UnitTable.of(plan, slots)
+        self._heartbeats: HeartbeatRelay | None = None
         self._reconcile_commits = Interval(_RECONCILE_COMMIT_S)  # so that a later task continues where this one was
 
     def _attempt(self, end: EpochEnd) -> None:
@@ -116,6 +118,9 @@ class TaskStream(SendingTask):
             ):
                 reader.restore(sender.offsets())
                 self._in_doubt = False
+                self._heartbeats = None
+                if self._plan.heartbeat_incarnation and 0 in self._slots:
+                    self._heartbeats = HeartbeatRelay(self._plan, client, sender.send_heartbeat, sender.commit)
                 self._batches(BatchRunner(reader, sender, self._limiter), reader, end)
 
     def _batches(self, runner: BatchRunner, reader: BacklogReader, end: EpochEnd) -> None:
@@ -133,6 +138,8 @@ class TaskStream(SendingTask):
             # 1. changes
             next_poll = Deadline.after(self._settings.poll_interval_ms / 1000)
             runner.changes()
+            if self._heartbeats is not None:
+                self._heartbeats.forward()
             if self._epoch.until is not None and reader.caught_up(self._epoch.until):
                 self._finished = self._loaded = True
                 return
