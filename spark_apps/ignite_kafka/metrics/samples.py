@@ -147,6 +147,12 @@ class RunMetrics:
         """Take the measurements of all tasks, which never fall."""
         self._newest = replace(self._newest, measured=measured)
 
+    @property
+    def lag(self) -> int | None:
+        """Number of records or changes to copy, of all topics or caches; None: unknown."""
+        lag = self._newest.lag
+        return sum(lag.values()) if lag else None
+
     def samples(self) -> Iterator[Sample]:
         """Yield the present value of each series."""
         newest = self._newest

@@ -40,6 +40,7 @@ from ..state.status import RunStatus, StatusWriter, read_runs
 from .clients import kafka_clients
 from .event_recorder import EventRecorder
 from .failure_events import report_end
+from .history_recorder import HistoryRecorder
 from .interrupts import interrupts_raised
 from .spark_job import Job, TaskErrors, TaskEvents, Work
 
@@ -92,6 +93,7 @@ class ConnectorRun(ABC, Generic[S]):
         self._writer: StatusWriter | None = None
         self._errors = TaskErrors(spark)
         self._recorder: EventRecorder | None = None
+        self._history: HistoryRecorder | None = None
 
     @abstractmethod
     def _run(self) -> None:
@@ -114,6 +116,7 @@ class ConnectorRun(ABC, Generic[S]):
         prefix = self._settings.internal_topic_prefix
         self._retry(lambda: StatusWriter.ensure_topic(self._topics, prefix, self._settings.replication_factor))
         self._writer = StatusWriter(self._clients, prefix)
+        self._history = HistoryRecorder(self._writer)
         recorder = self._recorder = EventRecorder(
             self._writer, self._settings, self._request.run_id, self._events.recorded
         )
@@ -246,8 +249,9 @@ class ConnectorRun(ABC, Generic[S]):
         self._status = replace(self._status, events=event_totals(counts))
         self._metrics.update(self._status)
         self._metrics.update_measured(self._measured())
-        if self._writer is not None and self._recorder is not None:
+        if self._writer is not None and self._recorder is not None and self._history is not None:
             self._recorder.record(counts)
+            self._history.record(self._status, self._metrics.lag)
             self._writer.run(self._status, wait_s)
         self._request.report(self._status)
 

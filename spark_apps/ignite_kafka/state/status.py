@@ -42,6 +42,7 @@ UNKNOWN = "UNKNOWN"
 _QUEUED = 10_000  # records; librdkafka's queue holds ten times as many
 _FIRST_PART = 1_000  # parts of a topic read backwards, in offsets: size of the first, and growth per part
 _LARGER = 8
+K = TypeVar("K")
 T = TypeVar("T")
 
 # sums of reports are written into a status, whose numbers have 64 bits
@@ -268,15 +269,15 @@ def read_records(clients: KafkaClients, prefix: str, connector: str) -> Iterator
             yield record
 
 
-def keep_newest(values: dict[str, T], run_id: str, record: InternalRecord, value: T | None) -> None:
-    """Update values by run id with a newer record: the run's value moves to the end; a tombstone removes it.
+def keep_newest(values: dict[K, T], key: K, record: InternalRecord, value: T | None) -> None:
+    """Update values, for example by run id, with a newer record: its value moves to the end; a tombstone removes it.
 
     :param value: value of the record; None for a tombstone, and for an unreadable record, which changes nothing.
     """
     if value is not None or record.value is None:
-        values.pop(run_id, None)
+        values.pop(key, None)
     if value is not None:
-        values[run_id] = value
+        values[key] = value
 
 
 def read_runs(clients: KafkaClients, prefix: str, connector: str) -> dict[str, RunStatus]:
