@@ -27,6 +27,9 @@ SERVICE = "ignite-kafka-backlog"
 SERVICE_INVOKE = 7000
 SERVICE_DESCRIPTORS = 7001
 
+HAS_ENDS = 3
+"""First version of the service's interface with :meth:`BacklogService.ends`."""
+
 _MARKED_UNIT = np.dtype([*UNIT.descr, ("mark_number", "<i8")])
 
 

@@ -120,6 +120,8 @@ class Capture:
         self._cluster = cluster
         self._owner = owner
         self.secret = cluster.credentials.backlog_secret
+        self.contract = 0
+        """Version of the service's interface on the nodes; 0 before :meth:`check`."""
         self.heartbeat_cache = ""
         """Name of the cache of heartbeats, which is captured beside the others; empty: there is none."""
 
@@ -157,7 +159,7 @@ class Capture:
                 "(docs/queries.md), on Ignite 2.10 and newer"
             )
             raise BacklogMissing("no node of the cluster has the backlog service", remedy)
-        self._retry(lambda service: service.version())
+        self.contract = self._retry(lambda service: service.version())
         status = self._retry(self._status)
         if status is not None:
             check_owner(self._settings.name, status, self._owner)

@@ -20,6 +20,7 @@ from ...common.deadline import Deadline
 from ...common.measurements import Measurements, add_measurements
 from ...common.new_id import new_id
 from ...errors import BacklogRefused, CacheDestroyed, CacheNotFound, IgniteKafkaError, SettingsError
+from ...ignite.backlog_service import HAS_ENDS
 from ...ignite.cluster import Cluster
 from ...plan.source_plan import TransferPlan
 from ...runtime import parallelism
@@ -253,8 +254,10 @@ class StreamRun(EpochRun[SourceSettings]):
         if self._heartbeats is not None:
             self._heartbeats.step(sends=self._job is not None)
             self._metrics.update_heartbeat(self._heartbeats.newest_s)
-        if not (exposes_metrics(self._settings) and self._capture.has_backlog and self._plan.caches):
+        if not (self._capture.has_backlog and self._plan.caches):
             return
+        if self._capture.contract < HAS_ENDS and not exposes_metrics(self._settings):
+            return  # older nodes would read the whole backlog
         lag = self._backlog_watch.read()
         if lag is not None:
             self._metrics.update_waiting(lag.waiting(), lag.nodes)
