@@ -33,7 +33,7 @@ from airflow_provider_ignite_kafka.plugins.access import (
     sign_message,
 )
 from airflow_provider_ignite_kafka.plugins.actions import ACTIONS, perform
-from airflow_provider_ignite_kafka.plugins.background import Background
+from ignite_kafka.connect_rest.background import Background
 from airflow_provider_ignite_kafka.plugins.html import connector_path, render
 from airflow_provider_ignite_kafka.plugins.monitored import MonitoredCluster, monitored_clusters
 from airflow_provider_ignite_kafka.plugins.page_data import ClusterReading, has_backlog, read_cluster, unexpected

@@ -13,12 +13,13 @@ from ..errors import IgniteKafkaError
 from ..kafka.clients import KafkaClients
 from ..kafka.topics import Topics
 from ..state.configs import ConnectorFold, ConnectorState
+from ..state.declared_connectors import Declaration, Declarations
 from ..state.event_records import KIND as EVENTS
 from ..state.event_records import events_of
 from ..state.internal_names import configs_topic, status_topic
 from ..state.internal_records import InternalRecord, read_internal_topic, written_ms
 from ..state.status import RunStatus, keep_newest, run_id_of, run_of
-from ..state.target_state import target_of
+from ..state.target_state import RUNNING, generation_in, target_of
 from .target_state import NewestRun
 
 SOURCE = "Ignite to Kafka"
@@ -38,10 +39,14 @@ class Report:
 
 @dataclass(frozen=True)
 class TargetRequest:
-    """Last request of a target state, at ``at_ms`` (milliseconds since 1970)."""
+    """Last request of a target state, at ``at_ms`` (milliseconds since 1970).
+
+    :param generation: generation of the only run that is to follow it; 0: any run.
+    """
 
     state: str
     at_ms: int
+    generation: int = 0
 
 
 @dataclass(frozen=True)
@@ -52,6 +57,8 @@ class ConnectorOverview:
     :param events: events of all these runs, by id.
     :param reports: the last status records of the newest run, oldest first; at most two.
     :param unreadable: error of an unreadable record of the connector; its state is then empty.
+    :param declaration: the connector's configuration made by REST; None without one.
+    :param restart_ms: time of the last request to restart it, in milliseconds since 1970; 0 without one.
     """
 
     name: str
@@ -61,6 +68,23 @@ class ConnectorOverview:
     events: EventCounts = field(default_factory=dict)
     target: TargetRequest | None = None
     unreadable: IgniteKafkaError | None = None
+    declaration: Declaration | None = None
+    restart_ms: int = 0
+
+    @property
+    def deleted(self) -> bool:
+        """Whether the connector was deleted, and no run has begun since."""
+        return self.declaration is not None and self.declaration.hides(self.state.generation)
+
+    @property
+    def config(self) -> Mapping[str, str] | None:
+        """Configuration made by REST; None for a connector without one."""
+        return self.declaration.config if self.declaration is not None and self.declaration.declares else None
+
+    @property
+    def lasting_target(self) -> str:
+        """Requested target state of all further runs: RUNNING if nothing or only the stop of one run was requested."""
+        return RUNNING if self.target is None or self.target.generation else self.target.state
 
     @property
     def newest(self) -> NewestRun:
@@ -123,18 +147,25 @@ def _calculate_rates(run: RunStatus, before: RunStatus | None, elapsed_ms: int) 
 
 
 def read_overview(clients: KafkaClients, topics: Topics, prefix: str) -> dict[str, ConnectorOverview]:
-    """Read all connectors that were ever started under a prefix, sorted by name.
+    """Read all connectors that were ever started or declared under a prefix, sorted by name, without deleted ones.
 
     A connector with unreadable records has :attr:`ConnectorOverview.unreadable`.
 
     :raises KafkaUnavailable, AuthenticationFailed, TopicError: Kafka did not answer, or refused.
     """
+    connectors = read_with_deleted(clients, topics, prefix)
+    return {name: connector for name, connector in connectors.items() if not connector.deleted}
+
+
+def read_with_deleted(clients: KafkaClients, topics: Topics, prefix: str) -> dict[str, ConnectorOverview]:
+    """Read connectors as :func:`read_overview` does, with those that are deleted."""
     configs = _Configs()
     status = _Statuses()
     for topic, fold in ((configs_topic(prefix), configs), (status_topic(prefix), status)):
         for record, message in read_internal_topic(clients, topics, topic):
             fold.add(record, message)
-    return {name: _make_overview(name, configs, status) for name in sorted(configs.folds.keys() | status.runs.keys())}
+    names = configs.folds.keys() | configs.declarations.by_name.keys() | status.runs.keys()
+    return {name: _make_overview(name, configs, status) for name in sorted(names)}
 
 
 def _make_overview(name: str, configs: _Configs, status: _Statuses) -> ConnectorOverview:
@@ -144,8 +175,17 @@ def _make_overview(name: str, configs: _Configs, status: _Statuses) -> Connector
     newest = NewestRun.of(state, runs).run_id
     reports = tuple(status.reports.get((name, newest), ()))
     events = add_events(*status.events.get(name, {}).values())
+    declared = configs.declarations
     return ConnectorOverview(
-        name, state, runs, reports, events, configs.targets.get(name), configs.unreadable.get(name)
+        name,
+        state,
+        runs,
+        reports,
+        events,
+        configs.targets.get(name),
+        configs.unreadable.get(name),
+        declared.by_name.get(name),
+        declared.restarts.get(name, 0),
     )
 
 
@@ -156,12 +196,15 @@ class _Configs:
         self.folds: dict[str, ConnectorFold] = {}
         self.targets: dict[str, TargetRequest] = {}
         self.unreadable: dict[str, IgniteKafkaError] = {}
+        self.declarations = Declarations()
 
     def add(self, record: InternalRecord, message: Message) -> None:
+        if self.declarations.add(record):
+            return
         if record.kind == "target":
             state = target_of(record.name, record)
             if state is not None:
-                self.targets[record.name] = TargetRequest(state, written_ms(message))
+                self.targets[record.name] = TargetRequest(state, written_ms(message), generation_in(record))
             return
         try:
             self.folds.setdefault(record.name, ConnectorFold(record.name)).add(record)

@@ -25,6 +25,7 @@ from ..settings.transport_security import ALLOW
 from .arguments import allowed_providers
 
 _COMMAND_LINE = "the command line"
+_ALL = "all-connectors"  # settings have a name, which no record has here
 _CONVERSION: Mapping[Callable[[ConnectorSettings], None], Sequence[str]] = {
     check_conditions: ("where", "overrides"),
     check_transforms: (*CONFIGS, *CONFIGS.values(), "overrides"),
@@ -56,6 +57,12 @@ def settings_of(arguments: argparse.Namespace, *, conversion: bool = False) -> C
     return _report_errors(
         lambda: _load_with_conversion(arguments) if conversion else _load_values(arguments, arguments.file).settings()
     )
+
+
+def settings_of_cluster(arguments: argparse.Namespace) -> ConnectorSettings:
+    """Load the settings of the connections, for a command about all connectors; a name in the file has no effect."""
+    loaded = _load_values(arguments, arguments.file)
+    return _report_errors(loaded.with_values({"name": _ALL}, _COMMAND_LINE).settings)
 
 
 def _load_with_conversion(arguments: argparse.Namespace) -> ConnectorSettings:

@@ -1,0 +1,173 @@
+"""The command `serve`: Kafka Connect's REST interface, and local runs of the connectors declared by it."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import signal
+import sys
+import tempfile
+import threading
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import SettingsError
+from ..settings.connector import ConnectorSettings
+from ..settings.metrics import is_loopback
+from ..settings.secrets import Secrets
+from .arguments import allowed_providers, provider_arguments
+
+if TYPE_CHECKING:
+    from ..connect_rest.access import Logins
+    from ..connect_rest.service import ConnectService
+
+log = logging.getLogger(__name__)
+_THIS = (sys.executable, "-m", "ignite_kafka.cli")
+_PORT = 8083
+_MOST_REQUESTS = 64
+_IDLE_S = 15
+_HEADER_BYTES = 32_768
+
+
+def add_serve_arguments(added: argparse.ArgumentParser) -> None:
+    """Add the arguments of `serve`."""
+    added.add_argument(
+        "--host", default="127.0.0.1", metavar="ADDRESS", help="address to listen on (default: %(default)s)"
+    )
+    added.add_argument(
+        "--port", type=int, default=_PORT, metavar="PORT", help="port to listen on (default: %(default)s)"
+    )
+    added.add_argument("--tls-cert", metavar="FILE", help="certificate chain of the server, PEM")
+    added.add_argument("--tls-key", metavar="FILE", help="private key of the certificate, PEM")
+    added.add_argument(
+        "--users", metavar="FILE", help="JSON object of passwords by user, readable by its owner only: basic login"
+    )
+    added.add_argument("--token-file", metavar="FILE", help="token, readable by its owner only: bearer login")
+    added.add_argument(
+        "--allow-plain-http", action="store_true",
+        help="listen beyond loopback without TLS, for a proxy that has it: passwords and tokens travel readable",
+    )  # fmt: skip
+    added.add_argument("--no-runs", action="store_true", help="serve the interface only, and run no connector")
+    added.add_argument(
+        "--master", help="Spark master of the runs (default: that of spark-defaults.conf, else local[*,4])"
+    )
+    added.add_argument(
+        "--work", metavar="FOLDER", help="private folder of the runs' settings and logs (default: a temporary one)"
+    )
+
+
+def serve_by(arguments: argparse.Namespace, settings: ConnectorSettings, secrets: Secrets) -> int:
+    """Serve as the command's arguments say, until SIGTERM or Ctrl-C."""
+    _require_libraries()
+    from ..connect_rest.access import Logins
+    from ..connect_rest.configuration import Operator
+    from ..connect_rest.service import ConnectService
+
+    logins = Logins.read(arguments.users, arguments.token_file)
+    check_exposure(arguments.host, logins, tls=bool(arguments.tls_cert), plain=arguments.allow_plain_http)
+    if bool(arguments.tls_cert) != bool(arguments.tls_key):
+        raise SettingsError("a certificate and its key belong together", "Give --tls-cert and --tls-key.")
+    service = ConnectService(Operator(settings, secrets, allowed_providers(arguments)))
+    service.reader.clients.check()
+    with tempfile.TemporaryDirectory(prefix="ignite-kafka-serve-") as temporary:
+        folder = Path(arguments.work or temporary)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _serve(arguments, service, logins, folder)
+    return 0
+
+
+def check_exposure(host: str, logins: Logins, *, tls: bool, plain: bool) -> None:
+    """Refuse to listen beyond loopback without a login, or without TLS unless that is said.
+
+    :raises SettingsError: others could change connectors, or read passwords on the way.
+    """
+    if is_loopback(host):
+        return
+    if not logins.required:
+        raise SettingsError(
+            f"everybody who reaches {host} could change connectors",
+            "Give --users or --token-file, or listen on 127.0.0.1.",
+        )
+    if not tls and not plain:
+        raise SettingsError(
+            f"passwords and tokens would travel readable to {host}",
+            "Give --tls-cert and --tls-key, or --allow-plain-http behind a proxy with TLS.",
+        )
+
+
+def _require_libraries() -> None:
+    try:
+        for module in ("starlette.applications", "uvicorn"):
+            import_module(module)
+    except ImportError as cause:
+        raise SettingsError(
+            "the Python packages starlette and uvicorn are not installed", "Install them by the extra serve"
+        ) from cause
+
+
+def _serve(arguments: argparse.Namespace, service: ConnectService, logins: Logins, folder: Path) -> None:
+    import uvicorn
+
+    from ..connect_rest.access import Guard
+    from ..connect_rest.application import create_application
+    from ..connect_rest.keeper import Keeper
+
+    def command(file: Path, run_id: str) -> Sequence[str]:
+        return run_command(arguments, file, run_id)
+
+    server = uvicorn.Server(
+        uvicorn.Config(
+            create_application(service, Guard(logins, arguments.host)),
+            host=arguments.host,
+            port=arguments.port,
+            ssl_certfile=arguments.tls_cert,
+            ssl_keyfile=arguments.tls_key,
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            limit_concurrency=_MOST_REQUESTS,
+            timeout_keep_alive=_IDLE_S,
+            timeout_graceful_shutdown=_IDLE_S,
+            h11_max_incomplete_event_size=_HEADER_BYTES,
+            http="h11",
+            lifespan="off",
+            ws="none",
+        )
+    )
+
+    def stop(*_: object) -> None:
+        server.should_exit = True
+
+    for number in (signal.SIGTERM, signal.SIGINT):  # uvicorn raises a signal again after it has stopped
+        signal.signal(number, stop)
+    keeper = Keeper(service.reader, service.operator, command, folder)
+    keeping = threading.Thread(target=keeper.run, name="ignite-kafka-keeper")
+    if not arguments.no_runs:
+        keeping.start()
+    try:
+        log.info("serving on %s port %d", arguments.host, arguments.port)
+        server.run()
+    finally:
+        keeper.stop()
+        if not arguments.no_runs:
+            log.info("ending the runs")
+            keeping.join()
+
+
+def run_command(arguments: argparse.Namespace, file: Path, run_id: str) -> list[str]:
+    """Return the command of a connector's run, with what the server's user granted."""
+    options: dict[str, Any] = {"--master": arguments.master, "--secrets": arguments.secrets}
+    given_options = [part for name, value in options.items() if value is not None for part in (name, str(value))]
+    kafka_options = [part for value in arguments.allow_kafka_option for part in ("--allow-kafka-option", value)]
+    insecure = ["--allow-insecure-connections"] if arguments.allow_insecure_connections else []
+    return [
+        *_THIS,
+        *("run", str(file), "--run-id", run_id, "--unless-stopped"),
+        *given_options,
+        *kafka_options,
+        *insecure,
+        *provider_arguments(arguments),
+    ]
