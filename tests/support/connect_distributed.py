@@ -90,7 +90,12 @@ def _reply(status: int, headers: Any, content: bytes) -> Reply:
     content_type = (headers.get("Content-Type") or "").partition(";")[0]
     # a worker answers in HTML before it has started; its errors without a type are JSON
     is_page = content_type == "text/html"
-    return Reply(status, content_type, content.decode() if is_page else json.loads(content) if content else None, dict(headers))
+    return Reply(
+        status,
+        content_type,
+        content.decode() if is_page else json.loads(content) if content else None,
+        {name.lower(): value for name, value in headers.items()},
+    )
 
 
 @contextmanager

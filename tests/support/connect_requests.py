@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tests.support.connect_distributed import Reply, RestServer
+from tests.support.waiting import wait_until
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,7 @@ class Case:
     :param ours: status code of this project's server where Kafka Connect has 500 for what is the sender's error.
     :param state: what to wait for before the next request: name and state.
     :param same_text: whether the message must be equal, too.
+    :param filled: whether to repeat the request until the connector has a topic, which appears with the first record.
     """
 
     method: str
@@ -49,8 +51,17 @@ class Case:
     ours: int | None = None
     state: tuple[str, str] | None = None
     same_text: bool = False
+    filled: bool = False
 
     def send(self, side: Side) -> Reply:
+        if self.filled:
+            return wait_until(lambda: self._filled(self._send(side)), f"topics of {side.server.url}")
+        return self._send(side)
+
+    def _filled(self, reply: Reply) -> Reply | None:
+        return reply if reply.body["x"]["topics"] else None
+
+    def _send(self, side: Side) -> Reply:
         return side.server.call(self.method, self.at(side), self.body(side) if self.body else None)
 
     def at(self, side: Side) -> str:
@@ -98,7 +109,8 @@ _RUNNING = [
     Case("POST", "/connectors", lambda side: _wrapped(side), same_text=True),
     Case("GET", "/connectors"), Case("GET", "/connectors?expand=status"), Case("GET", "/connectors?expand=info&expand=status"),
     Case("GET", "/connectors?expand=wrong"),
-    *(Case("GET", f"/connectors/x{path}") for path in ("", "/config", "/status", "/tasks", "/tasks/0/status", "/topics")),
+    *(Case("GET", f"/connectors/x{path}") for path in ("", "/config", "/status", "/tasks", "/tasks/0/status")),
+    Case("GET", "/connectors/x/topics", filled=True),
     Case("GET", "/connectors/x/tasks/99/status", same_text=True), Case("POST", "/connectors/x/tasks/99/restart", same_text=True),
     Case("DELETE", "/connectors/x/offsets", same_text=True), Case("PATCH", "/connectors/x/offsets", lambda side: side.offsets, same_text=True),
     Case("POST", "/connectors/x/restart?includeTasks=true&onlyFailed=true"), Case("POST", "/connectors/x/restart?onlyFailed=true"),

@@ -158,7 +158,7 @@ def read_overview(clients: KafkaClients, topics: Topics, prefix: str) -> dict[st
 
 
 def read_with_deleted(clients: KafkaClients, topics: Topics, prefix: str) -> dict[str, ConnectorOverview]:
-    """Read connectors as :func:`read_overview` does, with those that are deleted."""
+    """Read connectors as :func:`read_overview` does, deleted ones included."""
     configs = _Configs()
     status = _Statuses()
     for topic, fold in ((configs_topic(prefix), configs), (status_topic(prefix), status)):

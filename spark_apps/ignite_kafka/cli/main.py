@@ -24,7 +24,7 @@ from ..settings.metrics import check_metrics_host
 from ..settings.registry_login import check_registry
 from ..settings.sink import SinkSettings
 from ..settings.transport_security import check_ignite, check_kafka
-from . import connector_folder, render
+from . import connector_folder, connectors, render
 from .arguments import Parser, add_allowed_providers, command_after_interrupt, whole
 from .command_settings import (
     add_name_instead_of_file,
@@ -33,13 +33,12 @@ from .command_settings import (
     secrets_of,
     settings_by_file_or_name,
     settings_of,
-    settings_of_cluster,
 )
 from .doctor import ShowVersion, add_doctor, doctor
 from .migrate import add_connectors, add_migrate, holds_resources, run_all, validate_all
 from .offset_commands import alter_offsets, backlog_cleanup, backlog_status, resend, reset_offsets, show_offsets
 from .replicate import add_replicate, replicate
-from .serve import add_serve_arguments, serve_by
+from .serve import add_serve
 from .settings_table import describe_run_end, list_shown_settings, settings_table
 from .verify import add_verify
 
@@ -103,7 +102,7 @@ def parser() -> argparse.ArgumentParser:
         )
     )
     _add_name(commands, "status", status, "show a connector and its runs")
-    _add_connectors(commands)
+    connectors.add_commands(commands, _add_name, _add_connector, _add_ignite)
     _add_events(commands)
     _add_name(commands, "pause", pause, "pause a running connector until it is resumed")
     _add_name(commands, "resume", resume, "resume a paused connector")
@@ -114,7 +113,7 @@ def parser() -> argparse.ArgumentParser:
         commands.add_parser("offsets", help="offsets of a connector").add_subparsers(required=True, metavar="ACTION")
     )
     _add_backlog(commands)
-    _add_serve(commands)
+    add_serve(commands, _add_connector, _add_ignite)
     return top
 
 
@@ -163,27 +162,6 @@ def _add_events(commands: Any) -> None:
     events_parser.add_argument(
         "--follow", action="store_true", help="print each event as a line, and go on with new ones until Ctrl-C"
     )
-
-
-def _add_connectors(commands: Any) -> None:
-    text = "list all connectors of a Kafka cluster with their states"
-    added = commands.add_parser("list", help=text, description=text)
-    _add_connector(added, list_connectors)
-    text = "end a connector's run after its current batch, and let what runs it begin the next run"
-    _add_name(commands, "restart", restart, text)
-    text = "stop a connector, remove it from all lists, and end its capture on the Ignite nodes; its offsets stay"
-    deleting = _add_name(commands, "delete", delete, text)
-    wait = "time to wait for the end of its run, in milliseconds (default: 60000; 0: no wait)"
-    deleting.add_argument("--wait-ms", type=whole, default=60_000, metavar="MS", help=wait)
-    _add_ignite(deleting)
-
-
-def _add_serve(commands: Any) -> None:
-    text = "serve Kafka Connect's REST interface, and run the connectors that are declared by it"
-    added = commands.add_parser("serve", help=text, description=text)
-    add_serve_arguments(added)
-    _add_ignite(added)
-    _add_connector(added, serve)
 
 
 def _add_offsets(offsets: Any) -> None:
@@ -382,32 +360,6 @@ def events(arguments: argparse.Namespace) -> int:
     for id, occurrence in follow_events(*connector, since_ms):
         print(render.event_line(id, occurrence, as_json=arguments.json), flush=True)
     return 0
-
-
-def list_connectors(arguments: argparse.Namespace) -> int:
-    """List all connectors with their states."""
-    from .connectors import list_all
-
-    return list_all(settings_of_cluster(arguments), secrets_of(arguments), as_json=arguments.json)
-
-
-def restart(arguments: argparse.Namespace) -> int:
-    """Restart a connector."""
-    from .connectors import restart_one
-
-    return restart_one(settings_of(arguments), secrets_of(arguments), as_json=arguments.json)
-
-
-def delete(arguments: argparse.Namespace) -> int:
-    """Delete a connector; return 1 if its run has not ended in time."""
-    from .connectors import delete_one
-
-    return delete_one(settings_of(arguments), secrets_of(arguments), wait_ms=arguments.wait_ms, as_json=arguments.json)
-
-
-def serve(arguments: argparse.Namespace) -> int:
-    """Serve the REST interface until SIGTERM or Ctrl-C."""
-    return serve_by(arguments, settings_of_cluster(arguments), secrets_of(arguments))
 
 
 def pause(arguments: argparse.Namespace) -> int:

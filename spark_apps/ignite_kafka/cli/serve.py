@@ -8,18 +8,19 @@ import signal
 import sys
 import tempfile
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import SettingsError
-from ..settings.connector import ConnectorSettings
 from ..settings.metrics import is_loopback
-from ..settings.secrets import Secrets
 from .arguments import allowed_providers, provider_arguments
+from .command_settings import secrets_of, settings_of_cluster
 
 if TYPE_CHECKING:
+    import uvicorn
+
     from ..connect_rest.access import Logins
     from ..connect_rest.service import ConnectService
 
@@ -31,8 +32,30 @@ _IDLE_S = 15
 _HEADER_BYTES = 32_768
 
 
-def add_serve_arguments(added: argparse.ArgumentParser) -> None:
-    """Add the arguments of `serve`."""
+def add_serve(
+    commands: Any,
+    add_connector: Callable[..., argparse.ArgumentParser],
+    add_ignite: Callable[[argparse.ArgumentParser], None],
+) -> None:
+    """Add the command `serve` with its arguments.
+
+    :param add_connector, add_ignite: add the arguments that commands about connectors share.
+    """
+    text = "serve Kafka Connect's REST interface, and run the connectors that are declared by it"
+    added = commands.add_parser("serve", help=text, description=text)
+    _add_listener(added)
+    added.add_argument("--no-runs", action="store_true", help="serve the interface only, and run no connector")
+    added.add_argument(
+        "--master", help="Spark master of the runs (default: that of spark-defaults.conf, else local[*,4])"
+    )
+    added.add_argument(
+        "--work", metavar="FOLDER", help="private folder of the runs' settings and logs (default: a temporary one)"
+    )
+    add_ignite(added)
+    add_connector(added, serve)
+
+
+def _add_listener(added: argparse.ArgumentParser) -> None:
     added.add_argument(
         "--host", default="127.0.0.1", metavar="ADDRESS", help="address to listen on (default: %(default)s)"
     )
@@ -49,17 +72,10 @@ def add_serve_arguments(added: argparse.ArgumentParser) -> None:
         "--allow-plain-http", action="store_true",
         help="listen beyond loopback without TLS, for a proxy that has it: passwords and tokens travel readable",
     )  # fmt: skip
-    added.add_argument("--no-runs", action="store_true", help="serve the interface only, and run no connector")
-    added.add_argument(
-        "--master", help="Spark master of the runs (default: that of spark-defaults.conf, else local[*,4])"
-    )
-    added.add_argument(
-        "--work", metavar="FOLDER", help="private folder of the runs' settings and logs (default: a temporary one)"
-    )
 
 
-def serve_by(arguments: argparse.Namespace, settings: ConnectorSettings, secrets: Secrets) -> int:
-    """Serve as the command's arguments say, until SIGTERM or Ctrl-C."""
+def serve(arguments: argparse.Namespace) -> int:
+    """Serve the REST interface until SIGTERM or Ctrl-C."""
     _require_libraries()
     from ..connect_rest.access import Logins
     from ..connect_rest.configuration import Operator
@@ -69,7 +85,9 @@ def serve_by(arguments: argparse.Namespace, settings: ConnectorSettings, secrets
     check_exposure(arguments.host, logins, tls=bool(arguments.tls_cert), plain=arguments.allow_plain_http)
     if bool(arguments.tls_cert) != bool(arguments.tls_key):
         raise SettingsError("a certificate and its key belong together", "Give --tls-cert and --tls-key.")
-    service = ConnectService(Operator(settings, secrets, allowed_providers(arguments)))
+    service = ConnectService(
+        Operator(settings_of_cluster(arguments), secrets_of(arguments), allowed_providers(arguments))
+    )
     service.reader.clients.check()
     with tempfile.TemporaryDirectory(prefix="ignite-kafka-serve-") as temporary:
         folder = Path(arguments.work or temporary)
@@ -110,37 +128,15 @@ def _require_libraries() -> None:
 def _serve(arguments: argparse.Namespace, service: ConnectService, logins: Logins, folder: Path) -> None:
     import uvicorn
 
-    from ..connect_rest.access import Guard
-    from ..connect_rest.application import create_application
     from ..connect_rest.keeper import Keeper
 
     def command(file: Path, run_id: str) -> Sequence[str]:
         return run_command(arguments, file, run_id)
 
-    server = uvicorn.Server(
-        uvicorn.Config(
-            create_application(service, Guard(logins, arguments.host)),
-            host=arguments.host,
-            port=arguments.port,
-            ssl_certfile=arguments.tls_cert,
-            ssl_keyfile=arguments.tls_key,
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            proxy_headers=False,
-            limit_concurrency=_MOST_REQUESTS,
-            timeout_keep_alive=_IDLE_S,
-            timeout_graceful_shutdown=_IDLE_S,
-            h11_max_incomplete_event_size=_HEADER_BYTES,
-            http="h11",
-            lifespan="off",
-            ws="none",
-        )
-    )
-
     def stop(*_: object) -> None:
         server.should_exit = True
 
+    server = uvicorn.Server(_configure(arguments, service, logins))
     for number in (signal.SIGTERM, signal.SIGINT):  # uvicorn raises a signal again after it has stopped
         signal.signal(number, stop)
     keeper = Keeper(service.reader, service.operator, command, folder)
@@ -155,6 +151,33 @@ def _serve(arguments: argparse.Namespace, service: ConnectService, logins: Login
         if not arguments.no_runs:
             log.info("ending the runs")
             keeping.join()
+
+
+def _configure(arguments: argparse.Namespace, service: ConnectService, logins: Logins) -> uvicorn.Config:
+    """Return the configuration of the web server, with limits of headers, connections and idle times."""
+    import uvicorn
+
+    from ..connect_rest.access import Guard
+    from ..connect_rest.application import create_application
+
+    return uvicorn.Config(
+        create_application(service, Guard(logins, arguments.host)),
+        host=arguments.host,
+        port=arguments.port,
+        ssl_certfile=arguments.tls_cert,
+        ssl_keyfile=arguments.tls_key,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        limit_concurrency=_MOST_REQUESTS,
+        timeout_keep_alive=_IDLE_S,
+        timeout_graceful_shutdown=_IDLE_S,
+        h11_max_incomplete_event_size=_HEADER_BYTES,
+        http="h11",
+        lifespan="off",
+        ws="none",
+    )
 
 
 def run_command(arguments: argparse.Namespace, file: Path, run_id: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Logins of the server: users with passwords, or a bearer token, and the check against requests of foreign web pages."""
+"""Logins of the server: users with passwords, or a token; and the check against requests of foreign web pages."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ Application = Callable[
     [Message, Callable[[], Awaitable[Message]], Callable[[Message], Awaitable[None]]], Awaitable[None]
 ]
 log = logging.getLogger(__name__)
-_METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
+METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 _BODY_S = 30.0
 _CALL_S = 90.0
 _HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
@@ -39,16 +39,31 @@ def create_application(service: ConnectService, guard: Guard) -> Application:
 
     async def handle(request: HttpRequest) -> Response:
         refused = guard.refuse(request.headers)
-        answer = refused if refused is not None else await respond(request, service, background)
-        return to_response(answer)
+        if refused is not None:
+            return to_response(refused)
+        root = str(request.base_url).rstrip("/")
+        path = request.path_params.get("path", "")
+        return to_response(await respond(request, service, background, path=path, root=root))
 
-    return Starlette(routes=[Route("/{path:path}", handle, methods=_METHODS)])
+    return Starlette(
+        routes=[Route("/{path:path}", handle, methods=METHODS)], exception_handlers={Exception: _report_fault}
+    )
 
 
-async def respond(request: HttpRequest, service: ConnectService, background: Background, path: str = "") -> Answer:
+async def _report_fault(request: HttpRequest, error: Exception) -> Response:
+    """Answer a request that met an internal error; the log has its cause."""
+    return to_response(
+        Answer.of_error(500, f"an internal error: {type(error).__name__}; the server's log has its cause")
+    )
+
+
+async def respond(
+    request: HttpRequest, service: ConnectService, background: Background, *, path: str, root: str
+) -> Answer:
     """Answer a request of a web server, within limits of size and time.
 
-    :param path: path below the interface's root; empty: that of the request.
+    :param path: path below the interface's root, without a leading slash.
+    :param root: URL of the interface's root, without a slash at its end.
     """
     try:
         body = await asyncio.wait_for(_read_body(request), _BODY_S)
@@ -56,9 +71,7 @@ async def respond(request: HttpRequest, service: ConnectService, background: Bac
         return Answer.of_error(408, f"the body did not arrive within {_BODY_S:g} s")
     if body is None:
         return Answer.of_error(413, f"the body has more than {MOST_BODY_BYTES:,} bytes")
-    path = path or request.path_params.get("path", "")
     query = {name: request.query_params.getlist(name) for name in request.query_params}
-    root = str(request.base_url).rstrip("/")
     read = Request(request.method, f"/{path}", query, request.headers.get("content-type", ""), body, root)
     try:
         answer = await background.call(partial(dispatch, service, read), _CALL_S)

@@ -24,7 +24,7 @@ from ..common.new_id import new_id
 from ..errors import IgniteKafkaError
 from .configuration import Operator, check_configuration
 from .reading import ConnectorReader
-from .supervision import Action, LocalRun, Wanted, decide, wait_s, why_not_restarted
+from .supervision import Action, Desired, LocalRun, decide, wait_s, why_not_restarted
 
 log = logging.getLogger(__name__)
 POLL_S = 1.0
@@ -49,7 +49,7 @@ class Keeper:
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
         self._runs: dict[str, LocalRun] = {}
         self._kill_at: dict[str, Deadline] = {}
-        self._wanted: dict[str, Wanted] = {}
+        self._desired: dict[str, Desired] = {}
         self._refused: dict[str, str] = {}
         self._cleanup_at: dict[str, float] = {}
         self._stop = threading.Event()
@@ -78,22 +78,22 @@ class Keeper:
                 self._finish_deletion(name)
 
     def _keep(self, name: str, connector: ConnectorOverview | None) -> None:
-        wanted = None if connector is None else self._wanted_of(connector)
+        desired = None if connector is None else self._desired_of(connector)
         run = self._runs.get(name)
-        action = decide(wanted, run, time.monotonic())
+        action = decide(desired, run, time.monotonic())
         if action is Action.STOP:
             self._end(name)
-        elif action is Action.START and wanted is not None and connector is not None:
-            self._start(wanted, connector)
-        elif (wanted is None or wanted.stopped) and run is not None and not run.running:
+        elif action is Action.START and desired is not None and connector is not None:
+            self._start(desired, connector)
+        elif (desired is None or desired.stopped) and run is not None and not run.running:
             del self._runs[name]  # settled: a later request to resume starts it
-        if wanted is not None:
-            self._wanted[name] = wanted
+        if desired is not None:
+            self._desired[name] = desired
 
-    def _wanted_of(self, connector: ConnectorOverview) -> Wanted | None:
-        """Return the wanted state of a connector; None if it is not declared, or its record is of another program."""
+    def _desired_of(self, connector: ConnectorOverview) -> Desired | None:
+        """Return the desired state of a connector; None if it is not declared, or its record is of another program."""
         try:
-            return Wanted.of(connector)
+            return Desired.of(connector)
         except IgniteKafkaError as error:
             self._refuse(connector.name, error)
             return None
@@ -103,8 +103,8 @@ class Keeper:
             self._refused[name] = str(error)
             log.error("Connector %s does not run: %s", name, error)
 
-    def _start(self, wanted: Wanted, connector: ConnectorOverview) -> None:
-        name = wanted.name
+    def _start(self, desired: Desired, connector: ConnectorOverview) -> None:
+        name = desired.name
         try:
             settings = check_configuration(connector.config or {}, self._operator)
         except IgniteKafkaError as error:
@@ -117,7 +117,7 @@ class Keeper:
         with os.fdopen(descriptor, "w") as file:
             json.dump(settings.changed(), file)
         before = self._runs.get(name)
-        failures = before.failures if before is not None and before.digest == wanted.digest else 0
+        failures = before.failures if before is not None and before.digest == desired.digest else 0
         with (self._folder / f"{name}.log").open("ab") as output:
             # a session of its own: Ctrl-C on the server's terminal must not reach it before the server stops it
             self._processes[name] = subprocess.Popen(
@@ -127,7 +127,7 @@ class Keeper:
                 stderr=output,
                 start_new_session=True,
             )
-        self._runs[name] = LocalRun(wanted.digest, wanted.restart_ms, time.monotonic(), failures=failures)
+        self._runs[name] = LocalRun(desired.digest, desired.restart_ms, time.monotonic(), failures=failures)
         log.info("Connector %s starts as process %d; log: %s", name, self._processes[name].pid, output.name)
 
     def _end(self, name: str) -> None:
@@ -155,8 +155,8 @@ class Keeper:
         if run.failures == 0:
             log.info("The run of connector %s has ended", name)
             return
-        wanted = self._wanted.get(name)
-        reason = "it is not declared any more" if wanted is None else why_not_restarted(wanted, run)
+        desired = self._desired.get(name)
+        reason = "it is not declared any more" if desired is None else why_not_restarted(desired, run)
         then = f"no restart: {reason}" if reason else f"restart in {wait_s(run):.0f} s"
         log.error("The run of connector %s failed with exit code %s; %s", name, run.exit_code, then)
 

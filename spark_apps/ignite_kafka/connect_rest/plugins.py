@@ -98,8 +98,8 @@ def validate(plugin: str, config: Mapping[str, str], operator: Operator) -> dict
         for part in errors_of(error):
             errors.setdefault(_shown_name(direction, str(part.where.get("setting", ""))), []).append(str(part))
     infos = [_info(direction, key, config, errors) for key in direction.definitions()]
-    known = {info["definition"]["name"] for info in infos}
-    infos += [_extra_info(key, config.get(key), errors[key]) for key in errors if key not in known]
+    defined = {info["definition"]["name"] for info in infos}
+    infos += [_extra_info(key, config.get(key), errors[key]) for key in errors if key not in defined]
     return {"name": plugin, "error_count": sum(map(len, errors.values())), "groups": [GROUP], "configs": infos}
 
 

@@ -214,4 +214,4 @@ ROUTES: Mapping[tuple[str, str], Handler] = {
     ("GET", "connector-plugins {plugin} config"): _plugin_config,
     ("PUT", "connector-plugins {plugin} config validate"): _validate,
 }
-"""Handler of each request, by method and path; words of the path are separated by blanks, and braces name a variable."""
+"""Handler of each request, by method and path; blanks separate the words of a path, and braces name a variable."""

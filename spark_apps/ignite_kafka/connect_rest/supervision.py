@@ -36,11 +36,11 @@ class Action(Enum):
 
 
 @dataclass(frozen=True)
-class Wanted:
+class Desired:
     """A declared connector as its records have it now.
 
     :param digest: digest of its configuration; a change restarts the run.
-    :param stopped: whether no run is wanted.
+    :param stopped: whether no run is to be active.
     :param restart_ms: time of the last request to restart it; a change restarts the run.
     :param completed: whether its newest run has copied everything and ended by itself, so that it is done.
     """
@@ -53,15 +53,15 @@ class Wanted:
     completed: bool = False
 
     @staticmethod
-    def of(connector: ConnectorOverview) -> Wanted | None:
-        """Return the wanted state of a declared connector; None for one that is not declared.
+    def of(connector: ConnectorOverview) -> Desired | None:
+        """Return the desired state of a declared connector; None for one that is not declared.
 
         :raises SettingsError: its configuration has a wrong value about restarts.
         """
         config = connector.config
         if config is None:
             return None
-        return Wanted(
+        return Desired(
             connector.name,
             _digest(config),
             connector.lasting_target == STOPPED,
@@ -75,7 +75,7 @@ class Wanted:
 class LocalRun:
     """The server's last process of a connector.
 
-    :param digest, restart_ms: those of :class:`Wanted` at its start.
+    :param digest, restart_ms: those of :class:`Desired` at its start.
     :param started_s, ended_s: times of a monotonic clock in seconds; ``ended_s`` is None while it runs.
     :param exit_code: None while it runs.
     :param failures: number of failures in a row, this one included.
@@ -102,40 +102,40 @@ class LocalRun:
         return replace(self, ended_s=now_s, exit_code=exit_code, failures=failures)
 
 
-def decide(wanted: Wanted | None, run: LocalRun | None, now_s: float) -> Action:
+def decide(desired: Desired | None, run: LocalRun | None, now_s: float) -> Action:
     """Return what to do for a connector.
 
-    :param wanted: None: the connector is not declared any more.
+    :param desired: None: the connector is not declared any more.
     :param run: the last process; None: there was none, or its end is settled.
     :param now_s: current time of the monotonic clock, in seconds.
     """
-    if wanted is None or wanted.stopped:
+    if desired is None or desired.stopped:
         return Action.STOP if run is not None and run.running else Action.NONE
     if run is None:
         return Action.START
-    outdated = (run.digest, run.restart_ms) != (wanted.digest, wanted.restart_ms)
+    outdated = (run.digest, run.restart_ms) != (desired.digest, desired.restart_ms)
     if run.running:
         return Action.STOP if outdated else Action.NONE
     if outdated:
         return Action.START
-    if run.exit_code == 0 and wanted.completed:
+    if run.exit_code == 0 and desired.completed:
         return Action.NONE
-    if why_not_restarted(wanted, run):
+    if why_not_restarted(desired, run):
         return Action.NONE
     assert run.ended_s is not None, "it has ended"
     return Action.START if now_s - run.ended_s >= wait_s(run) else Action.NONE
 
 
-def why_not_restarted(wanted: Wanted, run: LocalRun) -> str:
+def why_not_restarted(desired: Desired, run: LocalRun) -> str:
     """Return why a failed connector waits for a request; empty if it is restarted."""
     if run.failures == 0:
         return ""
     if run.exit_code in _NO_RESTART:
         return _NO_RESTART[run.exit_code]
-    if not wanted.restarts.enabled:
+    if not desired.restarts.enabled:
         return "autoRestart.enabled is false"
-    if wanted.restarts.most is not None and run.failures > wanted.restarts.most:
-        return f"it has failed {run.failures} times, and autoRestart.maxRestarts is {wanted.restarts.most}"
+    if desired.restarts.most is not None and run.failures > desired.restarts.most:
+        return f"it has failed {run.failures} times, and autoRestart.maxRestarts is {desired.restarts.most}"
     return ""
 
 

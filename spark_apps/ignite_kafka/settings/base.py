@@ -89,7 +89,7 @@ class Settings:
         }
 
     def changed(self) -> dict[str, Any]:
-        """Return the settings that differ from their defaults, as :meth:`to_dict` does; :meth:`from_dict` reads them."""
+        """Return the settings that differ from their defaults as JSON values; :meth:`from_dict` reads them."""
         defaults = self.defaults()
         return {name: value for name, value in self.to_dict().items() if getattr(self, name) != defaults[name]}
 

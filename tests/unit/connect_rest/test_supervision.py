@@ -12,14 +12,14 @@ from ignite_kafka.connect_rest.supervision import (
     HEALTHY_S,
     LONGEST_WAIT_S,
     Action,
+    Desired,
     LocalRun,
-    Wanted,
     decide,
     wait_s,
     why_not_restarted,
 )
 
-WANTED = Wanted("c", "digest", stopped=False, restart_ms=0, restarts=AutoRestart())
+DESIRED = Desired("c", "digest", stopped=False, restart_ms=0, restarts=AutoRestart())
 RUNS = LocalRun("digest", 0, started_s=0.0)
 
 
@@ -28,37 +28,37 @@ def failed(times: int = 1, code: int = 1, at_s: float = 0.0) -> LocalRun:
 
 
 @pytest.mark.parametrize(
-    ("wanted", "run", "action"),
+    ("desired", "run", "action"),
     [
-        (WANTED, None, Action.START),
-        (WANTED, RUNS, Action.NONE),
+        (DESIRED, None, Action.START),
+        (DESIRED, RUNS, Action.NONE),
         (None, None, Action.NONE),
         (None, RUNS, Action.STOP),
         (None, failed(), Action.NONE),
-        (replace(WANTED, stopped=True), None, Action.NONE),
-        (replace(WANTED, stopped=True), RUNS, Action.STOP),
-        (replace(WANTED, digest="other"), RUNS, Action.STOP),
-        (replace(WANTED, restart_ms=1), RUNS, Action.STOP),
-        (replace(WANTED, digest="other"), failed(code=2), Action.START),
-        (replace(WANTED, restart_ms=1), failed(99), Action.START),
-        (replace(WANTED, completed=True), failed(0, 0), Action.NONE),
+        (replace(DESIRED, stopped=True), None, Action.NONE),
+        (replace(DESIRED, stopped=True), RUNS, Action.STOP),
+        (replace(DESIRED, digest="other"), RUNS, Action.STOP),
+        (replace(DESIRED, restart_ms=1), RUNS, Action.STOP),
+        (replace(DESIRED, digest="other"), failed(code=2), Action.START),
+        (replace(DESIRED, restart_ms=1), failed(99), Action.START),
+        (replace(DESIRED, completed=True), failed(0, 0), Action.NONE),
     ],
 )
-def test_what_is_done_at_once(wanted: Wanted | None, run: LocalRun | None, action: Action) -> None:
-    assert decide(wanted, run, 0.0) is action
+def test_what_is_done_at_once(desired: Desired | None, run: LocalRun | None, action: Action) -> None:
+    assert decide(desired, run, 0.0) is action
 
 
 def test_a_failed_run_begins_again_after_a_wait_that_doubles() -> None:
     assert [wait_s(failed(times)) for times in (1, 2, 3)] == [FIRST_WAIT_S, 2 * FIRST_WAIT_S, 4 * FIRST_WAIT_S]
     assert wait_s(failed(10_000)) == LONGEST_WAIT_S
     run = failed(2, at_s=100.0)
-    assert decide(WANTED, run, 100.0 + 2 * FIRST_WAIT_S - 0.1) is Action.NONE
-    assert decide(WANTED, run, 100.0 + 2 * FIRST_WAIT_S) is Action.START
+    assert decide(DESIRED, run, 100.0 + 2 * FIRST_WAIT_S - 0.1) is Action.NONE
+    assert decide(DESIRED, run, 100.0 + 2 * FIRST_WAIT_S) is Action.START
 
 
 def test_a_run_that_ended_as_asked_has_not_failed_and_begins_at_once() -> None:
     ended = replace(RUNS, stopping=True).ended(143, 5.0)
-    assert (ended.failures, decide(WANTED, ended, 5.0)) == (0, Action.START)
+    assert (ended.failures, decide(DESIRED, ended, 5.0)) == (0, Action.START)
 
 
 def test_failures_are_counted_until_a_run_was_healthy() -> None:
@@ -79,7 +79,7 @@ def test_failures_are_counted_until_a_run_was_healthy() -> None:
     ],
 )
 def test_why_a_run_waits_for_a_request(run: LocalRun, restarts: AutoRestart, reason: str) -> None:
-    wanted = replace(WANTED, restarts=restarts)
-    told = why_not_restarted(wanted, run)
+    desired = replace(DESIRED, restarts=restarts)
+    told = why_not_restarted(desired, run)
     assert reason in told if reason else told == ""
-    assert decide(wanted, run, 10 * LONGEST_WAIT_S) is (Action.NONE if reason else Action.START)
+    assert decide(desired, run, 10 * LONGEST_WAIT_S) is (Action.NONE if reason else Action.START)
