@@ -27,7 +27,7 @@ ORDER = (
 PROVIDER_ORDER = (
     "", "airflow_api", "options", "threads", "templates", "parse_check", "allowed_caches", "dbapi", "hooks", "cache_watch",
     "assets", "links", "runs", "lineage", "spark", "triggers", "connector_status", "operators", "sensors", "decorators", "forms",
-    "connector_dags", "notifications", "plugins",
+    "connector_store", "connector_dags", "notifications", "plugins",
 )  # fmt: skip
 # modules without a test of their name, by the test that covers them through the module that uses them
 COVERED_BY = {

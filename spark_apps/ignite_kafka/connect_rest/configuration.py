@@ -7,7 +7,7 @@ credentials go, which code runs, or which file is read.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -91,8 +91,7 @@ def check_configuration(config: Mapping[str, str], operator: Operator) -> Connec
     findings = Findings()
     with findings.check():
         AutoRestart.of(config)
-    keys = {key: value for key, value in config.items() if key not in RESTART_KEYS}
-    loaded = replace(of_connect(keys, dict.fromkeys(keys, _ORIGIN), operator.allowed), ignored={})
+    loaded = load_configuration(config, operator.allowed)
     for error in _refusals(loaded, operator):
         findings.errors.append(error)
     settings: ConnectorSettings | None = None
@@ -112,6 +111,19 @@ def check_configuration(config: Mapping[str, str], operator: Operator) -> Connec
     findings.raise_all()
     assert settings is not None, "settings that could not be built have an error"
     return settings
+
+
+def load_configuration(config: Mapping[str, str], allowed: Iterable[AllowedProvider] = ()) -> LoadedSettings:
+    """Load the settings of a configuration, without checks and without connections; it runs until it is stopped.
+
+    :param allowed: what config providers in the configuration may read.
+    :raises SettingsError: its class is another connector's.
+    """
+    keys = {key: value for key, value in config.items() if key not in RESTART_KEYS}
+    loaded = replace(of_connect(keys, dict.fromkeys(keys, _ORIGIN), allowed), ignored={})
+    if "run_mode" in loaded.values:
+        return loaded
+    return loaded.with_values({"run_mode": "continuous"}, "Kafka Connect, whose connectors run until they are stopped")
 
 
 def _has_own_transforms(settings: ConnectorSettings) -> bool:
@@ -166,8 +178,6 @@ def _with_connection(loaded: LoadedSettings, operator: Operator) -> LoadedSettin
     own = _mapping(loaded.values.get(_KAFKA_CONFIG))
     addresses[_KAFKA_CONFIG] = {**own, **connection[_KAFKA_CONFIG]}
     addresses["internal_topic_prefix"] = connection["internal_topic_prefix"]
-    if "run_mode" not in loaded.values:  # a connector of Kafka Connect runs until it is stopped
-        addresses["run_mode"] = "continuous"
     return loaded.with_values(addresses, "the server")
 
 

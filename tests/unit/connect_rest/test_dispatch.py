@@ -19,7 +19,7 @@ class Server:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.service, self.connectors, self.calls = simulated_service(monkeypatch)
 
-    def __call__(self, method: str, path: str, body: Any = None, **query: str) -> Answer:
+    def __call__(self, method: str, path: str, body: Any = None, **query: str) -> Any:
         data = b"" if body is None else json.dumps(body).encode()
         sent = Request(method, path, {name: [value] for name, value in query.items()}, "application/json", data, "http://host/root")
         return dispatch(self.service, sent)

@@ -28,10 +28,10 @@ from tests.unit.connect_rest.test_configuration import OPERATOR, SOURCE
 _WAITS = "import signal, sys; signal.signal(signal.SIGTERM, lambda *_: sys.exit(0)); print('up', flush=True); signal.pause()"
 
 
-def declared(restart_ms: int = 0, target: str = "RUNNING", **config: str) -> ConnectorOverview:
-    return ConnectorOverview(
-        "c", declaration=Declaration({**SOURCE, **config}), target=TargetRequest(target, 1), restart_ms=restart_ms
-    )  # fmt: skip
+def declared(config: Mapping[str, str] | None = None, *, restart_ms: int = 0, target: str = "RUNNING") -> ConnectorOverview:
+    """A declared connector; `config` is beside the least configuration."""
+    declaration = Declaration({**SOURCE, **(config or {})})
+    return ConnectorOverview("c", declaration=declaration, target=TargetRequest(target, 1), restart_ms=restart_ms)
 
 
 class Kept:
@@ -103,7 +103,7 @@ def test_a_connector_that_is_stopped_ends_and_runs_again_when_it_is_resumed(kept
     assert len(kept.starts) == 2
 
 
-@pytest.mark.parametrize("change", [declared(tasks_max="2"), declared(restart_ms=5)])
+@pytest.mark.parametrize("change", [declared({"tasks_max": "2"}), declared(restart_ms=5)])
 def test_a_new_configuration_or_a_restart_begins_a_new_run(kept: Kept, change: ConnectorOverview) -> None:
     kept.connectors["c"] = declared()
     kept.up()
@@ -116,7 +116,7 @@ def test_a_run_that_is_killed_begins_again_unless_restarts_are_off(kept: Kept) -
     kept.up()
     os.kill(kept.processes["c"], signal.SIGKILL)
     kept.until(lambda: len(kept.starts) == 2, "the second run")
-    kept.connectors["c"] = declared(**{"autoRestart.enabled": "false"})
+    kept.connectors["c"] = declared({"autoRestart.enabled": "false"})
     os.kill(kept.processes["c"], signal.SIGKILL)
     kept.until(lambda: not kept.processes, "the end of the run")
     kept.keeper.step()

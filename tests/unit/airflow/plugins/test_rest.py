@@ -108,7 +108,12 @@ def test_a_service_is_kept_for_a_minute(monkeypatch: pytest.MonkeyPatch) -> None
     from airflow_provider_ignite_kafka.plugins import rest as module
 
     made: list[MonitoredCluster] = []
-    monkeypatch.setattr(module, "_make_service", lambda cluster: made.append(cluster) or object())
+
+    def make(cluster: MonitoredCluster) -> object:
+        made.append(cluster)
+        return object()
+
+    monkeypatch.setattr(module, "_make_service", make)
     services, cluster = Services(), MonitoredCluster("k")
     assert services.open(cluster) is services.open(cluster)
     monkeypatch.setattr(module, "_KEPT_S", -1.0)
