@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tests.support.connect_distributed import Reply, RestServer
+from tests.support.connect_distributed import STATE_S, Reply, RestServer
 from tests.support.waiting import wait_until
 
 
@@ -55,7 +55,7 @@ class Case:
 
     def send(self, side: Side) -> Reply:
         if self.filled:
-            return wait_until(lambda: self._filled(self._send(side)), f"topics of {side.server.url}")
+            return wait_until(lambda: self._filled(self._send(side)), f"topics of {side.server.url}", deadline_s=STATE_S)
         return self._send(side)
 
     def _filled(self, reply: Reply) -> Reply | None:

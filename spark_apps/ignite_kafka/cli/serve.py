@@ -140,7 +140,14 @@ def _serve(arguments: argparse.Namespace, service: ConnectService, logins: Login
     for number in (signal.SIGTERM, signal.SIGINT):  # uvicorn raises a signal again after it has stopped
         signal.signal(number, stop)
     keeper = Keeper(service.reader, service.operator, command, folder)
-    keeping = threading.Thread(target=keeper.run, name="ignite-kafka-keeper")
+
+    def keep() -> None:
+        try:
+            keeper.run()
+        finally:
+            stop()  # a server whose connectors nobody keeps must not look healthy
+
+    keeping = threading.Thread(target=keep, name="ignite-kafka-keeper")
     if not arguments.no_runs:
         keeping.start()
     try:
@@ -188,6 +195,7 @@ def run_command(arguments: argparse.Namespace, file: Path, run_id: str) -> list[
     insecure = ["--allow-insecure-connections"] if arguments.allow_insecure_connections else []
     return [
         *_THIS,
+        *(["--quiet"] if arguments.quiet else []),
         *("run", str(file), "--run-id", run_id, "--unless-stopped"),
         *given_options,
         *kafka_options,

@@ -22,6 +22,7 @@ from ..admin.overview import ConnectorOverview
 from ..common.deadline import Deadline
 from ..common.new_id import new_id
 from ..errors import IgniteKafkaError
+from ..settings.connector import ConnectorSettings
 from .configuration import Operator, check_configuration
 from .reading import ConnectorReader
 from .supervision import Action, Desired, LocalRun, decide, wait_s, why_not_restarted
@@ -31,6 +32,7 @@ POLL_S = 1.0
 STOP_S = 120.0
 """Time that a process has to end before it is killed, in seconds."""
 _CLEANUP_AGAIN_S = 60.0
+_LARGE_LOG_BYTES = 64 << 20
 Command = Callable[[Path, str], Sequence[str]]
 
 
@@ -56,12 +58,14 @@ class Keeper:
 
     def run(self) -> None:
         """Keep the processes until :meth:`stop`; then end all of them in good order."""
-        while not self._stop.wait(POLL_S):
-            try:
-                self.step()
-            except IgniteKafkaError as error:
-                log.warning("The declared connectors cannot be read; the runs continue: %s", error)
-        self._end_all()
+        try:
+            while not self._stop.wait(POLL_S):
+                try:
+                    self.step()
+                except IgniteKafkaError as error:
+                    log.warning("The declared connectors cannot be read; the runs continue: %s", error)
+        finally:
+            self._end_all()
 
     def stop(self) -> None:
         """Let :meth:`run` end the processes, and return."""
@@ -110,25 +114,41 @@ class Keeper:
         except IgniteKafkaError as error:
             self._refuse(name, error)
             return
+        try:
+            process = self._launch(name, settings)
+        except OSError as error:
+            what = f"its process cannot be started: {error.strerror}"
+            self._refuse(name, IgniteKafkaError(what, "Check memory and disk of this host.", file=error.filename))
+            return
         self._refused.pop(name, None)
+        before = self._runs.get(name)
+        failures = before.failures if before is not None and before.digest == desired.digest else 0
+        self._processes[name] = process
+        self._runs[name] = LocalRun(desired.digest, desired.restart_ms, time.monotonic(), failures=failures)
+        log.info("Connector %s starts as process %d; log: %s", name, process.pid, self._folder / f"{name}.log")
+
+    def _launch(self, name: str, settings: ConnectorSettings) -> subprocess.Popen[bytes]:
+        """Start the process of a run, with its settings in a private file and its output in a log.
+
+        :raises OSError: a file cannot be written, or the process cannot be started.
+        """
         path = self._folder / f"{name}.json"
         path.unlink(missing_ok=True)
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
         with os.fdopen(descriptor, "w") as file:
             json.dump(settings.changed(), file)
-        before = self._runs.get(name)
-        failures = before.failures if before is not None and before.digest == desired.digest else 0
-        with (self._folder / f"{name}.log").open("ab") as output:
+        output = self._folder / f"{name}.log"
+        if output.exists() and output.stat().st_size > _LARGE_LOG_BYTES:
+            output.replace(output.with_suffix(".log.1"))
+        with output.open("ab") as file_of_log:
             # a session of its own: Ctrl-C on the server's terminal must not reach it before the server stops it
-            self._processes[name] = subprocess.Popen(
+            return subprocess.Popen(
                 self._command(path, f"serve-{new_id()}"),
                 stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
+                stdout=file_of_log,
+                stderr=file_of_log,
                 start_new_session=True,
             )
-        self._runs[name] = LocalRun(desired.digest, desired.restart_ms, time.monotonic(), failures=failures)
-        log.info("Connector %s starts as process %d; log: %s", name, self._processes[name].pid, output.name)
 
     def _end(self, name: str) -> None:
         """Ask a process to end after its current batch, and kill it if it has not ended in time."""

@@ -11,6 +11,8 @@ import pytest
 
 from ignite_kafka.admin import backlog
 from ignite_kafka.errors import BacklogRefused
+from ignite_kafka.kafka.clients import KafkaClients
+from ignite_kafka.kafka.topics import Topics, TopicSpec
 from ignite_kafka.settings.secrets import Secrets
 from ignite_kafka.settings.source import SourceSettings
 from tests.integration.connect_rest.conftest import PREFIX
@@ -22,7 +24,8 @@ from tools.servers import IgniteCluster, KafkaBroker
 
 
 @pytest.fixture
-def connect(worker: RestServer, tmp_path: Path) -> Side:
+def connect(worker: RestServer, kafka: KafkaBroker, tmp_path: Path) -> Side:
+    Topics(KafkaClients(kafka.client_config)).ensure([TopicSpec(f"{PREFIX}-lines", 1, 1)])
     lines = tmp_path / "lines.txt"
     lines.write_text("a\nb\n")
     config = {"connector.class": "FileStreamSource", "tasks.max": "1", "file": str(lines), "topic": f"{PREFIX}-lines"}

@@ -62,11 +62,12 @@ def test_each_declared_connector_is_a_dag(cluster: Cluster) -> None:
     dags: Any = connector_dags(STORE, prefix="rest-", task_arguments={"conn_id": "spark"})
     assert sorted(dags) == ["rest-a", "rest-b", "rest-s"]
     source, sink = dags["rest-a"].get_task("copy"), dags["rest-s"].get_task("copy")
+    settings: Any = source.settings
     assert isinstance(source, IgniteToKafkaOperator)
     assert isinstance(sink, KafkaToIgniteOperator)
     assert (dags["rest-a"].schedule, dags["rest-s"].schedule, dags["rest-b"].schedule) == ("@continuous", None, None)
-    assert (source.retries, source.settings["internal_topic_prefix"]) == (4, "team")
-    assert not {"bootstrap_servers", "ignite_addresses"} & source.settings.keys(), "connections decide"
+    assert (source.retries, settings["internal_topic_prefix"]) == (4, "team")
+    assert not {"bootstrap_servers", "ignite_addresses"} & settings.keys(), "connections decide"
     assert dags["rest-a"].doc_md == "Made of `topic team-configs`."
     with pytest.raises(AirflowSkipException, match="state of b in topic team-configs is stopped"):
         dags["rest-b"].get_task("copy").execute({})

@@ -161,3 +161,24 @@ def test_the_end_of_the_server_ends_the_runs(kept: Kept) -> None:
     kept.keeper.stop()
     kept.keeper.run()
     assert not kept.processes
+
+
+def test_a_process_that_cannot_be_started_is_tried_again(
+    kept: Kept, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    kept.connectors["c"] = declared()
+    with monkeypatch.context() as broken:
+        broken.setattr(kept.keeper, "_command", lambda *_: ["/no/such/program"])
+        kept.keeper.step()
+        kept.keeper.step()
+    assert [record.message.partition(":")[0] for record in caplog.records] == ["Connector c does not run"]
+    kept.keeper.step()
+    assert list(kept.processes) == ["c"]
+
+
+def test_a_large_log_is_kept_once(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keeping, "_LARGE_LOG_BYTES", 10)
+    (kept.folder / "c.log").write_text("of earlier runs")
+    kept.connectors["c"] = declared()
+    kept.up()
+    assert (kept.folder / "c.log.1").read_text() == "of earlier runs"
