@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import argparse
 import logging
 import signal
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import SettingsError
 from ..settings.metrics import is_loopback
-from .arguments import allowed_providers, provider_arguments
+from .arguments import CommandArguments, allowed_providers, provider_arguments
 from .command_settings import secrets_of, settings_of_cluster
 
 if TYPE_CHECKING:
@@ -26,56 +25,13 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 _THIS = (sys.executable, "-m", "ignite_kafka.cli")
-_PORT = 8083
 _MOST_REQUESTS = 64
 _IDLE_S = 15
 _HEADER_BYTES = 32_768
 
 
-def add_serve(
-    commands: Any,
-    add_connector: Callable[..., argparse.ArgumentParser],
-    add_ignite: Callable[[argparse.ArgumentParser], None],
-) -> None:
-    """Add the command `serve` with its arguments.
-
-    :param add_connector, add_ignite: add the arguments that commands about connectors share.
-    """
-    text = "serve Kafka Connect's REST interface, and run the connectors that are declared by it"
-    added = commands.add_parser("serve", help=text, description=text)
-    _add_listener(added)
-    added.add_argument("--no-runs", action="store_true", help="serve the interface only, and run no connector")
-    added.add_argument(
-        "--master", help="Spark master of the runs (default: that of spark-defaults.conf, else local[*,4])"
-    )
-    added.add_argument(
-        "--work", metavar="FOLDER", help="private folder of the runs' settings and logs (default: a temporary one)"
-    )
-    add_ignite(added)
-    add_connector(added, serve)
-
-
-def _add_listener(added: argparse.ArgumentParser) -> None:
-    added.add_argument(
-        "--host", default="127.0.0.1", metavar="ADDRESS", help="address to listen on (default: %(default)s)"
-    )
-    added.add_argument(
-        "--port", type=int, default=_PORT, metavar="PORT", help="port to listen on (default: %(default)s)"
-    )
-    added.add_argument("--tls-cert", metavar="FILE", help="certificate chain of the server, PEM")
-    added.add_argument("--tls-key", metavar="FILE", help="private key of the certificate, PEM")
-    added.add_argument(
-        "--users", metavar="FILE", help="JSON object of passwords by user, readable by its owner only: basic login"
-    )
-    added.add_argument("--token-file", metavar="FILE", help="token, readable by its owner only: bearer login")
-    added.add_argument(
-        "--allow-plain-http", action="store_true",
-        help="listen beyond loopback without TLS, for a proxy that has it: passwords and tokens travel readable",
-    )  # fmt: skip
-
-
-def serve(arguments: argparse.Namespace) -> int:
-    """Serve the REST interface until SIGTERM or Ctrl-C."""
+def serve(arguments: CommandArguments) -> int:
+    """Serve Kafka Connect's REST interface, and run the declared connectors, until SIGTERM or Ctrl-C."""
     _require_libraries()
     from ..connect_rest.access import Logins
     from ..connect_rest.configuration import Operator
@@ -125,7 +81,7 @@ def _require_libraries() -> None:
         ) from cause
 
 
-def _serve(arguments: argparse.Namespace, service: ConnectService, logins: Logins, folder: Path) -> None:
+def _serve(arguments: CommandArguments, service: ConnectService, logins: Logins, folder: Path) -> None:
     import uvicorn
 
     from ..connect_rest.keeper import Keeper
@@ -160,7 +116,7 @@ def _serve(arguments: argparse.Namespace, service: ConnectService, logins: Login
             keeping.join()
 
 
-def _configure(arguments: argparse.Namespace, service: ConnectService, logins: Logins) -> uvicorn.Config:
+def _configure(arguments: CommandArguments, service: ConnectService, logins: Logins) -> uvicorn.Config:
     """Return the configuration of the web server, with limits of headers, connections and idle times."""
     import uvicorn
 
@@ -187,7 +143,7 @@ def _configure(arguments: argparse.Namespace, service: ConnectService, logins: L
     )
 
 
-def run_command(arguments: argparse.Namespace, file: Path, run_id: str) -> list[str]:
+def run_command(arguments: CommandArguments, file: Path, run_id: str) -> list[str]:
     """Return the command of a connector's run, with what the server's user granted."""
     options: dict[str, Any] = {"--master": arguments.master, "--secrets": arguments.secrets}
     given_options = [part for name, value in options.items() if value is not None for part in (name, str(value))]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ignite_kafka.admin.overview import read_overview
+from ignite_kafka.admin.overview import OverviewReader
 from ignite_kafka.admin.target_state import list_connectors
 from ignite_kafka.state import status
 from ignite_kafka.state.declared_connectors import write_declaration
@@ -24,7 +24,7 @@ def test_connectors_are_listed_restarted_and_deleted(run: Run, command: CommandL
     assert command("restart", "conn") == 0
     assert "ends after its current batch" in command.out
     assert read_stopped_generation(run.clients, run.topics, run.prefix, "conn") == run.generation
-    connector = read_overview(run.clients, run.topics, run.prefix)["conn"]
+    connector = OverviewReader(run.prefix).read(run.clients, run.topics)["conn"]
     assert (connector.lasting_target, connector.restart_ms > 0) == ("RUNNING", True), "only this run stops"
 
     assert command("delete", "conn", "--wait-ms", "0") == 1

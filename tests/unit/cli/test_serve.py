@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from ignite_kafka.cli import main as cli
+from ignite_kafka.cli.commands import parse
 from ignite_kafka.cli.serve import check_exposure, run_command
 from ignite_kafka.connect_rest.access import Logins
 from ignite_kafka.errors import SettingsError
@@ -44,14 +45,14 @@ def test_wrong_arguments_end_before_anything_is_served(capsys: pytest.CaptureFix
 
 
 def test_a_run_gets_what_the_user_of_the_server_granted() -> None:
-    arguments = cli.parser().parse_args(
+    arguments = parse(
         ["serve", "--master", "yarn", "--secrets", "s.json", "--allow-insecure-connections", "--allow-kafka-option", "a=b",
          "--allow-config-provider", "FileConfigProvider=/run/secrets"]
-    )  # fmt: skip
+    ).arguments  # fmt: skip
     command = run_command(arguments, Path("c.json"), "serve-1")
     assert command[3:] == [
         "run", "c.json", "--run-id", "serve-1", "--unless-stopped", "--master", "yarn", "--secrets", "s.json", "--allow-kafka-option", "a=b",
         "--allow-insecure-connections", "--allow-config-provider", "FileConfigProvider=/run/secrets",
     ]  # fmt: skip
-    assert cli.parser().parse_args(command[3:]).unless_stopped
-    assert run_command(cli.parser().parse_args(["serve"]), Path("c.json"), "r")[3:] == ["run", "c.json", "--run-id", "r", "--unless-stopped"]
+    assert parse(command[3:]).arguments.unless_stopped
+    assert run_command(parse(["serve"]).arguments, Path("c.json"), "r")[3:] == ["run", "c.json", "--run-id", "r", "--unless-stopped"]
