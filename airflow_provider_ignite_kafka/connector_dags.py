@@ -1,4 +1,4 @@
-"""Generation of Dags from a folder of connector files, one Dag for each connector."""
+"""Generation of Dags from connector files, or from connectors declared by REST: one Dag for each connector."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from airflow.providers.common.compat.sdk import (
 from airflow.sdk import DAG
 
 from airflow_provider_ignite_kafka.airflow_api import literal
+from airflow_provider_ignite_kafka.connector_store import ConnectorStore
 from airflow_provider_ignite_kafka.operators.ignite_to_kafka import IgniteToKafkaOperator
 from airflow_provider_ignite_kafka.operators.kafka_to_ignite import KafkaToIgniteOperator
 from airflow_provider_ignite_kafka.parse_check import is_plain
@@ -43,7 +44,7 @@ log = logging.getLogger(__name__)
 
 
 def connector_dags(
-    folder: str | Path,
+    folder: str | Path | ConnectorStore,
     *,
     prefix: str = "",
     dag_arguments: Mapping[str, Any] | None = None,
@@ -57,28 +58,35 @@ def connector_dags(
 
         connector_dags(Path(__file__).parent / "connectors", task_arguments={"conn_id": "spark_cluster"})
 
+    Connectors declared by Kafka Connect's REST interface are those of a :class:`.ConnectorStore`::
+
+        connector_dags(ConnectorStore("kafka_default"), task_arguments={"conn_id": "spark_cluster"})
+
     A connector that runs until it is stopped has the schedule ``@continuous``, any other connector the schedule in its
     file, or none.
     The task of a connector whose state is stopped skips. A broken file makes a Dag whose task fails with error, file
     and line, because an import error would stop all Dags of the Dag file.
 
+    :param folder: folder of connector files, or a store of declared connectors.
     :param prefix: beginning of the Dags' ids; the connector's name follows.
     :param dag_arguments: arguments of every Dag; a file's arguments take precedence.
     :param task_arguments: arguments of every operator; a file's arguments take precedence.
     :return: the Dags by id, already registered with Airflow.
     :raises SettingsError: there is no such folder.
     """
-    content = read_folder(folder)
+    store = folder if isinstance(folder, ConnectorStore) else None
+    content = read_folder(folder) if not isinstance(folder, ConnectorStore) else folder.read()
     dags = {}
     every: list[DeclaredConnector | BrokenConnector] = [*content.connectors, *content.broken]
     for each in every:
         connector, dag = _checked_dag(each, prefix, dag_arguments or {})
         with dag:
             if isinstance(connector, BrokenConnector):
-                log.error("Connector file %s, line %d: %s", connector.file, connector.line, connector.error)
+                log.error("Connector of %s: %s", _place(connector), connector.error)
                 BrokenConnectorOperator(task_id=TASK_ID, message=str(connector.error))
             else:
-                _add_task(connector, {**(task_arguments or {}), **_task_arguments(connector)})
+                check = {} if store is None else {"pre_execute": store.check_not_stopped(connector.name)}
+                _add_task(connector, {**(task_arguments or {}), **check, **_task_arguments(connector)})
         dags[dag.dag_id] = dag
     return dags
 
@@ -95,7 +103,7 @@ def _checked_dag(
             dag = DAG(prefix + connector.name, **_dag_arguments(connector, dag_arguments))
             dag.validate()
         except (ValueError, TypeError, AirflowException) as error:
-            where = f"{connector.file}, line {connector.line}"
+            where = _place(connector)
             wrong = SettingsError(
                 f"Airflow refuses the Dag: {error}", "Correct the part dag of the file.", set_in=where
             )
@@ -108,11 +116,17 @@ def _checked_dag(
     )
 
 
+def _place(connector: DeclaredConnector | BrokenConnector, quote: str = "") -> str:
+    """Return where a connector is declared: file and line, or the topic."""
+    file = f"{quote}{connector.file}{quote}"
+    return f"{file}, line {connector.line}" if connector.line else file
+
+
 def _add_task(connector: DeclaredConnector, arguments: Mapping[str, Any]) -> None:
     if connector.state == "stopped":
         StoppedConnectorOperator(
             task_id=TASK_ID,
-            message=f"The state of {connector.name} in {connector.file}, line {connector.line}, is stopped.",
+            message=f"The state of {connector.name} in {_place(connector)}{',' if connector.line else ''} is stopped.",
         )
         return
     operator = KafkaToIgniteOperator if connector.loaded.direction is SinkSettings else IgniteToKafkaOperator
@@ -123,7 +137,7 @@ def _add_task(connector: DeclaredConnector, arguments: Mapping[str, Any]) -> Non
 
 def _dag_arguments(connector: DeclaredConnector | BrokenConnector, defaults: Mapping[str, Any]) -> dict[str, Any]:
     arguments = {"schedule": None, "start_date": _START, "catchup": False, "max_active_runs": 1, **defaults}
-    arguments["doc_md"] = f"Made of `{connector.file}`, line {connector.line}."
+    arguments["doc_md"] = f"Made of {_place(connector, '`')}."
     arguments["tags"] = [*(defaults.get("tags") or ()), "ignite", "kafka"]
     if isinstance(connector, BrokenConnector):
         return {**arguments, "schedule": None, "doc_md": f"{arguments['doc_md']} It is broken: {connector.error}"}

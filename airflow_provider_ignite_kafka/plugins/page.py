@@ -22,7 +22,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from fastapi.staticfiles import StaticFiles
 from markupsafe import Markup
 
-from airflow_provider_ignite_kafka.plugins import views
+from airflow_provider_ignite_kafka.plugins import rest, views
 from airflow_provider_ignite_kafka.plugins.access import (
     READS_PAGE,
     ActionToken,
@@ -33,11 +33,11 @@ from airflow_provider_ignite_kafka.plugins.access import (
     sign_message,
 )
 from airflow_provider_ignite_kafka.plugins.actions import ACTIONS, perform
-from airflow_provider_ignite_kafka.plugins.background import Background
 from airflow_provider_ignite_kafka.plugins.html import connector_path, render
 from airflow_provider_ignite_kafka.plugins.monitored import MonitoredCluster, monitored_clusters
 from airflow_provider_ignite_kafka.plugins.page_data import ClusterReader, ClusterReading, has_backlog, unexpected
 from airflow_provider_ignite_kafka.plugins.search import Search, states
+from ignite_kafka.connect_rest.background import Background
 from ignite_kafka.errors import IgniteKafkaError
 
 log = logging.getLogger(__name__)
@@ -65,6 +65,7 @@ def create_page(read: Read | None = None) -> FastAPI:
     app.state.background = Background()
     app.state.read = read or ClusterReader().read
     app.mount("/static", StaticFiles(directory=Path(__file__).with_name("static")), name="static")
+    app.mount(rest.PATH, rest.create_rest(app.state.background))
     app.get("/", response_class=HTMLResponse, dependencies=READS_PAGE)(show_list)
     path = "/connections/{connection_id}/connectors/{name}"
     app.get(path, response_class=HTMLResponse, dependencies=READS_PAGE)(show_connector)

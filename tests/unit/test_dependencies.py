@@ -54,7 +54,7 @@ def third_parties(files: Iterable[Path]) -> set[str]:
 
 
 def test_the_library_declares_what_it_imports() -> None:
-    extras = ("spark", "keystores", "prometheus", "otlp")
+    extras = ("spark", "keystores", "prometheus", "otlp", "serve")
     assert third_parties(SPARK_SIDE) == modules_of(declared().union(*map(declared, extras)))
 
 
@@ -83,7 +83,7 @@ def test_extras_agree_on_the_versions_of_pyspark() -> None:
     assert newest in ranges["spark"]
 
 
-@pytest.mark.parametrize("left_out", ["airflow", "dev", "otlp", "prometheus", "registry", "test"])
+@pytest.mark.parametrize("left_out", ["airflow", "dev", "otlp", "prometheus", "registry", "serve", "test"])
 def test_every_module_of_the_library_is_imported_without_an_extra(left_out: str) -> None:
     imports = REGISTRY_CLIENT if left_out == "registry" else modules_of(declared(left_out))
     absent = sorted(imports - modules_of(declared() | declared("spark") | declared("keystores")) | {"airflow"})

@@ -19,28 +19,33 @@ ORDER = (
     "convert.rules", "convert.connect", "convert.scalars", "convert.avro", "convert.filter",
     "convert.ignite_types", "convert.ignite_binary", "convert.transforms", "convert.to_kafka", "convert.json",
     "convert.json_with_schemas", "convert.json_schema", "convert.to_ignite",
-    "convert", "state", "metrics", "runtime", "source", "source.snapshot", "source.stream", "sink", "run", "admin", "verification", "preflight",
+    "convert", "state", "metrics", "runtime", "source", "source.snapshot", "source.stream", "sink", "run", "admin", "connect_rest",
+    "verification", "preflight",
     "datasources", "app", "verify_app", "cli", "",
 )  # fmt: skip
 # the same of the provider, whose metadata ("") import nothing
 PROVIDER_ORDER = (
     "", "airflow_api", "options", "threads", "templates", "parse_check", "allowed_caches", "dbapi", "hooks", "cache_watch",
     "assets", "links", "runs", "lineage", "spark", "triggers", "connector_status", "operators", "sensors", "decorators", "forms",
-    "connector_dags", "notifications", "plugins",
+    "connector_store", "connector_dags", "notifications", "plugins",
 )  # fmt: skip
 # modules without a test of their name, by the test that covers them through the module that uses them
 COVERED_BY = {
     "unit/test_events.py": "common.event_emission",
     "integration/admin/test_connector_events.py": "runtime.event_recorder",
+    "integration/admin/test_connectors.py": "cli.connectors",
+    "integration/connect_rest/test_routes.py": "connect_rest.reading",
+    "unit/connect_rest/test_bodies.py": "connect_rest.messages",
+    "unit/connect_rest/test_dispatch.py": "connect_rest.answers connect_rest.service",
     "unit/settings/files/test_connector_files.py": (
         "settings.files.airflow_arguments settings.files.declared_offsets settings.connect.strimzi settings.yaml_lines"
     ),
     "integration/admin/test_backlog.py": "source.stream.capture",
     "integration/common/test_key_stores.py": "common.der common.jks",
     "integration/admin/test_offsets.py": "state.offsets",
-    "integration/cli/test_cli.py": "cli.views cli.sink_views",
     "integration/cli/test_doctor.py": "admin.cluster_checks admin.executor_checks",
     "unit/cli/test_doctor.py": "admin.findings common.versions",
+    "integration/cli/test_cli.py": "admin.shown_offsets cli.views cli.sink_views",
     "unit/convert/json_with_schemas/test_merged_payloads.py": "convert.connect.merged_schemas",
     "integration/convert/scalars/test_text.py": "java.text",
     "integration/convert/scalars/test_simple.py": "convert.scalars.parse_string convert.scalars.simple_tokens",

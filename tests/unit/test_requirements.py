@@ -21,7 +21,7 @@ METADATA = ConfigParser()
 METADATA.read(TOP / "setup.cfg")
 # where the code lives, and the extras with which it is installed
 PARTS = {
-    "spark_apps": ("spark", "registry", "keystores", "prometheus", "otlp"),
+    "spark_apps": ("spark", "registry", "keystores", "prometheus", "otlp", "serve"),
     "airflow_provider_ignite_kafka": ("airflow", "kubernetes", "openlineage"),
     "dags": ("airflow",),  # the examples are a part of the wheel
 }

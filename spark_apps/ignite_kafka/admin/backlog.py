@@ -190,13 +190,15 @@ def _select_units(
     return units
 
 
-def cleanup(settings: ConnectorSettings, secrets: Secrets, *, force: bool) -> CleanupResult:
+def cleanup(settings: ConnectorSettings, secrets: Secrets, *, force: bool, discard: bool = False) -> CleanupResult:
     """End a connector's capture and destroy its backlog cache, without effect on other connectors. Repeatable.
 
     :param settings: name, internal_topic_prefix and the addresses of both clusters.
     :param force: clean up even if the newest run did not end gracefully, or if another connector owns the capture, with
         offsets in another Kafka cluster or under another prefix. The changes in the backlog are then never sent. This
         needs neither a secret nor Kafka, but an administrator of Ignite if the cluster has users.
+    :param discard: clean up also after a run that failed, because the connector was deleted: the changes in the backlog
+        are never sent. Unlike with ``force``, the run must have ended, and the capture must be the connector's own.
     :raises NotStopped: the nodes have a backlog of that connector, its newest run neither completed nor stopped
         gracefully, and ``force`` is False.
     :raises BacklogRefused: the capture belongs to another connector of that name, and ``force`` is False.
@@ -210,7 +212,7 @@ def cleanup(settings: ConnectorSettings, secrets: Secrets, *, force: bool) -> Cl
         if force:
             removed = call_service(cluster, lambda service: service.force_stop(settings.name, destroy=True))
         else:
-            _check_graceful(settings, secrets, status)
+            _check_ended(settings, secrets, status, discard=discard)
             removed = call_service(
                 cluster, lambda service: service.stop(settings.name, destroy=True), _read_secret(settings, secrets)
             )
@@ -232,13 +234,13 @@ def _read_secret(settings: ConnectorSettings, secrets: Secrets) -> str | None:
     return read_connector(clients, Topics(clients), settings.internal_topic_prefix, settings.name).capture_secret
 
 
-def _check_graceful(settings: ConnectorSettings, secrets: Secrets, status: Mapping[str, Any]) -> None:
+def _check_ended(settings: ConnectorSettings, secrets: Secrets, status: Mapping[str, Any], *, discard: bool) -> None:
     clients = kafka_clients(settings, secrets)
     clients.check()
     topics = Topics(clients)
     check_owner(settings.name, status, owner_of(topics, settings.internal_topic_prefix))
     newest = newest_run(clients, topics, settings.internal_topic_prefix, settings.name)
-    if not newest.graceful:
+    if not (newest.ended if discard else newest.graceful):
         raise _refusal_error(settings, newest)
 
 

@@ -16,13 +16,14 @@ from ..errors import IgniteKafkaError
 from ..kafka.clients import KafkaClients
 from ..kafka.topics import Topics, read_to
 from ..state.configs import ConnectorFold, ConnectorState
+from ..state.declared_connectors import Declaration, Declarations
 from ..state.event_records import KIND as EVENTS
 from ..state.event_records import events_of
 from ..state.history_records import HistoryPoint, history_of, key_of_history
 from ..state.internal_names import configs_topic, status_topic
 from ..state.internal_records import InternalRecord, written_ms
 from ..state.status import RunStatus, keep_newest, run_id_of, run_of
-from ..state.target_state import target_of
+from ..state.target_state import RUNNING, generation_in, target_of
 from .target_state import NewestRun
 
 SOURCE = "Ignite to Kafka"
@@ -45,10 +46,14 @@ class Report:
 
 @dataclass(frozen=True)
 class TargetRequest:
-    """Last request of a target state, at ``at_ms`` (milliseconds since 1970)."""
+    """Last request of a target state, at ``at_ms`` (milliseconds since 1970).
+
+    :param generation: generation of the only run that is to follow it; 0: any run.
+    """
 
     state: str
     at_ms: int
+    generation: int = 0
 
 
 @dataclass(frozen=True)
@@ -60,6 +65,8 @@ class ConnectorOverview:
     :param reports: the last status records of the newest run, oldest first; at most two.
     :param history: records with the points of the last hours, the newest last; see :meth:`points`.
     :param unreadable: error of an unreadable record of the connector; its state is then empty.
+    :param declaration: the connector's configuration made by REST; None without one.
+    :param restart_ms: time of the last request to restart it, in milliseconds since 1970; 0 without one.
     """
 
     name: str
@@ -70,6 +77,23 @@ class ConnectorOverview:
     target: TargetRequest | None = None
     unreadable: IgniteKafkaError | None = None
     history: tuple[InternalRecord, ...] = ()
+    declaration: Declaration | None = None
+    restart_ms: int = 0
+
+    @property
+    def deleted(self) -> bool:
+        """Whether the connector was deleted, and no run has begun since."""
+        return self.declaration is not None and self.declaration.hides(self.state.generation)
+
+    @property
+    def config(self) -> Mapping[str, str] | None:
+        """Configuration made by REST; None for a connector without one."""
+        return self.declaration.config if self.declaration is not None and self.declaration.declares else None
+
+    @property
+    def lasting_target(self) -> str:
+        """Requested target state of all further runs: RUNNING if nothing or only the stop of one run was requested."""
+        return RUNNING if self.target is None or self.target.generation else self.target.state
 
     def points(self) -> list[HistoryPoint]:
         """Return what the connector copied in each minute of the last hours, and its lag, oldest first."""
@@ -142,7 +166,7 @@ def _calculate_rates(run: RunStatus, before: RunStatus | None, elapsed_ms: int) 
 
 
 class OverviewReader:
-    """Reader of all connectors that were ever started under a prefix; threads may share it.
+    """Reader of all connectors that were started or declared under a prefix; threads may share it.
 
     Each read continues where the last one ended.
 
@@ -158,12 +182,17 @@ class OverviewReader:
         self._read_s = time.monotonic()
 
     def read(self, clients: KafkaClients, topics: Topics) -> dict[str, ConnectorOverview]:
-        """Return all connectors, sorted by name.
+        """Return all connectors that were ever started or declared, sorted by name, without deleted ones.
 
         A connector with unreadable records has :attr:`ConnectorOverview.unreadable`.
 
         :raises KafkaUnavailable, AuthenticationFailed, TopicError: Kafka did not answer, or refused.
         """
+        connectors = self.read_with_deleted(clients, topics)
+        return {name: connector for name, connector in connectors.items() if not connector.deleted}
+
+    def read_with_deleted(self, clients: KafkaClients, topics: Topics) -> dict[str, ConnectorOverview]:
+        """Return connectors as :meth:`read` does, deleted ones included."""
         names = configs_topic(self._prefix), status_topic(self._prefix)
         with self._lock:
             ids = {name: topic_id for name, (topic_id, _) in topics.identities(names).items()}
@@ -176,7 +205,8 @@ class OverviewReader:
                 collected = self._configs if name == configs_topic(self._prefix) else self._status
                 self._read_on(clients, name, ids[name], ends[name], collected)
             self._read_s = time.monotonic()
-            connectors = sorted(self._configs.folds.keys() | self._status.runs.keys())
+            declared = self._configs.declarations.by_name.keys()
+            connectors = sorted(self._configs.folds.keys() | declared | self._status.runs.keys())
             return {name: _make_overview(name, self._configs, self._status) for name in connectors}
 
     def _continues(self, ids: Mapping[str, str], ends: Mapping[str, int]) -> bool:
@@ -216,6 +246,8 @@ def _make_overview(name: str, configs: _Configs, status: _Statuses) -> Connector
         configs.targets.get(name),
         configs.unreadable.get(name),
         tuple(status.history.get(name, {}).values()),
+        configs.declarations.by_name.get(name),
+        configs.declarations.restarts.get(name, 0),
     )
 
 
@@ -233,12 +265,15 @@ class _Configs:
         self.folds: dict[str, ConnectorFold] = {}
         self.targets: dict[str, TargetRequest] = {}
         self.unreadable: dict[str, IgniteKafkaError] = {}
+        self.declarations = Declarations()
 
     def add(self, record: InternalRecord, message: Message) -> None:
+        if self.declarations.add(record):
+            return
         if record.kind == "target":
             state = target_of(record.name, record)
             if state is not None:
-                self.targets[record.name] = TargetRequest(state, written_ms(message))
+                self.targets[record.name] = TargetRequest(state, written_ms(message), generation_in(record))
             return
         try:
             self.folds.setdefault(record.name, ConnectorFold(record.name)).add(record)

@@ -84,7 +84,7 @@ def move(
     return _write(hold, _resolve_position(hold.topics, _select_partitions(hold, topic, partition), position))
 
 
-def set_offsets(settings: SinkSettings, secrets: Secrets, offsets: Mapping[TopicPartition, int]) -> MovedOffsets:
+def set_offsets(settings: ConnectorSettings, secrets: Secrets, offsets: Mapping[TopicPartition, int]) -> MovedOffsets:
     """Set the next offset of some partitions.
 
     :raises NotStopped, SettingsError, TopicError, Fenced: as :func:`move`.

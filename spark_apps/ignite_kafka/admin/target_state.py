@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
-from ..errors import SettingsError
+from ..errors import IgniteKafkaError, SettingsError
 from ..kafka.clients import KafkaClients
 from ..kafka.topics import Topics
 from ..runtime.clients import kafka_clients
 from ..settings.connector import ConnectorSettings
 from ..settings.secrets import Secrets
 from ..settings.suggestions import did_you_mean
-from ..state.configs import ConnectorRecord, ConnectorState, read_connector
+from ..state.configs import ConnectorRecord, ConnectorState, connector_generation, read_connector
+from ..state.declared_connectors import Declarations
 from ..state.internal_names import configs_topic
-from ..state.internal_records import read_internal_topic
+from ..state.internal_records import InternalRecord, read_internal_topic
 from ..state.status import COMPLETED, STOPPED, RunStatus, read_run, read_runs
 from ..state.target_state import write_target
 
@@ -87,9 +89,26 @@ def newest_run(clients: KafkaClients, topics: Topics, prefix: str, connector: st
 
 
 def list_connectors(clients: KafkaClients, topics: Topics, prefix: str) -> list[str]:
-    """Return the names of all connectors that were ever started under a prefix, sorted."""
-    records = [record for record, _ in read_internal_topic(clients, topics, configs_topic(prefix))]
-    return sorted({record.name for record in records if record.kind == "connector" and record.value is not None})
+    """Return the names of all connectors ever started or declared under a prefix, sorted, without deleted ones."""
+    declarations = Declarations()
+    generations: dict[str, int] = {}
+    for record, _ in read_internal_topic(clients, topics, configs_topic(prefix)):
+        if not declarations.add(record) and record.kind == "connector" and record.value is not None:
+            generations[record.name] = _generation_of(record)
+    declared = declarations.by_name
+    return sorted(
+        name
+        for name in generations.keys() | declared.keys()
+        if name not in declared or not declared[name].hides(generations.get(name, 0))
+    )
+
+
+def _generation_of(record: InternalRecord) -> int:
+    """Return the generation in a connector's record; that of the last possible run for an unreadable record."""
+    try:
+        return connector_generation(record.name, record)
+    except IgniteKafkaError:
+        return sys.maxsize
 
 
 def unknown_connector_error(settings: ConnectorSettings, connectors: list[str]) -> SettingsError:
@@ -103,6 +122,19 @@ def unknown_connector_error(settings: ConnectorSettings, connectors: list[str]) 
         bootstrap_servers=settings.bootstrap_servers,
         internal_topic_prefix=settings.internal_topic_prefix,
     )
+
+
+def require_connector(settings: ConnectorSettings, clients: KafkaClients, topics: Topics) -> NewestRun:
+    """Return the newest run of a connector that was started or declared, and not deleted since.
+
+    :raises SettingsError: there is no such connector.
+    """
+    prefix = settings.internal_topic_prefix
+    newest = newest_run(clients, topics, prefix, settings.name)
+    names = list_connectors(clients, topics, prefix)
+    if settings.name not in names and (newest.connector is not None or newest.unknown):
+        raise unknown_connector_error(settings, names)
+    return newest
 
 
 @dataclass(frozen=True)
@@ -142,15 +174,13 @@ def request_target_state(
     """Request a target state, and wait for the run's end if requested.
 
     :param wait_ms: maximum time to wait for the run's end, in milliseconds; 0: no wait.
-    :raises SettingsError: no connector of that name was ever started.
+    :raises SettingsError: no connector of that name was ever started or declared, or it was deleted.
     """
     clients = kafka_clients(settings, secrets)
     clients.check()
     topics = Topics(clients)
     prefix = settings.internal_topic_prefix
-    before = newest_run(clients, topics, prefix, settings.name)
-    if before.unknown:
-        raise unknown_connector_error(settings, list_connectors(clients, topics, prefix))
+    before = require_connector(settings, clients, topics)
     write_target(clients, topics, prefix, settings.name, target)
     if not wait_ms or before.ended:
         return TargetStateChange(settings.name, target, before)

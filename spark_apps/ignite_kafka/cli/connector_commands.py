@@ -83,6 +83,7 @@ def run(arguments: CommandArguments) -> int:
                 stop=stop_on_sigterm(settings),
                 log_of_run=log_of_run,
                 progress=progress,
+                unless_stopped=arguments.unless_stopped,
             )
     print(ended.to_json().decode() if arguments.json else run_table(ended))
     return 0

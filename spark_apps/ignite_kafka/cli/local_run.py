@@ -45,6 +45,7 @@ def run_locally(
     stop: threading.Event | None = None,
     log_of_run: EventLog | None = None,
     progress: Callable[[RunStatus], None] = show_progress,
+    unless_stopped: bool = False,
 ) -> RunStatus:
     """Run a connector with a Spark session in this process; return the run's status.
 
@@ -55,6 +56,7 @@ def run_locally(
     :param log_of_run: open log of the events while the settings were read; None: there is none.
     :param progress: called with the counts so far, from time to time.
     :param run_id: key of the status record; None: derived from the time.
+    :param unless_stopped: see :class:`.RunRequest`.
     :raises SettingsError: Java is missing.
     :raises UnsupportedVersion: PySpark is too old, or would create a session of Spark Connect.
     :raises IgniteKafkaError: the error that ended the run.
@@ -68,7 +70,7 @@ def run_locally(
         preflight(settings, arguments.read_secrets(permissions), run_id, snapshot_id, log)
         with interrupts_raised(), local_session(settings.name, master) as spark:
             secrets_file = find_secrets(spark, arguments, permissions)
-            request = RunRequest(settings, run_id, snapshot_id, secrets_file, progress, stop, log)
+            request = RunRequest(settings, run_id, snapshot_id, secrets_file, progress, stop, log, unless_stopped)
             return run_request(spark, request)
 
 

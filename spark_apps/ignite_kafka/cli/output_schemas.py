@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from ..admin.backlog import BacklogView, CleanupResult, Resend
+from ..admin.connectors import DeletedConnector, RestartRequest
 from ..admin.dead_letters import DeadLetterList, Replay
 from ..admin.findings import Finding
 from ..admin.offsets import ResetOffsets
@@ -15,6 +16,7 @@ from ..common.event_log import Occurrence
 from ..state.configs import ConnectorRecord
 from ..state.status import RunStatus
 from .all_connectors import ConnectorLine, ConnectorList
+from .connectors import ListedConnectors
 from .file_results import ErrorForm, MigrationResult, ValidationResult
 from .sink_views import SinkPlanView
 from .type_schemas import Schema, any_of, array_of, described, map_of, nullable, object_of, schema_of
@@ -180,6 +182,10 @@ SCHEMAS: Mapping[str, Callable[[], Schema]] = {
     "pause": _target_state,
     "resume": _target_state,
     "stop": _target_state,
+    "list": lambda: schema_of(ListedConnectors),
+    "restart": lambda: schema_of(RestartRequest),
+    "delete": lambda: schema_of(DeletedConnector),
+    "serve": dict,
     "offsets show": _offsets_show,
     "offsets alter": _offsets_alter,
     "offsets reset": _offsets_reset,

@@ -126,18 +126,8 @@ def load_settings_of_both(
 def _write_settings(settings: ConnectorSettings, folder: str) -> str:
     """Write complete settings, which have no secrets, to a file, and return the file's path."""
     path = Path(folder) / f"{'sink' if isinstance(settings, SinkSettings) else 'source'}.json"
-    defaults = settings.defaults()
-    content = {
-        name: value
-        for name, value in settings.to_dict().items()
-        if name not in defaults or value != _to_plain(defaults[name])
-    }
-    path.write_text(json.dumps(content))
+    path.write_text(json.dumps(settings.changed()))
     return str(path)
-
-
-def _to_plain(value: object) -> object:
-    return list(value) if isinstance(value, tuple) else value
 
 
 def _read_secrets(file: str | None, permissions: Permissions) -> Secrets:

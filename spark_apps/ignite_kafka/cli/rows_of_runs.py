@@ -102,6 +102,10 @@ ROWS = (
             MASTER,
             option("--snapshot-id", "ID", f"the snapshot to begin or continue {_SNAPSHOT}"),
             option("--run-id", "ID", "key of this run's status record (default: derived from the time)"),
+            flag(
+                "--unless-stopped",
+                "end at once if a stop was requested before (default: the start cancels that request)",
+            ),
             option(
                 "--metrics-host", "HOST", "metrics_host: where the endpoint of metrics_port listens, without a login"
             ),
@@ -163,6 +167,32 @@ ROWS = (
             "stdout); others: no result (1: the comparison failed, 2: a setting is wrong, 3: a run began during the "
             "repair, 4: a repair got no reply)",
         ),
+    ),
+    CommandRow(
+        "serve",
+        "serve.serve",
+        "serve Kafka Connect's REST interface, and run the connectors that are declared by it",
+        (
+            "serve --kafka kafka:9092 --ignite ignite-1:10800",
+            "serve --host 0.0.0.0 --users users.json --tls-cert cert.pem --tls-key key.pem --kafka kafka:9092",
+        ),
+        (
+            option("--host", "ADDRESS", "address to listen on (default: 127.0.0.1)", default="127.0.0.1"),
+            option("--port", "PORT", "port to listen on (default: 8083)", type=WHOLE, default=8083),
+            option("--tls-cert", "FILE", "certificate chain of the server, PEM"),
+            option("--tls-key", "FILE", "private key of the certificate, PEM"),
+            option("--users", "FILE", "JSON object of passwords by user, readable by its owner only: basic login"),
+            option("--token-file", "FILE", "token, readable by its owner only: bearer login"),
+            flag(
+                "--allow-plain-http",
+                "listen beyond loopback without TLS, for a proxy that has it: passwords and tokens travel readable",
+            ),
+            flag("--no-runs", "serve the interface only, and run no connector"),
+            MASTER,
+            option("--work", "FOLDER", "private folder of the runs' settings and logs (default: a temporary one)"),
+        ),
+        ("connector", "ignite", *CLUSTERS),
+        "nothing",
     ),
 )
 """Commands, in the order of the help."""

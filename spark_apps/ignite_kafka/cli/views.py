@@ -8,12 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
 from ..admin.lost_run import LOST, REMEDY, silent_s
+from ..admin.shown_offsets import read_offsets, read_states
 from ..admin.target_state import NewestRun, list_connectors, unknown_connector_error
 from ..common.versions import versions_text
 from ..errors import IgniteKafkaError
 from ..kafka.clients import KafkaClients
 from ..kafka.topics import Topics
-from ..plan.slots import SlotState
 from ..plan.source_plan import TransferPlan
 from ..preflight import report_unmatched
 from ..runtime.clients import ignite_cluster, kafka_clients
@@ -269,28 +269,10 @@ def status_view(settings: ConnectorSettings, secrets: Secrets) -> StatusView:
     return StatusView(control, runs, read_target(clients, topics, prefix, settings.name), silent)
 
 
-def _read_states(settings: ConnectorSettings, secrets: Secrets) -> Iterator[SlotState]:
-    clients = kafka_clients(settings, secrets)
-    clients.check()
-    topics = Topics(clients)
-    control = read_connector(clients, topics, settings.internal_topic_prefix, settings.name)
-    if control.connector is None:
-        raise unknown_connector_error(settings, list_connectors(clients, topics, settings.internal_topic_prefix))
-    return read_slots(clients, topics, settings.internal_topic_prefix, settings.name, control.connector.slots)
-
-
 def offset_lines(settings: ConnectorSettings, secrets: Secrets) -> Iterator[str]:
-    """Yield a JSON line for each cache partition of a source, or topic partition of a sink, in Kafka Connect's form.
-
-    The form is ``{"partition": {"cache", "partition"}, "offset": {…}}``.
-    """
-    for state in _read_states(settings, secrets):
-        for (cache, partition), unit in sorted(state.units.items()):
-            place = {"cache": cache, "partition": partition}
-            yield json.dumps({"partition": place, "offset": json.loads(unit.to_json())}, separators=(",", ":"))
-        for (topic, partition), copied in sorted(state.by_topic.items()):
-            place = {"kafka_topic": topic, "kafka_partition": partition}
-            yield json.dumps({"partition": place, "offset": json.loads(copied.to_json())}, separators=(",", ":"))
+    """Yield a JSON line for each offset of :func:`.shown_offsets.read_offsets`."""
+    for offset in read_offsets(settings, secrets):
+        yield json.dumps(offset, separators=(",", ":"))
 
 
 def offsets_table(settings: ConnectorSettings, secrets: Secrets) -> str:
@@ -302,7 +284,7 @@ def offsets_table(settings: ConnectorSettings, secrets: Secrets) -> str:
     counts: dict[tuple[str, str, str], list[int]] = {}
     highest: dict[tuple[str, str, str], list[int]] = {}
     positions: list[tuple[str, int, int, str]] = []
-    for state in _read_states(settings, secrets):
+    for state in read_states(settings, secrets):
         positions += [(*place, copied.offset, copied.topic_id) for place, copied in state.by_topic.items()]
         for (cache, _), unit in state.units.items():
             place = cache, unit.snapshot_id or "", unit.incarnation

@@ -16,6 +16,11 @@ def installed_versions() -> dict[str, str]:
     return versions | {package: version for package in _PACKAGES if (version := _version(package))}
 
 
+def library_version() -> str:
+    """Return the version of this package; ``unknown`` in a checkout that is not installed."""
+    return _version(_OWN) or "unknown"
+
+
 def _version(package: str) -> str:
     try:
         return version(package)

@@ -63,6 +63,7 @@ class RunRequest(Generic[S]):
     :param events: events before the run, to which those of its driver are added; None: none.
     :param report: called with each status.
     :param stop: set it to end the run after the current batch; a snapshot ignores it.
+    :param unless_stopped: whether a stop requested before the run holds for it; False: the start cancels that request.
     """
 
     settings: S
@@ -72,6 +73,7 @@ class RunRequest(Generic[S]):
     report: Report = lambda _status: None
     stop: threading.Event = field(default_factory=threading.Event)
     events: EventLog | None = None
+    unless_stopped: bool = False
 
 
 class ConnectorRun(ABC, Generic[S]):

@@ -22,7 +22,7 @@ from ..state import target_state as target
 from ..state.configs_writer import ConfigsWriter
 from ..state.internal_names import configs_topic
 from ..state.status import CacheStatus, TaskProgress
-from ..state.target_state import read_target, write_target
+from ..state.target_state import read_stopped_generation, read_target, write_target
 from . import parallelism
 from .connector_run import POLL_S, ConnectorRun, S
 from .counts import Counts, SlotResult, add_counts, cap_units, counts_of
@@ -104,7 +104,7 @@ class EpochRun(ConnectorRun[S]):
         return self._retry(lambda: read_target(self._clients, self._topics, prefix, name))
 
     def _adopt_target(self) -> None:
-        """Start paused if a pause was requested before the run; clear an old request to stop.
+        """Start paused if a pause was requested before the run; clear an old request to stop, or obey it.
 
         The consumer exists already, so that no later request is missed.
         """
@@ -112,8 +112,19 @@ class EpochRun(ConnectorRun[S]):
         name = self._settings.name
         requested = self._requested_target()
         self._target = target.PAUSED if requested == target.PAUSED else target.RUNNING
-        if requested == target.STOPPED:  # meant for the previous run
+        if requested != target.STOPPED:
+            return
+        if self._request.unless_stopped and self._is_for_any_run():
+            self._target = target.STOPPED
+            self._request.stop.set()
+        else:  # meant for the previous run
             self._retry(lambda: write_target(self._clients, self._topics, prefix, name, target.RUNNING))
+
+    def _is_for_any_run(self) -> bool:
+        """Return whether the requested stop is not for one earlier run only."""
+        prefix = self._settings.internal_topic_prefix
+        name = self._settings.name
+        return self._retry(lambda: read_stopped_generation(self._clients, self._topics, prefix, name)) == 0
 
     def _epochs(self, *, ends: bool) -> bool:
         """Run epoch after epoch until everything is copied or a stop is requested.

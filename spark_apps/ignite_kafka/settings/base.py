@@ -88,6 +88,11 @@ class Settings:
             for name in self.definitions()
         }
 
+    def changed(self) -> dict[str, Any]:
+        """Return the settings that differ from their defaults as JSON values; :meth:`from_dict` reads them."""
+        defaults = self.defaults()
+        return {name: value for name, value in self.to_dict().items() if getattr(self, name) != defaults[name]}
+
     @classmethod
     def from_dict(
         cls,

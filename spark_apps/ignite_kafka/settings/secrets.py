@@ -100,15 +100,23 @@ def load(path: str | Path, permissions: Permissions = NONE) -> Secrets:
         its content.
     """
     path = Path(path)
+    content = read_protected(path)
+    return from_json(content, path, permissions)
+
+
+def read_protected(path: Path) -> bytes:
+    """Read a file of secrets that others cannot read.
+
+    :raises SettingsError: the file cannot be read, or others can read it.
+    """
     try:
         with path.open("rb") as file:
             _check_access(path, os.fstat(file.fileno()))
-            content = file.read()
+            return file.read()
     except OSError as error:
         raise SettingsError(
             f"the secrets file cannot be read: {error.strerror}", "Check its path and owner", file=path
         ) from error
-    return from_json(content, path, permissions)
 
 
 def from_json(content: bytes | str, origin: str | Path = "secrets", permissions: Permissions = NONE) -> Secrets:

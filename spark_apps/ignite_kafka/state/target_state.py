@@ -64,11 +64,16 @@ def read_stopped_generation(clients: KafkaClients, topics: Topics, prefix: str, 
     generation = 0
     for record in _requests(clients, topics, prefix, connector):
         value = record.optional_value() or {}
-        try:
-            generation = integer(value.get("generation")) if value.get("state") == STOPPED else 0
-        except ValueError:
-            generation = 0
+        generation = generation_in(record) if value.get("state") == STOPPED else 0
     return generation
+
+
+def generation_in(record: InternalRecord) -> int:
+    """Return the generation of the only run that follows a target record; 0 for any run."""
+    try:
+        return integer((record.optional_value() or {}).get("generation"))
+    except ValueError:
+        return 0
 
 
 def _requests(clients: KafkaClients, topics: Topics, prefix: str, connector: str) -> Iterator[InternalRecord]:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Iterator
 from typing import Any
@@ -197,6 +198,20 @@ def test_a_viewer_sees_connectors_without_buttons(web: AirflowWeb, browser: Brow
     browser.has("Actions need the right to edit connection kafka_default.")
     assert not browser.all("[data-action]")
     assert not browser.errors()
+
+
+def test_connectors_are_controlled_by_rest_with_an_api_token(web: AirflowWeb, secured: Secured, run: WriteRun) -> None:
+    run("by-rest", RUNNING)
+    root = f"/ignite-kafka/connect/kafka_default/{PREFIX}/connectors"
+    alice, victor = ({"Authorization": f"Bearer {web.token(user)}", "Content-Type": "application/json"} for user in ("alice", "victor"))
+    assert [web.request("GET", root, headers)[0] for headers in (alice, {})] == [200, 401]
+    assert "by-rest" in json.loads(web.request("GET", root, alice)[1])
+    assert [web.request("PUT", f"{root}/by-rest/pause", headers)[0] for headers in (victor, {}, alice)] == [403, 401, 202]
+    assert target(secured, "by-rest") == PAUSED
+    declared = {"name": "of-rest", "config": {"connector.class": "IgniteSinkConnector", "topics": "people"}, "initial_state": "STOPPED"}
+    assert web.request("POST", root, alice, json.dumps(declared))[0] == 201
+    assert json.loads(web.request("GET", f"{root}/of-rest/status", alice)[1])["connector"]["state"] == "STOPPED"
+    assert [web.request("DELETE", f"{root}/of-rest", headers)[0] for headers in (victor, alice, alice)] == [403, 204, 404]
 
 
 def held(secured: Secured, connector: str, settings: dict[str, Any]) -> Run:

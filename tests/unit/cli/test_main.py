@@ -277,6 +277,7 @@ def test_run_hands_its_arguments_on(file: str, monkeypatch: pytest.MonkeyPatch, 
     assert isinstance(seen.pop("log_of_run"), EventLog)
     assert seen.pop("progress") is show_progress, "stderr is no terminal"
     assert (seen.pop("permissions"), seen.pop("ship_secrets_unprotected")) == (Permissions(), False)
+    assert seen.pop("unless_stopped") is False
     assert seen == {"master": "local[2]", "snapshot_id": "s1", "run_id": "r", "secrets": None, "mounted_secrets": "/m"}
     assert "snapshot s1 is complete after 2.5 s" in capsys.readouterr().out
 

@@ -5,20 +5,22 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from ignite_kafka.admin import backlog, connector_events, dead_letters, declared_state, offsets, sink_offsets, target_state
+from ignite_kafka.admin import backlog, connector_events, dead_letters, declared_state, offsets, shown_offsets, sink_offsets, target_state
 from ignite_kafka.admin.backlog import BacklogView, CacheCapture, CleanupResult, Resend, UnitBacklog
 from ignite_kafka.admin.connector_events import ConnectorEvents
+from ignite_kafka.admin.connectors import DeletedConnector, RestartRequest
 from ignite_kafka.admin.dead_letters import DeadLetterList, DeadLetterRow, Replay
 from ignite_kafka.admin.declared_state import AppliedChange, Difference
 from ignite_kafka.admin.findings import OK, Diagnosis
 from ignite_kafka.admin.offsets import AlteredOffset, ResetOffsets
 from ignite_kafka.admin.sink_offsets import MovedOffsets
 from ignite_kafka.admin.target_state import NewestRun, TargetStateChange
-from ignite_kafka.cli import doctor, local_run, migrate, sink_views, views
+from ignite_kafka.cli import connectors, doctor, local_run, migrate, sink_views, views
 from ignite_kafka.cli import main as cli
 from ignite_kafka.cli.commands import COMMANDS
 from ignite_kafka.cli.output_schemas import SCHEMAS, output_schema
@@ -193,10 +195,10 @@ def test_target_states(command: str, printed: Callable[..., Any], monkeypatch: p
 
 def test_offsets(printed: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     state = SlotState(0, by_cache={"x": {0: UNIT, 1: UnitOffset(1, "17")}})
-    monkeypatch.setattr(views, "_read_states", answers([state]))
+    monkeypatch.setattr(shown_offsets, "read_states", answers([state]))
     first, second = printed("offsets", "show", "c")
     assert (first["offset"]["ranges"], second["offset"]["snapshot"]) == ([[0, 3]], None)
-    monkeypatch.setattr(views, "_read_states", answers([SlotState(0, by_topic={("t", 0): PartitionOffset(5, "id", 1)})]))
+    monkeypatch.setattr(shown_offsets, "read_states", answers([SlotState(0, by_topic={("t", 0): PartitionOffset(5, "id", 1)})]))
     assert printed("offsets", "show", "c")["offset"]["kafka_offset"] == 5
     monkeypatch.setattr(offsets, "alter", answers(AlteredOffset("x", 1, -1, 3)))
     altered = printed("offsets", "alter", "c", "--cache", "x", "--partition", "1", "--sent", "3")
@@ -248,3 +250,17 @@ def test_a_command_without_a_schema_is_named(capsys: pytest.CaptureFixture[str])
 
 def test_schemas_are_those_of_the_commands() -> None:
     assert {row.path for row in COMMANDS} | {"error"} == set(SCHEMAS)
+
+
+def test_lists_restarts_and_deletions(printed: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    listed = connectors.ListedConnectors((connectors.ListedConnector("x", "sink", "FAILED", 2, "host", "REST", "RecordRefused: …"),))
+    monkeypatch.setattr(connectors, "kafka_clients", lambda *_: SimpleNamespace(check=lambda: None))
+    monkeypatch.setattr(connectors, "Topics", lambda _: None)
+    monkeypatch.setattr(connectors, "OverviewReader", lambda _: SimpleNamespace(read=lambda *_: {"x": None}))
+    monkeypatch.setattr(connectors.ListedConnector, "of", lambda *_: listed.connectors[0])
+    assert printed("list")["connectors"][0]["state"] == "FAILED"
+    monkeypatch.setattr(connectors, "request_restart", answers(RestartRequest("x", "r1", active=True)))
+    assert printed("restart", "x")["active"]
+    for deleted in (DeletedConnector("x", ended=True), DeletedConnector("x", True, CleanupResult("x", "service", "cache"))):
+        monkeypatch.setattr(connectors, "delete_connector", answers(deleted))
+        assert printed("delete", "x")["ended"]

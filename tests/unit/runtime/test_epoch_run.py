@@ -12,6 +12,7 @@ import pytest
 from ignite_kafka.common.event_log import count_of
 from ignite_kafka.errors import IgniteKafkaError, KafkaUnavailable, OutcomeUnknown
 from ignite_kafka.plan.source_plan import RunPlan
+from ignite_kafka.runtime import epoch_run
 from ignite_kafka.runtime.counts import Counts, SlotResult
 from ignite_kafka.runtime.driver_consumer import DriverConsumer
 from ignite_kafka.runtime.epoch import Epoch, Running
@@ -20,7 +21,7 @@ from ignite_kafka.runtime.spark_job import Job, Work
 from ignite_kafka.settings.connector import ConnectorSettings
 from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.state.status import CacheCount, CacheStatus, RunStatus, TaskProgress
-from ignite_kafka.state.target_state import PAUSED, RUNNING
+from ignite_kafka.state.target_state import PAUSED, RUNNING, STOPPED
 
 UNKNOWN = OutcomeUnknown("a commit got no answer", slot=0)
 
@@ -156,3 +157,34 @@ def _consumer(tasks: dict[int, TaskProgress]) -> DriverConsumer:
 REPEATED: dict[int, list[Counts]] = {0: [], 7: [{"trades": CacheCount(records=3, dead_letters=1)}]}
 """Counts of repeated attempts by epoch."""
 REPORTS = ((0, 2, 5), (1, 2, 20), (2, 1, 1_000))  # first slot, epoch and records
+
+
+@pytest.mark.parametrize(
+    ("requested", "of_generation", "unless_stopped", "state", "stops", "cleared"),
+    [
+        (None, 0, True, RUNNING, False, False),
+        (PAUSED, 0, True, PAUSED, False, False),
+        (STOPPED, 0, False, RUNNING, False, True),
+        (STOPPED, 0, True, STOPPED, True, False),
+        (STOPPED, 7, True, RUNNING, False, True),
+    ],
+)
+def test_a_start_cancels_an_earlier_stop_unless_the_stop_is_to_hold(
+    monkeypatch: pytest.MonkeyPatch,
+    requested: str | None,
+    of_generation: int,
+    unless_stopped: bool,
+    state: str,
+    stops: bool,
+    cleared: bool,
+) -> None:
+    """A stop of one generation was meant for an earlier run in any case."""
+    written: list[str] = []
+    monkeypatch.setattr(epoch_run, "read_target", lambda *_: requested)
+    monkeypatch.setattr(epoch_run, "read_stopped_generation", lambda *_: of_generation)
+    monkeypatch.setattr(epoch_run, "write_target", lambda *arguments: written.append(arguments[-1]))
+    run = Run()
+    run._clients = run._topics = cast(Any, None)
+    run._request.unless_stopped = unless_stopped  # type: ignore[misc]
+    run._adopt_target()
+    assert (run._target, run._request.stop.is_set(), written) == (state, stops, [RUNNING] if cleared else [])

@@ -1,4 +1,4 @@
-"""Blocking calls of the page, run in a thread pool so that Airflow's event loop does not wait for Kafka."""
+"""Blocking calls of a web server, run in a thread pool so that its event loop does not wait for Kafka."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from ignite_kafka.errors import KafkaUnavailable
+from ..errors import KafkaUnavailable
 
 _THREADS = 4
 _MOST_CALLS = 16  # calls that run or wait
@@ -17,14 +17,14 @@ T = TypeVar("T")
 
 
 class Background:
-    """Thread pool for the page's calls of Kafka and Ignite, each with a time limit.
+    """Thread pool for calls of Kafka and Ignite, each with a time limit.
 
     A call that exceeds its limit continues in its thread until the time-outs of its clients end it; its caller gets an
     error at the limit.
     """
 
     def __init__(self, threads: int = _THREADS, most_calls: int = _MOST_CALLS) -> None:
-        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="ignite-kafka-page")
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="ignite-kafka-web")
         self._most_calls = most_calls
         self._calls = 0
         self._shared: dict[Hashable, tuple[float, asyncio.Task[Any]]] = {}
@@ -36,7 +36,7 @@ class Background:
         """
         if self._calls >= self._most_calls:
             raise KafkaUnavailable(
-                "too many requests of this page wait for Kafka", "Load the page again in some seconds."
+                "too many requests of this server wait for Kafka", "Repeat the request in some seconds."
             )
         loop = asyncio.get_running_loop()
         self._calls += 1
@@ -47,7 +47,7 @@ class Background:
         except TimeoutError as error:
             raise KafkaUnavailable(
                 f"there was no complete answer within {limit_s:g} s",
-                "Check the brokers and the Ignite nodes. A requested change may still happen: load the page again.",
+                "Check the brokers and the Ignite nodes. A requested change may still happen: read the state again.",
             ) from error
 
     async def shared(self, key: Hashable, function: Callable[[], T], limit_s: float) -> T:
@@ -65,7 +65,7 @@ class Background:
         return result
 
     def forget(self) -> None:
-        """Forget the results of :meth:`shared` after an action, so that the page shows the action's effect."""
+        """Forget the results of :meth:`shared` after an action, so that its effect is shown."""
         self._shared = {}
 
     def _ended(self) -> None:

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from airflow_provider_ignite_kafka.plugins.background import Background
+from ignite_kafka.connect_rest.background import Background
 from ignite_kafka.errors import KafkaUnavailable
 
 

@@ -1,0 +1,148 @@
+"""Restart and deletion of connectors, declared by REST or started from files.
+
+Kafka Connect deletes a connector's configuration and keeps its offsets. So does :func:`delete_connector`; it also ends
+the capture of changes on the Ignite nodes, which would otherwise fill their disks for a connector that nobody reads.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict, dataclass
+
+from ..errors import BacklogMissing
+from ..kafka.clients import KafkaClients
+from ..kafka.topics import Topics
+from ..runtime.clients import kafka_clients
+from ..settings.connector import ConnectorSettings
+from ..settings.secrets import Secrets
+from ..state.configs import ConnectorRecord
+from ..state.declared_connectors import read_declaration, write_deletion, write_restart
+from ..state.status import PAUSED
+from ..state.target_state import STOPPED, write_target
+from . import backlog
+from .recorded_settings import with_connections
+from .target_state import NewestRun, newest_run, require_connector
+
+_POLL_S = 0.5
+
+
+@dataclass(frozen=True)
+class RestartRequest:
+    """A requested restart.
+
+    :param active: whether a run was active, which ends now.
+    """
+
+    name: str
+    run_id: str
+    active: bool
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the request as JSON values."""
+        return asdict(self)
+
+
+def request_restart(settings: ConnectorSettings, secrets: Secrets) -> RestartRequest:
+    """End a connector's active run after its current batch, and request the next run.
+
+    What runs the connector begins the next run: `ignite-kafka serve`, or a Dag with the schedule `@continuous`.
+    A paused run continues to be paused.
+
+    :raises SettingsError: there is no connector of that name.
+    """
+    clients, topics = _open(settings, secrets)
+    newest = require_connector(settings, clients, topics)
+    prefix = settings.internal_topic_prefix
+    active = not newest.unknown and not newest.ended
+    write_restart(clients, prefix, settings.name)
+    if active and newest.connector is not None and newest.state != PAUSED:
+        write_target(clients, topics, prefix, settings.name, STOPPED, newest.connector.generation)
+    return RestartRequest(settings.name, newest.run_id, active)
+
+
+@dataclass(frozen=True)
+class DeletedConnector:
+    """A deleted connector.
+
+    :param ended: whether its last run has ended, or it had none.
+    :param backlog: the removed capture on the Ignite nodes; None: it had none, or its run has not ended.
+    """
+
+    name: str
+    ended: bool
+    backlog: backlog.CleanupResult | None = None
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the deletion as JSON values."""
+        return asdict(self)
+
+
+def delete_connector(settings: ConnectorSettings, secrets: Secrets, wait_ms: int = 0) -> DeletedConnector:
+    """Delete a connector: stop its run, remove it from all lists, and end its capture on the Ignite nodes.
+
+    Its offsets stay, as in Kafka Connect: a connector of the same name continues there. Changes made meanwhile were
+    not captured, so a stream loads its caches again first. Unsent changes in the backlog are discarded.
+
+    :param settings: name and prefix of the connector, and the settings of both connections.
+    :param wait_ms: maximum time to wait for the end of the run, in milliseconds. A capture is ended only after the run.
+    :raises SettingsError: there is no connector of that name.
+    :raises IgniteUnreachable, BacklogUnavailable, BacklogRefused: the connector is deleted, its capture is not ended.
+    """
+    clients, topics = _open(settings, secrets)
+    newest = require_connector(settings, clients, topics)
+    prefix = settings.internal_topic_prefix
+    write_target(clients, topics, prefix, settings.name, STOPPED)
+    write_deletion(clients, prefix, settings.name, _generation(newest))
+    deadline = time.monotonic() + wait_ms / 1000
+    while not _is_over(newest) and time.monotonic() < deadline:
+        time.sleep(_POLL_S)
+        newest = newest_run(clients, topics, prefix, settings.name)
+    return finish_deletion(settings, secrets)
+
+
+def finish_deletion(settings: ConnectorSettings, secrets: Secrets) -> DeletedConnector:
+    """End the capture of a deleted connector if its last run has ended. Repeatable.
+
+    A run that began while the connector was being deleted is deleted, too. Nothing happens if the connector was
+    declared again meanwhile.
+
+    :raises IgniteUnreachable, BacklogUnavailable, BacklogRefused: the capture is not ended.
+    """
+    clients, topics = _open(settings, secrets)
+    prefix = settings.internal_topic_prefix
+    newest = newest_run(clients, topics, prefix, settings.name)
+    declaration = read_declaration(clients, topics, prefix, settings.name)
+    if not _is_over(newest) or declaration is None or declaration.deleted_after is None:
+        return DeletedConnector(settings.name, False)
+    if declaration.deleted_after < _generation(newest):
+        write_deletion(clients, prefix, settings.name, _generation(newest))
+    record = newest.connector
+    if record is None or not captures_changes(record):
+        return DeletedConnector(settings.name, True)
+    try:
+        removed = backlog.cleanup(with_connections(settings, record), secrets, force=False, discard=True)
+    except BacklogMissing:  # its stream used continuous queries, which end with it
+        return DeletedConnector(settings.name, True)
+    return DeletedConnector(settings.name, True, removed)
+
+
+def captures_changes(record: ConnectorRecord) -> bool:
+    """Return whether a connector may have a backlog on the Ignite nodes, by its newest run's settings."""
+    settings = record.settings
+    return record.is_source and (
+        settings.get("failover_policy") == "BACKLOG" or settings.get("run_mode") == "continuous"
+    )
+
+
+def _is_over(newest: NewestRun) -> bool:
+    return newest.unknown or newest.ended
+
+
+def _generation(newest: NewestRun) -> int:
+    return newest.connector.generation if newest.connector is not None else 0
+
+
+def _open(settings: ConnectorSettings, secrets: Secrets) -> tuple[KafkaClients, Topics]:
+    clients = kafka_clients(settings, secrets)
+    clients.check()
+    return clients, Topics(clients)

@@ -1,0 +1,58 @@
+"""Where `ignite-kafka serve` may listen, and the command of a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ignite_kafka.cli import main as cli
+from ignite_kafka.cli.commands import parse
+from ignite_kafka.cli.serve import check_exposure, run_command
+from ignite_kafka.connect_rest.access import Logins
+from ignite_kafka.errors import SettingsError
+
+LOGINS = Logins({"ann": "correct horse"})
+
+
+@pytest.mark.parametrize(
+    ("host", "logins", "tls", "plain", "refused"),
+    [
+        ("127.0.0.1", Logins(), False, False, ""),
+        ("localhost", Logins(), False, False, ""),
+        ("::1", Logins(), False, False, ""),
+        ("0.0.0.0", Logins(), True, True, "everybody who reaches 0.0.0.0 could change connectors"),
+        ("0.0.0.0", LOGINS, False, False, "passwords and tokens would travel readable"),
+        ("10.0.0.1", LOGINS, True, False, ""),
+        ("10.0.0.1", Logins(token="t" * 22), False, True, ""),
+    ],
+)
+def test_beyond_loopback_a_login_and_tls_are_needed(host: str, logins: Logins, tls: bool, plain: bool, refused: str) -> None:
+    if not refused:
+        check_exposure(host, logins, tls=tls, plain=plain)
+        return
+    with pytest.raises(SettingsError, match=refused):
+        check_exposure(host, logins, tls=tls, plain=plain)
+
+
+def test_wrong_arguments_end_before_anything_is_served(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert cli.main(["serve", "--host", "0.0.0.0"]) == 2
+    assert "Give --users or --token-file" in capsys.readouterr().err
+    assert cli.main(["serve", "--tls-cert", "cert.pem"]) == 2
+    assert "Give --tls-cert and --tls-key" in capsys.readouterr().err
+    assert cli.main(["serve", "--users", str(tmp_path / "absent")]) == 2
+    assert "cannot be read" in capsys.readouterr().err
+
+
+def test_a_run_gets_what_the_user_of_the_server_granted() -> None:
+    arguments = parse(
+        ["serve", "--master", "yarn", "--secrets", "s.json", "--allow-insecure-connections", "--allow-kafka-option", "a=b",
+         "--allow-config-provider", "FileConfigProvider=/run/secrets"]
+    ).arguments  # fmt: skip
+    command = run_command(arguments, Path("c.json"), "serve-1")
+    assert command[3:] == [
+        "run", "c.json", "--run-id", "serve-1", "--unless-stopped", "--master", "yarn", "--secrets", "s.json", "--allow-kafka-option", "a=b",
+        "--allow-insecure-connections", "--allow-config-provider", "FileConfigProvider=/run/secrets",
+    ]  # fmt: skip
+    assert parse(command[3:]).arguments.unless_stopped
+    assert run_command(parse(["serve"]).arguments, Path("c.json"), "r")[3:] == ["run", "c.json", "--run-id", "r", "--unless-stopped"]

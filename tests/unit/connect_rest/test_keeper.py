@@ -1,0 +1,184 @@
+"""The keeper of local runs: processes that stand for runs are started, ended, and started again as the records say."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+
+from ignite_kafka.admin.connectors import DeletedConnector
+from ignite_kafka.admin.overview import ConnectorOverview, TargetRequest
+from ignite_kafka.connect_rest import keeper as keeping
+from ignite_kafka.connect_rest import supervision
+from ignite_kafka.connect_rest.keeper import Keeper
+from ignite_kafka.connect_rest.reading import ConnectorReader
+from ignite_kafka.errors import IgniteUnreachable
+from ignite_kafka.state.configs import ConnectorRecord, ConnectorState
+from ignite_kafka.state.declared_connectors import Declaration
+from tests.support.waiting import wait_until
+from tests.unit.connect_rest.test_configuration import OPERATOR, SOURCE
+
+_WAITS = "import signal, sys; signal.signal(signal.SIGTERM, lambda *_: sys.exit(0)); print('up', flush=True); signal.pause()"
+
+
+def declared(config: Mapping[str, str] | None = None, *, restart_ms: int = 0, target: str = "RUNNING") -> ConnectorOverview:
+    """A declared connector; `config` is beside the least configuration."""
+    declaration = Declaration({**SOURCE, **(config or {})})
+    return ConnectorOverview("c", declaration=declaration, target=TargetRequest(target, 1), restart_ms=restart_ms)
+
+
+class Kept:
+    """A keeper whose runs are programs of this test."""
+
+    def __init__(self, folder: Path) -> None:
+        self.connectors: dict[str, ConnectorOverview] = {}
+        self.program, self.folder = _WAITS, folder
+        self.starts: list[str] = []
+        reader = cast(ConnectorReader, SimpleNamespace(read_with_deleted=lambda: self.connectors))
+        self.keeper = Keeper(reader, OPERATOR, self.command, folder)
+
+    def command(self, file: Path, run_id: str) -> Sequence[str]:
+        self.starts.append(run_id)
+        return [sys.executable, "-c", self.program]
+
+    @property
+    def processes(self) -> Mapping[str, int]:
+        return {name: process.pid for name, process in self.keeper._processes.items()}
+
+    def until(self, reached: Callable[[], object], what: str) -> None:
+        def step() -> bool:
+            self.keeper.step()
+            return bool(reached())
+
+        wait_until(step, what)
+
+    def up(self) -> None:
+        """Wait until each started program handles its signals."""
+        log = self.folder / "c.log"
+        self.until(lambda: log.exists() and log.read_text().count("up") >= len(self.starts), "the programs")
+
+
+@pytest.fixture
+def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Kept]:
+    monkeypatch.setattr(supervision, "FIRST_WAIT_S", 0.0)
+    made = Kept(tmp_path)
+    yield made
+    made.connectors.clear()
+    made.keeper._end_all()
+
+
+def test_a_declared_connector_runs_with_its_checked_settings_in_a_private_file(kept: Kept) -> None:
+    kept.connectors["c"] = declared()
+    kept.keeper.step()
+    kept.keeper.step()
+    assert len(kept.starts) == 1
+    file = kept.folder / "c.json"
+    assert file.stat().st_mode & 0o777 == 0o600
+    written = json.loads(file.read_text())
+    assert (written["name"], written["cache_whitelist"], written["bootstrap_servers"]) == ("c", ["a"], "localhost:1")
+    assert "cache_blacklist" not in written, "an empty list would be refused"
+
+
+@pytest.mark.parametrize("change", ["stopped", "not declared", "gone"])
+def test_a_connector_that_is_stopped_ends_and_runs_again_when_it_is_resumed(kept: Kept, change: str) -> None:
+    kept.connectors["c"] = declared()
+    kept.up()
+    match change:
+        case "stopped":
+            kept.connectors["c"] = declared(target="STOPPED")
+        case "not declared":
+            kept.connectors["c"] = ConnectorOverview("c")
+        case _:
+            del kept.connectors["c"]
+    kept.until(lambda: not kept.processes and not kept.keeper._runs, "the end of the run")
+    kept.connectors["c"] = declared()
+    kept.keeper.step()
+    assert len(kept.starts) == 2
+
+
+@pytest.mark.parametrize("change", [declared({"tasks_max": "2"}), declared(restart_ms=5)])
+def test_a_new_configuration_or_a_restart_begins_a_new_run(kept: Kept, change: ConnectorOverview) -> None:
+    kept.connectors["c"] = declared()
+    kept.up()
+    kept.connectors["c"] = change
+    kept.until(lambda: len(kept.starts) == 2, "the second run")
+
+
+def test_a_run_that_is_killed_begins_again_unless_restarts_are_off(kept: Kept) -> None:
+    kept.connectors["c"] = declared()
+    kept.up()
+    os.kill(kept.processes["c"], signal.SIGKILL)
+    kept.until(lambda: len(kept.starts) == 2, "the second run")
+    kept.connectors["c"] = declared({"autoRestart.enabled": "false"})
+    os.kill(kept.processes["c"], signal.SIGKILL)
+    kept.until(lambda: not kept.processes, "the end of the run")
+    kept.keeper.step()
+    assert len(kept.starts) == 2
+
+
+def test_wrong_settings_do_not_run_and_hide_no_other_connector(kept: Kept, caplog: pytest.LogCaptureFixture) -> None:
+    kept.connectors["b"] = ConnectorOverview("b", declaration=Declaration({**SOURCE, "name": "b", "tasks.max": "many"}))
+    kept.connectors["a"] = ConnectorOverview("a", declaration=Declaration({**SOURCE, "name": "a", "autoRestart.enabled": "?"}))
+    kept.connectors["c"] = declared()
+    for _ in range(3):
+        kept.keeper.step()
+    assert list(kept.processes) == ["c"]
+    assert len([record for record in caplog.records if "does not run" in record.message]) == 2, "once for each"
+
+
+def test_the_capture_of_a_deleted_connector_ends_after_its_run(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def finish(settings: object, secrets: object) -> DeletedConnector:
+        asked.append(getattr(settings, "name", ""))
+        if len(asked) == 1:
+            raise IgniteUnreachable("no address answered")
+        return DeletedConnector("c", ended=True)
+
+    monkeypatch.setattr(keeping, "finish_deletion", finish)
+    monkeypatch.setattr(keeping, "_CLEANUP_AGAIN_S", 0.0)
+    kept.connectors["c"] = declared()
+    kept.up()
+    state = ConnectorState(ConnectorRecord(3))
+    kept.connectors["c"] = ConnectorOverview("c", state, declaration=Declaration(None, deleted_after=3))
+    kept.keeper.step()
+    assert asked == [], "its run has not ended"
+    kept.until(lambda: len(asked) == 2, "the end of the capture")
+    kept.keeper.step()
+    assert asked == ["c", "c"]
+
+
+def test_the_end_of_the_server_ends_the_runs(kept: Kept) -> None:
+    kept.connectors["c"] = declared()
+    kept.up()
+    kept.keeper.stop()
+    kept.keeper.run()
+    assert not kept.processes
+
+
+def test_a_process_that_cannot_be_started_is_tried_again(
+    kept: Kept, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    kept.connectors["c"] = declared()
+    with monkeypatch.context() as broken:
+        broken.setattr(kept.keeper, "_command", lambda *_: ["/no/such/program"])
+        kept.keeper.step()
+        kept.keeper.step()
+    assert [record.message.partition(":")[0] for record in caplog.records] == ["Connector c does not run"]
+    kept.keeper.step()
+    assert list(kept.processes) == ["c"]
+
+
+def test_a_large_log_is_kept_once(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keeping, "_LARGE_LOG_BYTES", 10)
+    (kept.folder / "c.log").write_text("of earlier runs")
+    kept.connectors["c"] = declared()
+    kept.up()
+    assert (kept.folder / "c.log.1").read_text() == "of earlier runs"
