@@ -65,6 +65,7 @@ class UnitOffset:
     :param topic_id: id of the topic that holds the unit's records; the offset is void for a new topic of that name.
         Empty: unknown (0.1.0 wrote none).
     :param dropped: entries of a snapshot that transforms dropped.
+    :param signal: last ad-hoc snapshot of the unit: the signal's id, and its records; None: there was none.
     """
 
     generation: int
@@ -80,6 +81,7 @@ class UnitOffset:
     bad: int = 0
     topic_id: str = ""
     dropped: int = 0
+    signal: tuple[str, int] | None = None
 
     def to_json(self) -> bytes:
         """Encode the record's value as JSON."""
@@ -102,6 +104,8 @@ class UnitOffset:
             value["topology"] = self.topology
         if self.topic_id:
             value["topic_id"] = self.topic_id
+        if self.signal is not None:
+            value["signal"] = self.signal
         return dumps(value)
 
     @staticmethod
@@ -131,6 +135,7 @@ class UnitOffset:
             _count(snapshot.get("bad", 0)),
             sys.intern(text(value.get("topic_id", ""))),
             _count(snapshot.get("dropped", 0)),
+            _signal(value["signal"]) if "signal" in value else None,
         )
 
 
@@ -152,6 +157,11 @@ def _pair(value: object) -> list[object]:
 def _position(value: object) -> tuple[int, int]:
     partition, offset = _pair(value)
     return integer(partition), integer(offset)
+
+
+def _signal(value: object) -> tuple[str, int]:
+    id, records = _pair(value)
+    return sys.intern(text(id)), _count(records)
 
 
 def kinds_of_keys(offsets: Iterable[UnitOffset]) -> set[KeyKind]:

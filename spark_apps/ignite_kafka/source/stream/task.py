@@ -60,6 +60,11 @@ class BatchRunner:
         """Load the next cache partitions, and send and commit their entries."""
         self._commit(self._reader.load())
 
+    def ad_hoc(self) -> None:
+        """Read the next entries of a signal's ad-hoc snapshot, and send and commit them."""
+        if batches := self._reader.ad_hoc():
+            self._commit(batches)
+
     def reconcile(self, *, ends: bool = False) -> None:
         """Read a few more records of the topic being reconciled, and send the tombstones that are due.
 
