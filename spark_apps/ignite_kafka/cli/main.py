@@ -39,6 +39,7 @@ from .migrate import add_connectors, add_migrate, holds_resources, run_all, vali
 from .offset_commands import alter_offsets, backlog_cleanup, backlog_status, resend, reset_offsets, show_offsets
 from .replicate import add_replicate, replicate
 from .settings_table import describe_run_end, list_shown_settings, settings_table
+from .signals import add_signal
 from .verify import add_verify
 
 
@@ -111,6 +112,7 @@ def parser() -> argparse.ArgumentParser:
         commands.add_parser("offsets", help="offsets of a connector").add_subparsers(required=True, metavar="ACTION")
     )
     _add_backlog(commands)
+    add_signal(commands, _add_connector)
     return top
 
 

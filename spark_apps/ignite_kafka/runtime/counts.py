@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from ..errors import IgniteKafkaError
+from ..state.signal_records import SignalReport
 from ..state.status import CacheCount, CacheStatus, TaskProgress
 
 
@@ -16,6 +17,7 @@ class SlotResult:
     :param finished: false if the epoch ended before everything was done.
     :param loaded: false if the epoch ended before the initial data was sent.
     :param ahead_s: seconds by which the task is ahead of its rate limit.
+    :param signal: progress of the ad-hoc snapshot; the result of a task's first slot has that of the whole task.
     """
 
     slot: int
@@ -24,6 +26,7 @@ class SlotResult:
     finished: bool = True
     loaded: bool = True
     ahead_s: float = 0.0
+    signal: SignalReport | None = None
 
 
 Counts = Mapping[str, CacheCount]

@@ -17,6 +17,7 @@ from ..common.retry import GROWING, RetryBudget, retry
 from ..errors import IgniteKafkaError, TransactionTimeout
 from ..kafka.clients import KafkaClients
 from ..plan.source_plan import RunPlan
+from ..state.signal_records import SignalReport
 from ..state.status import StatusWriter, TaskProgress
 from .counts import Counts, SlotResult, sum_counts
 from .epoch import Epoch, EpochEnd
@@ -81,14 +82,24 @@ class TaskLoop(ABC):
         """Record a commit, which restarts the time limit for retries."""
         self._budget.reset()
 
-    def report_progress(self, slots: Iterable[Counts], *, loaded: bool, at_once: bool = False) -> None:
+    def report_progress(
+        self,
+        slots: Iterable[Counts],
+        *,
+        loaded: bool,
+        at_once: bool = False,
+        signal: Callable[[], SignalReport | None] = lambda: None,
+    ) -> None:
         """Report the task's counts to the driver in the status topic, at intervals or at once.
 
         :param slots: counts of each slot in this epoch.
+        :param signal: returns the progress of the epoch's ad-hoc snapshot.
         """
         if not self._reports.due() and not at_once:
             return
-        self._reported = TaskProgress(self._run_plan.generation, self._epoch.number, loaded, sum_counts(slots))
+        self._reported = TaskProgress(
+            self._run_plan.generation, self._epoch.number, loaded, sum_counts(slots), signal=signal()
+        )
         self._send_report()
 
     def _still_alive(self) -> None:

@@ -30,6 +30,8 @@ from .internal_names import (
     slot_transactional_id,
 )
 from .internal_records import FORMAT_HEADERS
+from .signal_records import SignalStatus
+from .signals import END, KIND, TARGET
 
 MOST_KEPT = 1_000
 _FENCE_THREADS = 16
@@ -279,6 +281,15 @@ class ConfigsWriter:
         done = replace(snapshot, complete=True)
         ended = {**ENDED, "complete": True, "caches": caches}
         self._write([self._config(asdict(done), "snapshot"), *self._ended_records(snapshot.id, ended)])
+
+    def end_signal(self, end: SignalStatus, forgotten: Sequence[str] = ()) -> None:
+        """Record the end of a signal in place of its request, so that no run does it again.
+
+        :param forgotten: ids of older ended signals, whose ends are removed.
+        """
+        done = [self._config(asdict(end), KIND, end.id, END)]
+        done += [self._config(None, KIND, end.id, *rest) for rest in ((), (TARGET,))]
+        self._write([*done, *(self._config(None, KIND, id, END) for id in forgotten)])
 
     def _config(self, value: Any, kind: str, *rest: str) -> _Record:
         """Make a record of the configs topic for this connector; a value of None is a tombstone."""

@@ -43,7 +43,7 @@ Partition = Annotated[int, Range(0, (1 << 31) - 1)]
 
 @dataclass(frozen=True)
 class CacheSelection:
-    """Entries of one cache that an ad-hoc snapshot sends: those that meet all that is given.
+    """Entries of one cache that an ad-hoc snapshot sends; every part given narrows the selection.
 
     :param where: condition in Spark SQL, applied besides the connector's own; empty: every entry.
     :param keys: keys as the record keys of the topic, in UTF-8; empty: every key.

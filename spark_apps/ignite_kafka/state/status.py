@@ -9,6 +9,7 @@ key (JSON)                                    value (JSON)
 ``["progress","<connector>",<slot>]``         :class:`TaskProgress` of the task with this first slot
 ``["verify","<connector>","<run id>"]``       :class:`.comparisons.ComparisonStatus`
 ``["events","<connector>","<run id>"]``       :class:`.event_records.RunEvents`
+``["signal","<connector>","<signal id>"]``    :class:`.signal_records.SignalStatus`
 ============================================= ======================================================
 """
 
@@ -29,6 +30,7 @@ from ..kafka.clients import REQUEST_TIMEOUT_S, KafkaClients
 from ..kafka.topics import COMPACTED, Topics, TopicSpec, read_to
 from .internal_names import status_topic
 from .internal_records import FORMAT_HEADERS, InternalRecord, read_internal_topic, report_skipped, written_ms
+from .signal_records import SignalReport
 
 RUNNING = "RUNNING"  # fmt: skip
 PAUSED = "PAUSED"
@@ -160,6 +162,7 @@ class TaskProgress:
     :param loaded: whether the initial data is sent.
     :param caches: counts by cache.
     :param events: events of the task so far, by id.
+    :param signal: progress of the epoch's ad-hoc snapshot; None without one.
     """
 
     generation: int
@@ -167,6 +170,7 @@ class TaskProgress:
     loaded: bool
     caches: Mapping[str, CacheCount]
     events: Mapping[str, EventCount] = field(default_factory=dict)
+    signal: SignalReport | None = None
 
     def to_json(self) -> bytes:
         """Return the value of the record."""

@@ -33,13 +33,18 @@ from ...state import status
 from ...state import target_state as target
 from ...state.configs import SnapshotRecord
 from ...state.sent_topics import check_plan
+from ...state.signal_records import Signal, SignalStatus
+from ...state.signals import KIND, read_signal_progress, read_signals
 from ...state.status import RunStatus, TaskProgress
 from ..expiring_entries import report_expiry_policies
 from ..planning import cache_configurations, make_plan, register_schemas
 from ..snapshot.run import planned_counts
 from ..topic_creation import ensure_topics, ensure_types_topic
 from .capture import Capture, Deployments, deployment_of, owner_of
-from .query_capture import capture_of
+from .query_capture import QueryCapture, capture_of
+from .signal_check import signal_fault
+from .signal_notices import SignalNotice, emit_notice
+from .signal_queue import SignalQueue
 from .start_policy import StartState, loads_after_change, start_policy
 
 log = logging.getLogger(__name__)
@@ -64,6 +69,7 @@ class StreamRun(EpochRun[SourceSettings]):
         # set once, by _run and _begin
         self._cluster: Cluster
         self._capture: Capture
+        self._signals: SignalQueue
         self._until: Mapping[Unit, int] | None = None  # of a run that ends: see Epoch
         # changed between epochs
         self._plan: TransferPlan
@@ -135,6 +141,7 @@ class StreamRun(EpochRun[SourceSettings]):
         self._consumer = self._retry(lambda: DriverConsumer(self._clients, self._topics, self._plan))
         self._stack.callback(self._consumer.close)
         self._adopt_target()
+        self._follow_signals()
 
     def _with_topics(self, plan: TransferPlan, added: Set[str], generation: int) -> TransferPlan:
         """Create the plan's topics, publish added caches' configurations for sinks, and add topic ids to the plan."""
@@ -189,7 +196,11 @@ class StreamRun(EpochRun[SourceSettings]):
 
     def _next_epoch(self, number: int, configs_offset: int) -> Epoch:
         longest_s = self._capture.longest_epoch_s
-        return Epoch(number, configs_offset, self._until, longest_s, self._rate_due.remaining())
+        return Epoch(number, configs_offset, self._until, longest_s, self._rate_due.remaining(), self._signals.take())
+
+    def _epoch(self, epoch: Epoch, *, ends: bool) -> bool:
+        # a signal that came meanwhile is sent before a run that ends by itself does
+        return super()._epoch(epoch, ends=ends) and self._signals.first() is None
 
     @property
     def _cores_s(self) -> float:
@@ -217,12 +228,14 @@ class StreamRun(EpochRun[SourceSettings]):
     def _on_epoch_end(self, epoch: Epoch, results: Sequence[SlotResult]) -> None:
         self._add([result.caches for result in results], planned_counts(self._plan))
         self._rate_due = Deadline.after(sum(result.ahead_s for result in results) / len(results))
+        self._signals.add([result.signal for result in results if result.signal is not None], len(results))
         self._publish_progress()
         if all(result.loaded for result in results):
             self._all_loaded()
 
     def _on_progress(self, tasks: Sequence[TaskProgress], of: int) -> None:
         self._add([counts_of(task) for task in tasks], planned_counts(self._plan))
+        self._record_signal()
         self._publish_progress()
         if len(tasks) == of and all(task.loaded for task in tasks):
             self._all_loaded()
@@ -232,6 +245,48 @@ class StreamRun(EpochRun[SourceSettings]):
             self._loaded = True
             counts = {name: vars(count) for name, count in self._status.caches.items()}
             self._retry(lambda: self._control.end_snapshot(self._record(), counts))
+
+    # signals
+
+    def _follow_signals(self) -> None:
+        """Read the connector's signals; the consumer, which exists already, adds later ones."""
+        prefix = self._settings.internal_topic_prefix
+        name = self._settings.name
+        fold = self._retry(lambda: read_signals(self._clients, self._topics, prefix, name))
+        self._consumer.signals = fold
+        before = self._retry(lambda: read_signal_progress(self._clients, prefix, name)) if fold.waiting else {}
+        self._signals = SignalQueue(
+            fold, self._request.run_id, before, self._signal_fault, self._end_signal, self._notify_of_signal
+        )
+
+    def _signal_fault(self, signal: Signal) -> str:
+        has_service = not isinstance(self._capture, QueryCapture)
+        return signal_fault(signal, self._plan, self._cluster, has_service=has_service)
+
+    def _notify_of_signal(self, notice: SignalNotice, signal: Signal, status: SignalStatus, cache: str) -> None:
+        emit_notice(self._settings.name, notice, signal, status)
+
+    def _other_work(self, running: Running) -> bool:
+        if self._target != target.RUNNING:
+            return False
+        tasks = [task for task in self._consumer.reports.tasks.values() if task.epoch == running.epoch.number]
+        self._signals.add([task.signal for task in tasks if task.signal is not None], running.tasks)
+        return self._signals.differs(running.epoch.signal)
+
+    def _record_signal(self) -> None:
+        """Write the progress of the running signal together with the run's next status."""
+        current = self._signals.current
+        if current is not None and not current.ended and self._writer is not None:
+            self._signals.report_progress()
+            self._writer.queue([KIND, self._settings.name, current.id], current.to_json())
+
+    def _end_signal(self, end: SignalStatus, forgotten: Sequence[str]) -> None:
+        self._retry(lambda: self._control.end_signal(end, forgotten))
+        assert self._writer is not None
+        try:
+            self._writer.forget(self._settings.name, [end.id], KIND)
+        except IgniteKafkaError as error:  # nobody shows the progress of a signal that has ended
+            log.warning("the progress of signal %s stays in the status topic: %s", end.id, error)
 
     # caches that come and go
 
@@ -281,6 +336,7 @@ class StreamRun(EpochRun[SourceSettings]):
         plan = replace(plan, caches=tuple(caches), capture_id=captured.capture_id)
         self._retry(lambda: check_plan(plan, self._record(), self._clients, self._topics))
         self._plan = self._with_topics(plan, fresh, self._plan.generation)
+        self._signals.forget_checks()
         self._loaded = self._loaded and not fresh
         self._retry(lambda: self._control.begin_epoch(epoch + 1, self._record()))
         counts = {**planned_counts(self._plan), **self._status.caches}

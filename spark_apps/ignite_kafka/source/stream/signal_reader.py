@@ -213,7 +213,7 @@ class SignalReader:
         for (unit, key), value in states.items():
             if value is not None:
                 entries[unit].append((key, value))
-        return {unit: [page_of_states(found)] if found else [] for unit, found in entries.items()}
+        return {unit: [page_of_states(present)] if present else [] for unit, present in entries.items()}
 
     def _select(self, cache: CachePlan, pages: Mapping[int, Sequence[Page]]) -> Mapping[int, Sequence[Page]]:
         """Keep the entries that meet the signal's condition.
@@ -230,9 +230,7 @@ class SignalReader:
         if errors:
             raise errors[min(errors)]
         left = iter(kept_rows(joined, kept, info, self._client.cluster))
-        return {
-            unit: [next(left) for page in unit_pages if page.rows] for unit, unit_pages in pages.items()
-        }
+        return {unit: [next(left) for page in unit_pages if page.rows] for unit, unit_pages in pages.items()}
 
     def _filter_of(self, cache: CachePlan) -> EntryFilter | None:
         if cache.name not in self._filters:
