@@ -32,6 +32,7 @@ PROVIDER_ORDER = (
 COVERED_BY = {
     "unit/test_events.py": "common.event_emission",
     "integration/admin/test_connector_events.py": "runtime.event_recorder",
+    "unit/runtime/test_event_topic.py": "runtime.own_topic",
     "unit/settings/files/test_connector_files.py": (
         "settings.files.airflow_arguments settings.files.declared_offsets settings.connect.strimzi settings.yaml_lines"
     ),
@@ -142,7 +143,7 @@ COVERED_BY = {
         "registry.schema settings.converter_property settings.json_schema_properties settings.registry_properties"
     ),
     "unit/settings/test_source.py": "settings.base settings.connect.names settings.fields settings.suggestions",
-    "integration/source/test_signals.py": "admin.signals source.stream.signal_check source.stream.signal_notices",
+    "integration/source/test_signals.py": "admin.signals source.stream.signal_check source.stream.signal_notices source.stream.stream_signals",
     "unit/source/stream/test_stream.py": (
         "source.counted_slots source.stream.backlog_client source.stream.backlog_reader source.stream.cache_infos"
         " source.stream.change_reader source.stream.loader source.stream.node_watch source.stream.sender source.stream.state_lookup"

@@ -147,6 +147,18 @@ class SignalReport:
         return not self.error and all(count.units_done >= count.units for count in self.caches.values())
 
 
+@dataclass(frozen=True)
+class SignalPosition:
+    """Position of a connector in its signal topic.
+
+    :param topic_id: id of the topic; another topic of its name is read from its end.
+    :param offsets: next offset by partition.
+    """
+
+    topic_id: str
+    offsets: Mapping[int, int] = field(default_factory=dict)
+
+
 def sum_reports(reports: Iterable[SignalReport]) -> dict[str, SignalCount]:
     """Sum the progress of several tasks, by cache."""
     total: dict[str, SignalCount] = {}

@@ -3,6 +3,7 @@
 ====================================== ================================================================================
 key (JSON)                             value (JSON)
 ====================================== ================================================================================
+``["signal","<name>"]``                :class:`.signal_records.SignalPosition` in the signal topic; its driver writes it
 ``["signal","<name>","<id>"]``         :class:`.signal_records.Signal`: a request; anyone writes it
 ``["signal","<name>","<id>","target"]``  ``{"state": "RUNNING"|"PAUSED"|"STOPPED"}``: anyone writes it
 ``["signal","<name>","<id>","end"]``   :class:`.signal_records.SignalStatus` of an ended signal; its driver writes it
@@ -15,14 +16,16 @@ for the other two. The status topic has the progress meanwhile, under ``["signal
 
 from __future__ import annotations
 
-from ..common.typed_json import dumps
+from functools import partial
+
+from ..common.typed_json import dumps, read_as
 from ..errors import SettingsError
 from ..kafka.clients import KafkaClients
 from ..kafka.single_record import write_record
 from ..kafka.topics import Topics
 from .internal_names import configs_topic
 from .internal_records import FORMAT_HEADERS, InternalRecord, read_internal_topic, report_skipped
-from .signal_records import TARGETS, Signal, SignalStatus, fault_of
+from .signal_records import TARGETS, Signal, SignalPosition, SignalStatus, fault_of
 from .status import parsed_record, read_records, run_id_of
 
 KIND = "signal"
@@ -36,6 +39,7 @@ class SignalFold:
     :ivar requests: requests by id, in the order of their arrival.
     :ivar targets: what users want, by id; RUNNING where nothing is written.
     :ivar ends: ended signals by id, oldest first.
+    :ivar position: position in the signal topic; None: none is recorded.
     """
 
     def __init__(self, connector: str) -> None:
@@ -43,12 +47,15 @@ class SignalFold:
         self.requests: dict[str, Signal] = {}
         self.targets: dict[str, str] = {}
         self.ends: dict[str, SignalStatus] = {}
+        self.position: SignalPosition | None = None
 
     def add(self, record: InternalRecord) -> None:
         """Update the signals by a record; other records are ignored, and unreadable ones skipped with an event."""
         if (record.kind, record.name) != (KIND, self._name):
             return
         match record.rest:
+            case ():
+                self.position = parsed_record(record, partial(read_as, SignalPosition), "it is no position")
             case (str(id),):
                 self._add_request(id, record)
             case (str(id), "target"):

@@ -11,16 +11,19 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from confluent_kafka import Producer
 
 from ignite_kafka import events
 from ignite_kafka.admin.signals import SignalView, change_signals, list_signals, read_signal, request_snapshot
 from ignite_kafka.errors import SettingsError
+from ignite_kafka.kafka.topics import Topics, read_to_end
 from ignite_kafka.settings.secrets import Secrets
 from ignite_kafka.state import status
 from ignite_kafka.state.signal_records import CacheSelection
 from tests.support.kept_events import assert_kept
 from tests.support.randomness import generator
 from tests.support.stream_world import Running, World, await_that
+from tools.servers import KafkaBroker
 
 KEYS = 400
 
@@ -80,7 +83,9 @@ def view(world: World, signal: str) -> SignalView:
 
 def await_state(world: World, signal: str, state: str, *runs: Running) -> SignalView:
     def reached() -> bool:
-        now = view(world, signal)
+        now = read_signal(world.settings, Secrets(), signal)
+        if now is None:  # a record of the signal topic that is not read yet
+            return False
         assert now.state == state or now.ended_ms is None, f"the signal ended otherwise: {now}"
         return now.state == state
 
@@ -140,6 +145,50 @@ def test_what_a_signal_selects(stream: World) -> None:
     assert stream.run(run_mode="once").state == status.COMPLETED  # each signal is sent once
     assert len(stream.records("a")) == 99 + 9 + 99
     assert_kept(stream.settings, events.SIGNAL_FAILED)
+
+
+def notifications(world: World) -> list[tuple[str, str, str]]:
+    """Id, aggregate type and type of each notification but those of progress."""
+    topic = world.settings.notifications_topic
+    values = [json.loads(message.value() or b"") for message in read_to_end(world.clients, Topics(world.clients), topic, [0])]
+    assert {value["additional_data"]["connector_name"] for value in values} == {world.stem}
+    return [(value["id"], value["aggregate_type"], value["type"]) for value in values if value["type"] != "IN_PROGRESS"]
+
+
+def test_a_signal_topic_and_notifications(stream: World, kafka: KafkaBroker) -> None:
+    signals = f"signals-{stream.stem}"
+    stream.settings = replace(stream.settings, signal_topic=signals, notifications_topic=f"notices-{stream.stem}")
+    stream.put("a", {key: key for key in range(20)})
+    producer = Producer({"bootstrap.servers": kafka.bootstrap})
+
+    def send(kind: str, id: str, key: str = stream.stem, **data: Any) -> None:
+        producer.produce(signals, json.dumps({"id": id, "type": kind, "data": data}), key)
+        assert producer.flush(60) == 0
+
+    cache = f"{stream.stem}-a"
+    below = {"data-collections": [cache], "additional-conditions": [{"data-collection": cache, "filter": "_value < 5"}]}
+    first = stream.run(run_mode="once")
+    with pytest.raises(SettingsError, match="it is the topic of"):
+        replace(stream.settings, signal_topic=stream.settings.notifications_topic)
+    send("execute-snapshot", "below", **below)  # while nothing runs
+    send("execute-snapshot", "below", **below)
+    send("execute-snapshot", "other", key="another connector", **below)
+    send("execute-snapshot", "code", **below, function="os.system")
+    with stream.running(progress_interval_ms=300) as run:
+        assert await_state(stream, "below", "COMPLETED", run).total.records == 5
+        send("execute-snapshot", "unknown", **{"data-collections": ["secrets"]})
+        assert "does not copy" in await_state(stream, "unknown", "FAILED", run).error
+        run.stop()
+    listed = {signal.id: signal for signal in list_signals(stream.settings, Secrets()).signals}
+    (code,) = set(listed) - {"below", "unknown"}
+    assert "'function'" in listed[code].error
+    stream.run(run_mode="once")  # its position is behind all of them
+    of_signals = [(id, kind) for id, aggregate, kind in notifications(stream) if aggregate == "Incremental Snapshot"]
+    assert sorted(of_signals) == sorted(
+        [(code, "FAILED"), ("unknown", "FAILED"), ("below", "STARTED"), ("below", "CACHE_DONE"), ("below", "COMPLETED")]
+    )
+    initial = [(id, kind) for id, aggregate, kind in notifications(stream) if aggregate == "Initial Snapshot"]
+    assert initial == [(first.snapshot_id, kind) for kind in ("STARTED", "CACHE_DONE", "COMPLETED")]
 
 
 def test_signals_are_paused_resumed_and_stopped(stream: World) -> None:

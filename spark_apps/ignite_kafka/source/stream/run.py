@@ -27,25 +27,25 @@ from ...runtime.counts import SlotResult, counts_of
 from ...runtime.driver_consumer import DriverConsumer
 from ...runtime.epoch import LOADING_S, STREAMING_S, Epoch, Running, Unit
 from ...runtime.epoch_run import EpochRun
+from ...runtime.notifications import Notifications
 from ...runtime.spark_job import Job, Work, slot_work
 from ...settings.source import SourceSettings
 from ...state import status
 from ...state import target_state as target
 from ...state.configs import SnapshotRecord
 from ...state.sent_topics import check_plan
-from ...state.signal_records import Signal, SignalStatus
-from ...state.signals import KIND, read_signal_progress, read_signals
+from ...state.signal_records import Signal
 from ...state.status import RunStatus, TaskProgress
 from ..expiring_entries import report_expiry_policies
 from ..planning import cache_configurations, make_plan, register_schemas
+from ..snapshot.notices import SnapshotNotices
 from ..snapshot.run import planned_counts
 from ..topic_creation import ensure_topics, ensure_types_topic
 from .capture import Capture, Deployments, deployment_of, owner_of
 from .query_capture import QueryCapture, capture_of
 from .signal_check import signal_fault
-from .signal_notices import SignalNotice, emit_notice
-from .signal_queue import SignalQueue
 from .start_policy import StartState, loads_after_change, start_policy
+from .stream_signals import RunParts, StreamSignals
 
 log = logging.getLogger(__name__)
 
@@ -69,7 +69,9 @@ class StreamRun(EpochRun[SourceSettings]):
         # set once, by _run and _begin
         self._cluster: Cluster
         self._capture: Capture
-        self._signals: SignalQueue
+        self._notifications: Notifications
+        self._notices: SnapshotNotices | None = None  # of the initial snapshot, if this run sends it
+        self._signals: StreamSignals
         self._until: Mapping[Unit, int] | None = None  # of a run that ends: see Epoch
         # changed between epochs
         self._plan: TransferPlan
@@ -141,6 +143,9 @@ class StreamRun(EpochRun[SourceSettings]):
         self._consumer = self._retry(lambda: DriverConsumer(self._clients, self._topics, self._plan))
         self._stack.callback(self._consumer.close)
         self._adopt_target()
+        self._notifications = self._retry(lambda: Notifications(self._clients, self._topics, settings))
+        self._stack.callback(self._notifications.close)
+        self._open_notices(claimed.snapshot)
         self._follow_signals()
 
     def _with_topics(self, plan: TransferPlan, added: Set[str], generation: int) -> TransferPlan:
@@ -200,7 +205,7 @@ class StreamRun(EpochRun[SourceSettings]):
 
     def _epoch(self, epoch: Epoch, *, ends: bool) -> bool:
         # a signal that came meanwhile is sent before a run that ends by itself does
-        return super()._epoch(epoch, ends=ends) and self._signals.first() is None
+        return super()._epoch(epoch, ends=ends) and self._signals.none_waits
 
     @property
     def _cores_s(self) -> float:
@@ -228,14 +233,16 @@ class StreamRun(EpochRun[SourceSettings]):
     def _on_epoch_end(self, epoch: Epoch, results: Sequence[SlotResult]) -> None:
         self._add([result.caches for result in results], planned_counts(self._plan))
         self._rate_due = Deadline.after(sum(result.ahead_s for result in results) / len(results))
-        self._signals.add([result.signal for result in results if result.signal is not None], len(results))
+        self._signals.add_results(results)
         self._publish_progress()
         if all(result.loaded for result in results):
             self._all_loaded()
 
     def _on_progress(self, tasks: Sequence[TaskProgress], of: int) -> None:
         self._add([counts_of(task) for task in tasks], planned_counts(self._plan))
-        self._record_signal()
+        self._signals.record()
+        if self._notices is not None:
+            self._notices.progress(self._status.caches)
         self._publish_progress()
         if len(tasks) == of and all(task.loaded for task in tasks):
             self._all_loaded()
@@ -243,50 +250,45 @@ class StreamRun(EpochRun[SourceSettings]):
     def _all_loaded(self) -> None:
         if not self._loaded:
             self._loaded = True
+            if self._notices is not None:
+                self._notices.complete(self._status.caches)
             counts = {name: vars(count) for name, count in self._status.caches.items()}
             self._retry(lambda: self._control.end_snapshot(self._record(), counts))
 
-    # signals
+    # signals and notifications
+
+    def _open_notices(self, before: SnapshotRecord | None) -> None:
+        """Begin the notifications of the initial snapshot, unless an earlier run has completed it.
+
+        :param before: the connector's snapshot before this run.
+        """
+        is_complete = before is not None and before.complete and before.id == self._plan.snapshot_id
+        if not is_complete and any(cache.load for cache in self._plan.caches):
+            self._notices = notices = SnapshotNotices(self._notifications.send, self._plan.snapshot_id)
+            self._stack.callback(lambda: notices.end(self._status))
 
     def _follow_signals(self) -> None:
-        """Read the connector's signals; the consumer, which exists already, adds later ones."""
-        prefix = self._settings.internal_topic_prefix
-        name = self._settings.name
-        fold = self._retry(lambda: read_signals(self._clients, self._topics, prefix, name))
-        self._consumer.signals = fold
-        before = self._retry(lambda: read_signal_progress(self._clients, prefix, name)) if fold.waiting else {}
-        self._signals = SignalQueue(
-            fold, self._request.run_id, before, self._signal_fault, self._end_signal, self._notify_of_signal
+        assert self._writer is not None
+        parts = RunParts(
+            self._clients,
+            self._topics,
+            self._settings,
+            self._request.run_id,
+            self._control,
+            self._writer,
+            self._consumer,
+            self._notifications,
+            self._retry,
         )
+        self._signals = StreamSignals(parts, self._signal_fault)
+        self._stack.callback(self._signals.close)
 
     def _signal_fault(self, signal: Signal) -> str:
         has_service = not isinstance(self._capture, QueryCapture)
         return signal_fault(signal, self._plan, self._cluster, has_service=has_service)
 
-    def _notify_of_signal(self, notice: SignalNotice, signal: Signal, status: SignalStatus, cache: str) -> None:
-        emit_notice(self._settings.name, notice, signal, status)
-
     def _other_work(self, running: Running) -> bool:
-        if self._target != target.RUNNING:
-            return False
-        tasks = [task for task in self._consumer.reports.tasks.values() if task.epoch == running.epoch.number]
-        self._signals.add([task.signal for task in tasks if task.signal is not None], running.tasks)
-        return self._signals.differs(running.epoch.signal)
-
-    def _record_signal(self) -> None:
-        """Write the progress of the running signal together with the run's next status."""
-        current = self._signals.current
-        if current is not None and not current.ended and self._writer is not None:
-            self._signals.report_progress()
-            self._writer.queue([KIND, self._settings.name, current.id], current.to_json())
-
-    def _end_signal(self, end: SignalStatus, forgotten: Sequence[str]) -> None:
-        self._retry(lambda: self._control.end_signal(end, forgotten))
-        assert self._writer is not None
-        try:
-            self._writer.forget(self._settings.name, [end.id], KIND)
-        except IgniteKafkaError as error:  # nobody shows the progress of a signal that has ended
-            log.warning("the progress of signal %s stays in the status topic: %s", end.id, error)
+        return self._target == target.RUNNING and self._signals.other_work(running)
 
     # caches that come and go
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from ...runtime.notifications import Turn
 from ...state.signal_records import (
     ABORTED,
     COMPLETED,
@@ -23,7 +24,7 @@ from ...state.signal_records import (
 )
 from ...state.signals import SignalFold
 from ...state.status import now_ms
-from .signal_notices import Notify, SignalNotice
+from .signal_notices import Notify
 
 End = Callable[[SignalStatus, Sequence[str]], None]
 """Function that records a signal's end, and removes the ends of the ids in its second argument."""
@@ -88,10 +89,10 @@ class SignalQueue:
             return None
         status = self._status(signal)
         if self.current is None or self.current.id != signal.id or status.state == PAUSED:
-            notice = SignalNotice.RESUMED if status.started_ms else SignalNotice.STARTED
+            turn = Turn.RESUMED if status.started_ms else Turn.STARTED
             started_ms = status.started_ms or self._clock_ms()
             self.current = self._now(status, state=RUNNING, started_ms=started_ms, run_id=self._run_id)
-            self._notify(notice, signal, self.current, "")
+            self._notify(turn, signal, self.current, "")
         return signal
 
     def differs(self, running: Signal | None) -> bool:
@@ -123,14 +124,14 @@ class SignalQueue:
             for name, count in caches.items():
                 done_before = name in before and before[name].units <= before[name].units_done
                 if count.units <= count.units_done and not done_before:
-                    self._notify(SignalNotice.CACHE_DONE, self._fold.requests[current.id], current, name)
+                    self._notify(Turn.CACHE_DONE, self._fold.requests[current.id], current, name)
             if all(report.done for report in own):
                 self._finish(current, COMPLETED)
 
     def report_progress(self) -> None:
         """Notify of the progress of the running signal, if there is one."""
         if self.current is not None and self.current.state == RUNNING and self.current.id in self._fold.requests:
-            self._notify(SignalNotice.IN_PROGRESS, self._fold.requests[self.current.id], self.current, "")
+            self._notify(Turn.IN_PROGRESS, self._fold.requests[self.current.id], self.current, "")
 
     def _status(self, signal: Signal) -> SignalStatus:
         if self.current is not None and self.current.id == signal.id:
@@ -149,7 +150,7 @@ class SignalQueue:
         status = self._status(signal)
         if status.state == RUNNING and status.started_ms:
             self.current = self._now(status, state=PAUSED)
-            self._notify(SignalNotice.PAUSED, signal, self.current, "")
+            self._notify(Turn.PAUSED, signal, self.current, "")
 
     def _finish(self, status: SignalStatus, state: str, error: str = "") -> None:
         signal = self._fold.requests[status.id]
@@ -159,4 +160,4 @@ class SignalQueue:
         self._fold.ends[status.id] = ended
         if self.current is None or self.current.id == status.id:
             self.current = ended
-        self._notify(SignalNotice(state), signal, ended, "")
+        self._notify(Turn(state), signal, ended, "")
