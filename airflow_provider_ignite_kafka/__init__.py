@@ -43,12 +43,20 @@ def get_provider_info() -> dict[str, Any]:
             _integration(_IGNITE, "https://ignite.apache.org/"),
         ],
         "operators": _modules(
-            "operators.backlog_cleanup", "operators.ignite_to_kafka", "operators.kafka_to_ignite", "operators.verify"
+            "operators.backlog_cleanup",
+            "operators.ignite_to_kafka",
+            "operators.kafka_to_ignite",
+            "operators.snapshot_signal",
+            "operators.verify",
         ),
         "transfers": [_transfer(_IGNITE, _KAFKA, "ignite_to_kafka"), _transfer(_KAFKA, _IGNITE, "kafka_to_ignite")],
         "task-decorators": [_task_decorator("ignite_to_kafka"), _task_decorator("kafka_to_ignite")],
-        "sensors": _modules("sensors.cache_watch", "sensors.connector_lag", "sensors.connector_run"),
-        "triggers": _modules("triggers.cache_watch", "triggers.connector_lag", "triggers.connector_run"),
+        "sensors": _modules(
+            "sensors.cache_watch", "sensors.connector_lag", "sensors.connector_run", "sensors.connector_signal"
+        ),
+        "triggers": _modules(
+            "triggers.cache_watch", "triggers.connector_lag", "triggers.connector_run", "triggers.connector_signal"
+        ),
         "hooks": _modules("hooks.ignite"),
         "notifications": [f"{__name__}.notifications.connector.ConnectorNotifier"],
         "connection-types": [_connection_type()],

@@ -13,11 +13,12 @@ from ..convert.filter import entry_filter_of
 from ..errors import SettingsError, UnsupportedType
 from ..kafka.clients import KafkaClients
 from ..kafka.topics import Topics
+from ..plan.source_plan import TransferPlan
 from ..runtime.clients import kafka_clients
 from ..settings.connector import ConnectorSettings
 from ..settings.secrets import Secrets
 from ..settings.suggestions import did_you_mean
-from ..state.configs import ConnectorRecord
+from ..state.configs import ConnectorRecord, read_connector
 from ..state.signal_records import (
     MOST_WAITING,
     PAUSED,
@@ -110,15 +111,17 @@ def request_snapshot(
     selections: Sequence[CacheSelection],
     signal_id: str | None = None,
     origin: str = "",
+    clients: KafkaClients | None = None,
 ) -> RequestedSignals:
     """Request an ad-hoc snapshot of caches; the connector's run sends it beside its changes, or the next run does.
 
     :param signal_id: id of the signal; a repeated id is done once. None: a new one.
-    :param origin: what requests it, for those who list the signals.
+    :param origin: what requests it, such as ``command line``.
+    :param clients: clients of Kafka; None: by the settings and secrets.
     :raises SettingsError: there is no source stream of that name, a condition is wrong, the signal is too large, or too
         many signals wait.
     """
-    clients, topics, run = _source_stream(settings, secrets)
+    clients, topics, run = _source_stream(settings, secrets, clients)
     prefix = settings.internal_topic_prefix
     for selection in selections:
         _check_condition(selection)
@@ -169,12 +172,13 @@ def change_signals(
     return RequestedSignals(settings.name, action, tuple(chosen), run.ended)
 
 
-def list_signals(settings: ConnectorSettings, secrets: Secrets) -> SignalList:
+def list_signals(settings: ConnectorSettings, secrets: Secrets, clients: KafkaClients | None = None) -> SignalList:
     """Read the signals of a connector and their progress.
 
+    :param clients: as in :func:`request_snapshot`.
     :raises SettingsError: there is no source stream of that name.
     """
-    clients, topics, run = _source_stream(settings, secrets)
+    clients, topics, run = _source_stream(settings, secrets, clients)
     prefix = settings.internal_topic_prefix
     fold = read_signals(clients, topics, prefix, settings.name)
     progress = read_signal_progress(clients, prefix, settings.name) if fold.waiting else {}
@@ -183,12 +187,15 @@ def list_signals(settings: ConnectorSettings, secrets: Secrets) -> SignalList:
     return SignalList(settings.name, (*ended, *waiting), run.ended)
 
 
-def read_signal(settings: ConnectorSettings, secrets: Secrets, signal_id: str) -> SignalView | None:
+def read_signal(
+    settings: ConnectorSettings, secrets: Secrets, signal_id: str, clients: KafkaClients | None = None
+) -> SignalView | None:
     """Read one signal of a connector; None if there is none of that id.
 
+    :param clients: as in :func:`request_snapshot`.
     :raises SettingsError: there is no source stream of that name.
     """
-    signals = list_signals(settings, secrets).signals
+    signals = list_signals(settings, secrets, clients).signals
     return next((signal for signal in signals if signal.id == signal_id), None)
 
 
@@ -211,9 +218,19 @@ def _view_of(signal: Signal, status: SignalStatus | None, target: str) -> Signal
     )
 
 
-def _source_stream(settings: ConnectorSettings, secrets: Secrets) -> tuple[KafkaClients, Topics, NewestRun]:
+def topics_of_caches(settings: ConnectorSettings, clients: KafkaClients) -> dict[str, str]:
+    """Return the topic of each cache that the connector's newest plan copies, by the cache's name."""
+    state = read_connector(clients, Topics(clients), settings.internal_topic_prefix, settings.name)
+    if state.snapshot is None:
+        return {}
+    return {cache.name: cache.topic for cache in TransferPlan.from_dict(dict(state.snapshot.plan)).caches}
+
+
+def _source_stream(
+    settings: ConnectorSettings, secrets: Secrets, clients: KafkaClients | None = None
+) -> tuple[KafkaClients, Topics, NewestRun]:
     """Return clients and the newest run of a connector that can follow signals; others are refused."""
-    clients = kafka_clients(settings, secrets)
+    clients = clients or kafka_clients(settings, secrets)
     clients.check()
     topics = Topics(clients)
     prefix = settings.internal_topic_prefix

@@ -161,8 +161,8 @@ def test_a_signal_topic_and_notifications(stream: World, kafka: KafkaBroker) -> 
     stream.put("a", {key: key for key in range(20)})
     producer = Producer({"bootstrap.servers": kafka.bootstrap})
 
-    def send(kind: str, id: str, key: str = stream.stem, **data: Any) -> None:
-        producer.produce(signals, json.dumps({"id": id, "type": kind, "data": data}), key)
+    def send(id: str, data: dict[str, Any], key: str = stream.stem) -> None:
+        producer.produce(signals, json.dumps({"id": id, "type": "execute-snapshot", "data": data}), key)
         assert producer.flush(60) == 0
 
     cache = f"{stream.stem}-a"
@@ -170,13 +170,13 @@ def test_a_signal_topic_and_notifications(stream: World, kafka: KafkaBroker) -> 
     first = stream.run(run_mode="once")
     with pytest.raises(SettingsError, match="it is the topic of"):
         replace(stream.settings, signal_topic=stream.settings.notifications_topic)
-    send("execute-snapshot", "below", **below)  # while nothing runs
-    send("execute-snapshot", "below", **below)
-    send("execute-snapshot", "other", key="another connector", **below)
-    send("execute-snapshot", "code", **below, function="os.system")
+    send("below", below)  # while nothing runs
+    send("below", below)
+    send("other", below, "another connector")
+    send("code", {**below, "function": "os.system"})
     with stream.running(progress_interval_ms=300) as run:
         assert await_state(stream, "below", "COMPLETED", run).total.records == 5
-        send("execute-snapshot", "unknown", **{"data-collections": ["secrets"]})
+        send("unknown", {"data-collections": ["secrets"]})
         assert "does not copy" in await_state(stream, "unknown", "FAILED", run).error
         run.stop()
     listed = {signal.id: signal for signal in list_signals(stream.settings, Secrets()).signals}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from ignite_kafka.errors import SettingsError
@@ -23,6 +25,6 @@ def test_own_topics_are_named_by_their_settings() -> None:
         ({"signal_topic": "ignite-kafka-status"}, "signal_topic"),
     ],
 )
-def test_topics_of_others_are_refused(topics: dict[str, str], why: str) -> None:
+def test_topics_of_others_are_refused(topics: Any, why: str) -> None:
     with pytest.raises(SettingsError, match=why):
         SourceSettings(name="c", run_mode="continuous", **topics)

@@ -81,10 +81,10 @@ class SignalTopic:
         topic_id = topics.describe([self._topic])[self._topic].topic_id
         ends = topics.ends(self._topic, list(range(topics.partitions(self._topic))))
         before = fold.position
-        known = before.offsets if before is not None and before.topic_id == topic_id else {}
-        self.begins = not known
+        recorded = before.offsets if before is not None and before.topic_id == topic_id else {}
+        self.begins = not recorded
         """Whether no position in this topic is recorded yet, so that the present one must be."""
-        self.position = SignalPosition(topic_id, {number: known.get(number, end) for number, end in ends.items()})
+        self.position = SignalPosition(topic_id, {number: recorded.get(number, end) for number, end in ends.items()})
         self._consumer = clients.reader(**{"enable.partition.eof": False, "auto.offset.reset": "earliest"})
         self._consumer.assign([TopicPartition(self._topic, *place) for place in self.position.offsets.items()])
 

@@ -1,4 +1,4 @@
-"""Signals of a stream's run: from its topics to the epochs, and from the tasks' reports to records and notifications."""
+"""Signals of a stream's run: from topics to epochs, and from reports of tasks to records and notifications."""
 
 from __future__ import annotations
 
