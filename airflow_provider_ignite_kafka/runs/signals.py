@@ -91,7 +91,7 @@ def signal_to_dict(view: SignalView) -> dict[str, Any]:
         "partitions_done": total.units_done,
         "caches": {name: count.records for name, count in (view.counts or {}).items()},
         "seconds_left": view.left_s,
-        "error": view.error,
+        "reason": view.error,
         "ended": view.ended_ms is not None,
     }
 
@@ -124,5 +124,5 @@ def signal_failure(progress: Mapping[str, Any]) -> IgniteKafkaError | None:
     """Return the error of a signal that has ended otherwise than completely; None for a complete one."""
     if progress["state"] == COMPLETED:
         return None
-    what = f"the signal ended as {progress['state']}" + (f": {progress['error']}" if progress["error"] else "")
+    what = f"the signal ended as {progress['state']}" + (f": {progress['reason']}" if progress["reason"] else "")
     return IgniteKafkaError(what, "Send a signal with a new id.", signal=progress["signal"])
