@@ -43,9 +43,10 @@ def test_a_retry_sends_the_same_id_and_a_mapped_task_another(monkeypatch: pytest
 def test_keys_and_partitions_are_of_one_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     requested = requests(monkeypatch)
     operator: Any = {**OPERATOR, "wait_for_completion": False}
-    SnapshotSignalOperator(**operator, caches=["flights"], keys=[1, "x"], partitions=[3]).execute(context())
+    SnapshotSignalOperator(**operator, caches=["flights"], keys=["1", "x"], partitions=[3]).execute(context())
     assert requested[0][1] == [CacheSelection("flights", "", ("1", "x"), (3,))]
-    for wrong in ({"caches": ["a", "b"], "keys": ["1"]}, {"caches": []}):
+    several: Any = ({"caches": ["a", "b"], "keys": ["1"]}, {"caches": []})
+    for wrong in several:
         with pytest.raises(AirflowFailException, match=r"of one cache|no cache"):
             SnapshotSignalOperator(**operator, **wrong).execute(context())
 
