@@ -40,6 +40,7 @@ from .offset_commands import alter_offsets, backlog_cleanup, backlog_status, res
 from .replicate import add_replicate, replicate
 from .settings_table import describe_run_end, list_shown_settings, settings_table
 from .signals import add_signal
+from .signals import signal as signal_command
 from .verify import add_verify
 
 
@@ -112,7 +113,8 @@ def parser() -> argparse.ArgumentParser:
         commands.add_parser("offsets", help="offsets of a connector").add_subparsers(required=True, metavar="ACTION")
     )
     _add_backlog(commands)
-    add_signal(commands, _add_connector)
+    text = "ad-hoc snapshots of a streaming source: request, list, pause, resume and stop them"
+    add_signal(_add_name(commands, "signal", signal_command, text))
     return top
 
 

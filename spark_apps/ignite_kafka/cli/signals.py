@@ -3,83 +3,75 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..errors import SettingsError
 from ..state.signal_records import MOST_BYTES, CacheSelection
 from . import render
-from .arguments import whole
 from .command_settings import secrets_of, settings_of
 from .tables import table
 
 if TYPE_CHECKING:
     from ..admin.signals import RequestedSignals, SignalList, SignalView
 
-Command = Callable[[argparse.Namespace], int]
+ACTIONS = ("snapshot", "list", "pause", "resume", "stop")
 
 
-def add_signal(commands: Any, add_shared: Callable[[argparse.ArgumentParser, Command], object]) -> None:
-    """Add the command `signal`.
-
-    :param add_shared: adds the arguments that commands with a connector's name share.
-    """
-    text = "ad-hoc snapshots of a streaming source: request, list, pause, resume and stop them"
-    parser = commands.add_parser("signal", help=text, description=text)
-    parser.add_argument("name", metavar="NAME", help="the connector's name")
-    actions = parser.add_subparsers(required=True, metavar="ACTION")
-
-    def add_action(name: str, command: Command, text: str) -> argparse.ArgumentParser:
-        action: argparse.ArgumentParser = actions.add_parser(name, help=text, description=text)
-        add_shared(action, command)
-        return action
-
-    text = "send entries of caches again, beside the stream and in order with its changes"
-    added = add_action("snapshot", snapshot, text)
-    added.add_argument("--cache", action="append", required=True, metavar="CACHE", help="a cache; may be repeated")
-    added.add_argument("--where", default="", metavar="CONDITION", help="only entries that meet it (docs/filter.md)")
+def add_signal(added: argparse.ArgumentParser) -> None:
+    """Add the arguments of `signal` to those that commands with a connector's name share."""
+    added.add_argument("action", metavar="ACTION", choices=ACTIONS, help=", ".join(ACTIONS))
+    added.add_argument("--cache", action="append", metavar="CACHE", help="snapshot: a cache; may be repeated")
+    added.add_argument("--where", metavar="CONDITION", help="snapshot: only entries that meet it (docs/filter.md)")
     added.add_argument(
-        "--keys", metavar="FILE", help="only these keys of one cache: a record key of the topic on each line"
+        "--keys", metavar="FILE", help="snapshot: only these keys of one cache: a record key of the topic on each line"
     )
     added.add_argument(
-        "--partitions", type=_partitions, default=(), metavar="N,…", help="only these Ignite partitions, such as 0,7-9"
+        "--partitions", metavar="N,…", help="snapshot: only these Ignite partitions of one cache, such as 0,7-9"
     )
-    added.add_argument("--id", metavar="ID", help="id of the signal, which is done once (default: a new one)")
-    add_action("list", show, "list signals with their progress, rate and time left")
-    for name, what in (("pause", "pause"), ("resume", "resume"), ("stop", "end")):
-        changing = add_action(name, change, f"{what} signals that have not ended")
-        changing.add_argument("--id", metavar="ID", help="one signal (default: all that have not ended)")
-        changing.set_defaults(action=name)
-
-
-def snapshot(arguments: argparse.Namespace) -> int:
-    """Request an ad-hoc snapshot."""
-    from ..admin.signals import request_snapshot
-
-    keys = _read_keys(arguments.keys) if arguments.keys else ()
-    if len(arguments.cache) > 1 and (keys or arguments.partitions):
-        raise SettingsError("keys and partitions are of one cache", "Give --cache once.", caches=arguments.cache)
-    selections = [CacheSelection(cache, arguments.where, keys, arguments.partitions) for cache in arguments.cache]
-    requested = request_snapshot(
-        settings_of(arguments), secrets_of(arguments), selections, arguments.id, "command line"
+    added.add_argument(
+        "--id",
+        metavar="ID",
+        help="snapshot: id of the signal, which is done once (default: a new one); pause, resume, stop: one signal "
+        "(default: all that have not ended)",
     )
-    return render.show(arguments, requested, requested_text)
 
 
-def change(arguments: argparse.Namespace) -> int:
-    """Pause, resume or stop signals."""
+def signal(arguments: argparse.Namespace) -> int:
+    """Request an ad-hoc snapshot, list signals, or pause, resume or stop them."""
+    if arguments.action == "snapshot":
+        return _snapshot(arguments)
+    given = [name for name in ("cache", "where", "keys", "partitions") if getattr(arguments, name)]
+    if given:
+        raise SettingsError(
+            f"--{given[0]} is an argument of signal NAME snapshot", "Leave it out.", action=arguments.action
+        )
+    if arguments.action == "list":
+        from ..admin.signals import list_signals
+
+        return render.show(arguments, list_signals(settings_of(arguments), secrets_of(arguments)), signals_text)
     from ..admin.signals import change_signals
 
     changed = change_signals(settings_of(arguments), secrets_of(arguments), arguments.action, arguments.id)
     return render.show(arguments, changed, requested_text)
 
 
-def show(arguments: argparse.Namespace) -> int:
-    """List the signals of a connector."""
-    from ..admin.signals import list_signals
+def _snapshot(arguments: argparse.Namespace) -> int:
+    from ..admin.signals import request_snapshot
 
-    return render.show(arguments, list_signals(settings_of(arguments), secrets_of(arguments)), signals_text)
+    caches = arguments.cache or ()
+    keys = _read_keys(arguments.keys) if arguments.keys else ()
+    partitions = _partitions(arguments.partitions) if arguments.partitions else ()
+    if not caches:
+        raise SettingsError("no cache is given", "Give --cache CACHE, once or several times.", action="snapshot")
+    if len(caches) > 1 and (keys or partitions):
+        raise SettingsError("keys and partitions are of one cache", "Give --cache once.", caches=", ".join(caches))
+    selections = [CacheSelection(cache, arguments.where or "", keys, partitions) for cache in caches]
+    requested = request_snapshot(
+        settings_of(arguments), secrets_of(arguments), selections, arguments.id, "command line"
+    )
+    return render.show(arguments, requested, requested_text)
 
 
 def _read_keys(path: str) -> tuple[str, ...]:
@@ -101,17 +93,22 @@ def _read_keys(path: str) -> tuple[str, ...]:
 
 
 _MOST_PARTITIONS = 65_000  # Ignite's limit
+_RANGE = re.compile(r"([0-9]{1,5})(?:-([0-9]{1,5}))?")
 
 
 def _partitions(text: str) -> tuple[int, ...]:
-    """Parse partitions and ranges of partitions, separated by commas."""
+    """Parse partitions and ranges of partitions, separated by commas.
+
+    :raises SettingsError: a part is no partition, and no range of partitions.
+    """
     partitions: list[int] = []
     for part in text.split(","):
-        first, _, last = part.partition("-")
-        start = whole(first)
-        end = whole(last or first)
-        if end >= _MOST_PARTITIONS or start > end:
-            raise argparse.ArgumentTypeError(f"{part} is no partition, and no range of partitions")
+        match = _RANGE.fullmatch(part.strip())
+        start, end = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
+        if start > end or end >= _MOST_PARTITIONS:
+            raise SettingsError(
+                f"{part!r} is no partition, and no range of partitions", "Give them as 0,7-9.", partitions=text[:200]
+            )
         partitions += range(start, end + 1)
     return tuple(dict.fromkeys(partitions))
 

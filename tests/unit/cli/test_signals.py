@@ -46,12 +46,20 @@ def test_a_snapshot_is_requested(requested: list[Any], tmp_path: Path, capsys: p
     assert requested[1][2] == [CacheSelection("a"), CacheSelection("b")]
 
 
-@pytest.mark.parametrize("words", [["--partitions", "9-7"], ["--partitions", "a"], ["--partitions", "65000"], []])
-def test_wrong_arguments(words: list[str], requested: list[Any]) -> None:
-    cache = ["--cache", "a"] if words else []
-    with pytest.raises(SystemExit) as ended:
-        cli.main(["signal", "conn", "snapshot", *cache, *words, "--kafka", "k:1"])
-    assert ended.value.code == 2
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["snapshot", "--cache", "a", "--partitions", "9-7"], "no range"),
+        (["snapshot", "--cache", "a", "--partitions", "a"], "no range"),
+        (["snapshot", "--cache", "a", "--partitions", "65000"], "no range"),
+        (["snapshot"], "no cache is given"),
+        (["pause", "--cache", "a"], "--cache is an argument of signal NAME snapshot"),
+        (["list", "--keys", "a"], "--keys is an argument of signal NAME snapshot"),
+    ],
+)
+def test_wrong_arguments(words: list[str], why: str, requested: list[Any], capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["signal", "conn", *words, "--kafka", "k:1"]) == 2
+    assert why in capsys.readouterr().err
     assert not requested
 
 
