@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from ..common.new_id import new_id
-from ..convert.filter import entry_filter_of
 from ..errors import SettingsError, UnsupportedType
 from ..kafka.clients import KafkaClients
 from ..kafka.topics import Topics
@@ -29,7 +28,7 @@ from ..state.signal_records import (
     SignalCount,
     SignalStatus,
 )
-from ..state.signals import read_signal_progress, read_signals, write_signal, write_signal_target
+from ..state.signals import SignalFold, read_signal_progress, read_signals, write_signal, write_signal_target
 from ..state.status import now_ms
 from .target_state import NewestRun, list_connectors, newest_run, unknown_connector_error
 
@@ -140,6 +139,8 @@ def request_snapshot(
 
 
 def _check_condition(selection: CacheSelection) -> None:
+    from ..convert.filter import entry_filter_of  # loads Arrow, which lists of signals need not
+
     try:
         entry_filter_of(selection.where)
     except UnsupportedType as error:
@@ -181,10 +182,17 @@ def list_signals(settings: ConnectorSettings, secrets: Secrets, clients: KafkaCl
     clients, topics, run = _source_stream(settings, secrets, clients)
     prefix = settings.internal_topic_prefix
     fold = read_signals(clients, topics, prefix, settings.name)
-    progress = read_signal_progress(clients, prefix, settings.name) if fold.waiting else {}
     ended = [_view_of(Signal(id, ()), end, "") for id, end in fold.ends.items()]
-    waiting = [_view_of(signal, progress.get(signal.id), fold.targets.get(signal.id, "")) for signal in fold.waiting]
-    return SignalList(settings.name, (*ended, *waiting), run.ended)
+    return SignalList(settings.name, (*ended, *unfinished_signals(clients, prefix, settings.name, fold)), run.ended)
+
+
+def unfinished_signals(clients: KafkaClients, prefix: str, connector: str, fold: SignalFold) -> list[SignalView]:
+    """Read the progress of the signals that have not ended, in the order of their requests.
+
+    :param fold: the connector's signals in the configs topic.
+    """
+    progress = read_signal_progress(clients, prefix, connector) if fold.waiting else {}
+    return [_view_of(signal, progress.get(signal.id), fold.targets.get(signal.id, "")) for signal in fold.waiting]
 
 
 def read_signal(

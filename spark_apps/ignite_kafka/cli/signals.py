@@ -16,11 +16,12 @@ from .tables import table
 if TYPE_CHECKING:
     from ..admin.signals import RequestedSignals, SignalList, SignalView
 
+_SHOWN_CACHES = 10
 ACTIONS = ("snapshot", "list", "pause", "resume", "stop")
 
 
 def add_signal(added: argparse.ArgumentParser) -> None:
-    """Add the arguments of `signal` to those that commands with a connector's name share."""
+    """Add the arguments of `signal` to those of all commands with a connector's name."""
     added.add_argument("action", metavar="ACTION", choices=ACTIONS, help=", ".join(ACTIONS))
     added.add_argument("--cache", action="append", metavar="CACHE", help="snapshot: a cache; may be repeated")
     added.add_argument("--where", metavar="CONDITION", help="snapshot: only entries that meet it (docs/filter.md)")
@@ -42,10 +43,10 @@ def signal(arguments: argparse.Namespace) -> int:
     """Request an ad-hoc snapshot, list signals, or pause, resume or stop them."""
     if arguments.action == "snapshot":
         return _snapshot(arguments)
-    given = [name for name in ("cache", "where", "keys", "partitions") if getattr(arguments, name)]
-    if given:
+    misplaced = [name for name in ("cache", "where", "keys", "partitions") if getattr(arguments, name)]
+    if misplaced:
         raise SettingsError(
-            f"--{given[0]} is an argument of signal NAME snapshot", "Leave it out.", action=arguments.action
+            f"--{misplaced[0]} is an argument of signal NAME snapshot", "Leave it out.", action=arguments.action
         )
     if arguments.action == "list":
         from ..admin.signals import list_signals
@@ -139,6 +140,19 @@ def signals_text(signals: SignalList) -> str:
             *(["", "no run is active: the connector's next run continues them"] if waits else []),
         ]
     )
+
+
+def describe_signal(signal: SignalView) -> str:
+    """Describe a signal that has not ended in one line: progress, rate and time left."""
+    total = signal.total
+    parts = [f"signal {signal.id} is {signal.state}: {', '.join(signal.caches[:_SHOWN_CACHES])}"]
+    if total.units:
+        parts.append(f"{total.units_done:,} of {total.units:,} partitions, {total.records:,} records")
+    if signal.records_per_second is not None:
+        parts.append(f"{signal.records_per_second:,.0f} records/s")
+    if signal.left_s is not None:
+        parts.append(f"about {signal.left_s:,.0f} s left")
+    return "; ".join(parts)
 
 
 def _row(signal: SignalView) -> tuple[object, ...]:

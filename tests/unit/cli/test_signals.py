@@ -11,7 +11,7 @@ import pytest
 from ignite_kafka.admin import signals as admin
 from ignite_kafka.admin.signals import RequestedSignals, SignalList, SignalView, refuse_without_stream
 from ignite_kafka.cli import main as cli
-from ignite_kafka.cli.signals import requested_text, signals_text
+from ignite_kafka.cli.signals import describe_signal, requested_text, signals_text
 from ignite_kafka.errors import SettingsError
 from ignite_kafka.state.configs import ConnectorRecord
 from ignite_kafka.state.signal_records import CacheSelection, SignalCount
@@ -100,6 +100,14 @@ def test_signals_as_text() -> None:
     assert "two: no column price" in rows
     assert rows[-1] == "no run is active: the connector's next run continues them"
     assert signals_text(SignalList("conn", (), run_ended=True)) == "connector conn has no signals"
+
+
+def test_a_signal_in_the_status_of_its_connector() -> None:
+    counts = {"a": SignalCount(64, 16, 4_000)}
+    assert describe_signal(SignalView("one", "RUNNING", ("a",), "", 1, 1, None, counts, 250.4, 14.6)) == (
+        "signal one is RUNNING: a; 16 of 64 partitions, 4,000 records; 250 records/s; about 15 s left"
+    )
+    assert describe_signal(SignalView("two", "WAITING", ("a", "b"))) == "signal two is WAITING: a, b"
 
 
 def test_a_request_as_text() -> None:
