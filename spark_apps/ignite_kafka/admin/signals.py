@@ -5,7 +5,7 @@ The next run takes up what a connector without a run is asked for.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from ..common.new_id import new_id
@@ -56,7 +56,7 @@ class SignalView:
     requested_ms: int = 0
     started_ms: int = 0
     ended_ms: int | None = None
-    counts: dict[str, SignalCount] | None = None
+    counts: Mapping[str, SignalCount] | None = None
     records_per_second: float | None = None
     left_s: float | None = None
     error: str = ""

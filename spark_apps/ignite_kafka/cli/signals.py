@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 from ..errors import SettingsError
 from ..state.signal_records import MOST_BYTES, CacheSelection
 from . import render
+from .arguments import CommandArguments
 from .command_settings import secrets_of, settings_of
 from .tables import table
 
@@ -17,29 +17,9 @@ if TYPE_CHECKING:
     from ..admin.signals import RequestedSignals, SignalList, SignalView
 
 _SHOWN_CACHES = 10
-ACTIONS = ("snapshot", "list", "pause", "resume", "stop")
 
 
-def add_signal(added: argparse.ArgumentParser) -> None:
-    """Add the arguments of `signal` to those of all commands with a connector's name."""
-    added.add_argument("action", metavar="ACTION", choices=ACTIONS, help=", ".join(ACTIONS))
-    added.add_argument("--cache", action="append", metavar="CACHE", help="snapshot: a cache; may be repeated")
-    added.add_argument("--where", metavar="CONDITION", help="snapshot: only entries that meet it (docs/filter.md)")
-    added.add_argument(
-        "--keys", metavar="FILE", help="snapshot: only these keys of one cache: a record key of the topic on each line"
-    )
-    added.add_argument(
-        "--partitions", metavar="N,…", help="snapshot: only these Ignite partitions of one cache, such as 0,7-9"
-    )
-    added.add_argument(
-        "--id",
-        metavar="ID",
-        help="snapshot: id of the signal, which is done once (default: a new one); pause, resume, stop: one signal "
-        "(default: all that have not ended)",
-    )
-
-
-def signal(arguments: argparse.Namespace) -> int:
+def signal(arguments: CommandArguments) -> int:
     """Request an ad-hoc snapshot, list signals, or pause, resume or stop them."""
     if arguments.action == "snapshot":
         return _snapshot(arguments)
@@ -58,7 +38,7 @@ def signal(arguments: argparse.Namespace) -> int:
     return render.show(arguments, changed, requested_text)
 
 
-def _snapshot(arguments: argparse.Namespace) -> int:
+def _snapshot(arguments: CommandArguments) -> int:
     from ..admin.signals import request_snapshot
 
     caches = arguments.cache or ()

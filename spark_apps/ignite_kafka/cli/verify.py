@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import logging
 import sys
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING
 from ..settings.connector import ConnectorSettings
 from ..settings.secrets import Secrets
 from ..settings.sink import SinkSettings
-from .arguments import whole
+from .arguments import CommandArguments
 from .command_settings import permissions_of
 from .progress_bar import ProgressBar
 from .tables import table
@@ -23,53 +22,13 @@ if TYPE_CHECKING:
 
 DIFFERS = 5
 """Exit code of a comparison with unrepaired differences; no error has this code."""
-_EXIT_CODES = (
-    f"exit codes: 0: compared, and all is equal or repaired; {DIFFERS}: compared, and something differs (counts are "
-    "on stdout); others: no result (1: the comparison failed, 2: a setting is wrong, 3: a run began during the "
-    "repair, 4: a repair got no reply)"
-)
 
 log = logging.getLogger(__name__)
 _COUNTS = ("cache", "topic", "entries", "records", "repeated", "missing", "different", "unexpected", "skipped")
 _NEW_TOPIC = "they are two keys for Kafka; send the cache to a new topic (docs/types.md, Keys that are objects)"
 
 
-def add_verify(added: argparse.ArgumentParser) -> None:
-    """Add the arguments of `verify` to the arguments that all commands with a file share."""
-    added.epilog = _EXIT_CODES
-    added.add_argument("--master", help="Spark master (default: that of spark-defaults.conf, else local[*,4])")
-    added.add_argument(
-        "--sample",
-        type=_parse_percent,
-        default=100.0,
-        metavar="PERCENT",
-        help="compare about so many percent of the keys only",
-    )
-    thorough = "decode every entry by rows too, not one of 256, to find errors of the codec (JSON only; slow)"
-    added.add_argument("--thorough", action="store_true", help=thorough)
-    added.add_argument(
-        "--differences", type=whole, default=5, metavar="N", help="differences to show of each cache (default: 5)"
-    )
-    added.add_argument(
-        "--repair", action="store_true", help="send again, or put again, what differs; only while no run is active"
-    )
-    added.add_argument(
-        "--force", action="store_true", help="repair although the newest run has not ended: its driver is dead"
-    )
-    added.add_argument("--json", action="store_true", help="print JSON")
-    added.add_argument("--mounted-secrets", metavar="FILE", help="secrets file at this path on every executor")
-    unprotected = "send --secrets to executors although Spark does not authenticate"
-    added.add_argument("--ship-secrets-unprotected", action="store_true", help=unprotected)
-
-
-def _parse_percent(text: str) -> float:
-    number = float(text.removesuffix("%"))
-    if not 0 < number <= 100:
-        raise argparse.ArgumentTypeError(f"{text} is not above 0 and at most 100")
-    return number
-
-
-def verify_locally(settings: ConnectorSettings, secrets: Secrets, arguments: argparse.Namespace) -> int:
+def verify_locally(settings: ConnectorSettings, secrets: Secrets, arguments: CommandArguments) -> int:
     """Compare topics with caches, with a Spark session in this process, and print the result.
 
     :returns: 0, or :data:`DIFFERS` if something differs and was not repaired.

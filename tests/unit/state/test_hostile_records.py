@@ -32,7 +32,7 @@ from tests.support.randomness import examples
 
 RUN = RunStatus("RUNNING", "c", "r", caches={"a": CacheStatus("t", 5)})
 PROGRESS = TaskProgress(3, 1, True, {"a": CacheCount(5, 6, 7)}, signal=SignalReport("s", {"a": SignalCount(2, 1, 5)}))
-UNIT, OFFSET = UnitKey("c", "a", 3), UnitOffset(2, "i", "s", True, 9, 4, "", (1, 2), ((3,),), 5, 6, "id", 7, ("signal", 8))
+UNIT, OFFSET = UnitKey("c", "a", 3), UnitOffset(2, "i", "s", True, 9, 4, "", (1, 2), ((3,),), 5, 6, "id", 7, 8, ("signal", 9))
 KINDS = ["run", "verify", "progress", "connector", "snapshot", "epoch", "secret", "target", "signal"]
 
 

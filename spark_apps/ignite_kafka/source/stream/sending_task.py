@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import ClassVar
 
@@ -18,7 +18,7 @@ from ...runtime.task_loop import TaskLoop, TaskServices
 from ...settings.secrets import Secrets
 from ...state.open_slots import SlotOpener
 from ...state.signal_records import SignalReport
-from ...state.status import CacheCount
+from ...state.status import CacheCount, Waiting
 from ..counted_slots import CountedSlots
 from .rate_limit import RateLimiter
 
@@ -38,7 +38,7 @@ class SendingTask(TaskLoop):
     ) -> None:
         self._settings = plan.settings
         self._clients = slot_clients(plan.settings, secrets)
-        super().__init__(plan, slots, epoch, TaskServices.of(plan, self._clients, epoch))
+        super().__init__(plan, slots, epoch, TaskServices.of(plan, self._clients, epoch), attempt)
         self._plan = plan
         self._secrets = secrets
         self._owner = Owner(plan.generation, epoch=epoch.number, attempt=attempt)
@@ -69,6 +69,7 @@ class SendingTask(TaskLoop):
         self,
         *,
         loaded: bool,
+        waiting: Mapping[str, Waiting] | None = None,
         signal_ended: bool = True,
         signal: Callable[[], SignalReport | None] = lambda: None,
     ) -> None:
@@ -79,7 +80,7 @@ class SendingTask(TaskLoop):
         at_once = (loaded, signal_ended) != (self._loaded, self._signal_ended)
         self._loaded = loaded
         self._signal_ended = signal_ended
-        self.report_progress(self._counts.values(), loaded=loaded, at_once=at_once, signal=signal)
+        self.report_progress(self._counts.values(), loaded=loaded, at_once=at_once, waiting=waiting, signal=signal)
 
     def _final_error(self, error: IgniteKafkaError) -> IgniteKafkaError:
         if self._in_doubt and not error.final:

@@ -41,7 +41,6 @@ class RunParts:
     control: ConfigsWriter
     writer: StatusWriter
     consumer: DriverConsumer
-    notifications: Notifications
     retry: Callable[[Callable[[], T]], T]
 
 
@@ -55,6 +54,7 @@ class StreamSignals:
         """Read the connector's signals; the consumer, which exists already, adds later ones."""
         self._parts = parts
         clients, topics, settings = parts.clients, parts.topics, parts.settings
+        self.notifications = parts.retry(lambda: Notifications(clients, topics, settings))
         prefix = settings.internal_topic_prefix
         self._fold = fold = parts.retry(lambda: read_signals(clients, topics, prefix, settings.name))
         parts.consumer.signals = fold
@@ -118,7 +118,7 @@ class StreamSignals:
 
     def _notify(self, turn: Turn, signal: Signal, status: SignalStatus, cache: str) -> None:
         emit_turn(self._parts.settings.name, turn, signal, status)
-        self._parts.notifications.send(signal.id, AD_HOC, turn, turn_details(signal, status, cache))
+        self.notifications.send(signal.id, AD_HOC, turn, turn_details(signal, status, cache))
 
     def _end(self, end: SignalStatus, forgotten: Sequence[str]) -> None:
         parts = self._parts
@@ -129,6 +129,7 @@ class StreamSignals:
             log.warning("the progress of signal %s stays in the status topic: %s", end.id, error)
 
     def close(self) -> None:
-        """Close the consumer of the signal topic."""
+        """Close the consumer of the signal topic, and wait a short time for the last notifications' confirmation."""
+        self.notifications.close()
         if self._topic is not None:
             self._topic.close()

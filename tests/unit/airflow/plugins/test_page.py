@@ -24,6 +24,7 @@ from airflow_provider_ignite_kafka.plugins.access import read_message, sign_mess
 from airflow_provider_ignite_kafka.plugins.monitored import monitored_clusters
 from airflow_provider_ignite_kafka.plugins.page import create_page
 from airflow_provider_ignite_kafka.plugins.page_data import ClusterReading
+from ignite_kafka.admin.dead_letters import DeadLetterList, DeadLetterRow
 from ignite_kafka.admin.overview import ConnectorOverview, Report
 from ignite_kafka.errors import BacklogRefused, CacheDestroyed, KafkaUnavailable
 from ignite_kafka.state.configs import ConnectorRecord, ConnectorState
@@ -72,7 +73,7 @@ def page(monkeypatch: pytest.MonkeyPatch) -> Iterator[Page]:
     monkeypatch.setenv("AIRFLOW__CORE__AUTH_MANAGER", "airflow.api_fastapi.auth.managers.simple.simple_auth_manager.SimpleAuthManager")
     monkeypatch.setenv("AIRFLOW__API__SECRET_KEY", "a secret key of the test")
     create_auth_manager()
-    app = create_page(lambda cluster: found.readings[-1])
+    app = create_page(lambda cluster, name: found.readings[-1])
     found = Page(TestClient(app), SimpleAuthManagerUser(username="olga", role="OP"))
     app.dependency_overrides[get_user] = lambda: found.user
     app.dependency_overrides[_get_session] = lambda: SimpleNamespace(add=found.logged.append, commit=lambda: None)
@@ -330,3 +331,14 @@ def test_error_texts_of_a_connector_that_logs_no_values_are_hidden(page: Page) -
         assert "CacheDestroyed" in shown
         assert "Start again" in shown
     assert "partition 3" in page.get()
+
+
+def test_dead_letters_are_shown_with_a_button_for_those_that_can_be_sent_again(page: Page) -> None:
+    letter = DeadLetterRow(1, 42, 5, "TASK_PUT", "a.B", "no <number>", {"topic": "t", "offset": "7"})
+    for replayable in (True, False):
+        show(page, connector(), letters=DeadLetterList("c", "dead", (letter,), replayable))
+        shown = page.get()
+        assert "<strong>a.B</strong> no &lt;number&gt;" in shown
+        assert (f'action="{PATH}/replay?prefix=ignite-kafka"' in shown) is replayable
+    show(page, connector(), letters=KafkaUnavailable("no broker answers"))
+    assert "The dead letters cannot be read" in page.get()
