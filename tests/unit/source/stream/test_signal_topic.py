@@ -6,9 +6,13 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from ignite_kafka.source.stream.signal_topic import Change, parse_signal
-from ignite_kafka.state.signal_records import MOST_BYTES, CacheSelection, Signal
+from ignite_kafka.state.signal_records import MOST_BYTES, CacheSelection, Signal, fault_of
+from tests.support.hostile_records import JSON, encoded
+from tests.support.randomness import examples
 
 
 def parsed(kind: str, data: dict[str, Any] | None, **more: Any) -> Signal | Change:
@@ -71,3 +75,20 @@ def test_what_is_no_signal(value: bytes, why: str) -> None:
 def test_an_id_that_is_none_is_refused() -> None:
     with pytest.raises(ValueError, match="the id of a signal"):
         parsed("execute-snapshot", {"data-collections": ["a"]}, id="a/b")
+
+
+FIELDS = st.fixed_dictionaries({}, optional={"data-collections": JSON | st.lists(JSON), "type": JSON, "additional-conditions": JSON})
+
+
+@settings(max_examples=examples(300))
+@given(
+    st.fixed_dictionaries(
+        {"type": JSON | st.sampled_from(["execute-snapshot", "stop-snapshot"])}, optional={"id": JSON, "data": JSON | FIELDS}
+    )
+)
+def test_any_json_is_a_signal_or_refused(record: dict[str, Any]) -> None:
+    try:
+        found = parse_signal(encoded(record), "topic-x-0-7", 5)
+    except ValueError:
+        return
+    assert isinstance(found, Change) or fault_of(found) == ""
