@@ -28,6 +28,10 @@ def _field(label: str, kind: str, description: str = "", **schema: Any) -> dict[
     return {**field, "description": description} if description else field
 
 
+_AWAITED = ("cache_watch", "connector_lag", "connector_run", "connector_signal")
+"""Modules of sensors, and those of their triggers."""
+
+
 def get_provider_info() -> dict[str, Any]:
     """Return the provider's metadata (hooks, operators, options), which Airflow reads without importing them.
 
@@ -43,12 +47,16 @@ def get_provider_info() -> dict[str, Any]:
             _integration(_IGNITE, "https://ignite.apache.org/"),
         ],
         "operators": _modules(
-            "operators.backlog_cleanup", "operators.ignite_to_kafka", "operators.kafka_to_ignite", "operators.verify"
+            "operators.backlog_cleanup",
+            "operators.ignite_to_kafka",
+            "operators.kafka_to_ignite",
+            "operators.snapshot_signal",
+            "operators.verify",
         ),
         "transfers": [_transfer(_IGNITE, _KAFKA, "ignite_to_kafka"), _transfer(_KAFKA, _IGNITE, "kafka_to_ignite")],
         "task-decorators": [_task_decorator("ignite_to_kafka"), _task_decorator("kafka_to_ignite")],
-        "sensors": _modules("sensors.cache_watch", "sensors.connector_lag", "sensors.connector_run"),
-        "triggers": _modules("triggers.cache_watch", "triggers.connector_lag", "triggers.connector_run"),
+        "sensors": _modules(*(f"sensors.{name}" for name in _AWAITED)),
+        "triggers": _modules(*(f"triggers.{name}" for name in _AWAITED)),
         "hooks": _modules("hooks.ignite"),
         "notifications": [f"{__name__}.notifications.connector.ConnectorNotifier"],
         "connection-types": [_connection_type()],

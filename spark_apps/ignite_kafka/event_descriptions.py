@@ -56,6 +56,7 @@ CAUSES: Mapping[Event, str] = {
     events.INSECURE_CONNECTION: "TLS is off, or does not verify the other side.",
     events.SECRETS_EXPOSED: "Spark does not authenticate or encrypt what it sends to executors.",
     events.NODE_NOT_MAPPED: "The node announces an address that is not in ignite_address_map.",
+    events.SIGNAL_FAILED: "The signal names a cache, partition, key or column that is not there.",
     events.NAME_MATCHES_NOTHING: "A name is misspelled, or the cache or topic is gone.",
     events.SEVERAL_TYPES_IN_SUBJECT: "The subject name strategy gives one subject to topics with several types.",
     events.TRANSFORMED_KEYS: "Transforms of keys drop what a key of the cache needs.",

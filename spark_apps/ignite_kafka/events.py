@@ -297,6 +297,19 @@ SECRETS_EXPOSED = Event(
 NODE_NOT_MAPPED = Event(
     15188, WARNING, "an Ignite node is not reached: {reason}", "Add an address of the node to ignite_address_map."
 )
+SIGNAL_BEGUN = Event(
+    15230, INFO, "connector {connector} sends what signal {signal} selects of caches {caches} beside its changes"
+)
+SIGNAL_COMPLETED = Event(15231, INFO, "signal {signal} of connector {connector} is complete: {records} records")
+SIGNAL_FAILED = Event(
+    15232,
+    WARNING,
+    "signal {signal} of connector {connector} has failed, and the stream goes on without it: {reason}",
+    "Correct what the reason names, and send a signal with a new id.",
+)
+SIGNAL_ABORTED = Event(
+    15233, INFO, "signal {signal} of connector {connector} is stopped by request, after {records} records"
+)
 NAME_MATCHES_NOTHING = Event(
     15190,
     WARNING,

@@ -26,6 +26,7 @@ from ignite_kafka.source.stream.sender import SlotsSender
 from ignite_kafka.source.stream.task import BatchRunner
 from ignite_kafka.source.stream.topic_scan import MOST_HELD
 from ignite_kafka.source.stream.unit_table import UnitTable
+from ignite_kafka.state.signal_records import Signal
 from ignite_kafka.state.slot_writer import SlotWriter
 from ignite_kafka.state.status import CacheCount
 from tests.support.backlog_changes import CACHE, SLOTS
@@ -105,8 +106,10 @@ class _Consumer:
 class Task:
     """A stream's task, batch by batch; after a failure it continues from the offset records."""
 
-    def __init__(self, simulator: Simulator, snapshot_id: str = "s", most_held: int = MOST_HELD, **settings: Any) -> None:
-        self.simulator, self._most_held = simulator, most_held
+    def __init__(
+        self, simulator: Simulator, snapshot_id: str = "s", most_held: int = MOST_HELD, signal: Signal | None = None, **settings: Any
+    ) -> None:
+        self.simulator, self._most_held, self.signal = simulator, most_held, signal
         named = {
             "name": "c",
             "ignite_addresses": ("a:1",),
@@ -145,6 +148,7 @@ class Task:
             clock=lambda: simulator.now_s,
             most_held=self._most_held,
             read_kinds=simulator.read_kinds,
+            signal=self.signal,
         )
         self.reader.restore(self.sender.offsets())
         self.runner = BatchRunner(self.reader, self.sender, limiter)
@@ -169,6 +173,7 @@ class Task:
     def _batch(self) -> None:
         self.runner.changes()
         self.runner.load()
+        self.runner.ad_hoc()
         self.runner.reconcile()
         self.reader.forget()
 
@@ -198,7 +203,7 @@ class Task:
             self.simulator.barrier("c")
             for _ in range(100):
                 self.batch()
-                if not self.reader.more and self.reader.all_loaded and self._idle():
+                if not self.reader.more and self.reader.all_loaded and self.reader.signal_ended and self._idle():
                     break
             else:
                 raise AssertionError("the stream does not settle")

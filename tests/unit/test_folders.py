@@ -37,6 +37,7 @@ COVERED_BY = {
     "integration/connect_rest/test_routes.py": "connect_rest.reading",
     "unit/connect_rest/test_bodies.py": "connect_rest.messages",
     "unit/connect_rest/test_dispatch.py": "connect_rest.answers connect_rest.service",
+    "unit/runtime/test_event_topic.py": "runtime.own_topic",
     "unit/settings/files/test_connector_files.py": (
         "settings.files.airflow_arguments settings.files.declared_offsets settings.connect.strimzi settings.yaml_lines"
     ),
@@ -152,10 +153,11 @@ COVERED_BY = {
         "registry.schema settings.converter_property settings.json_schema_properties settings.registry_properties"
     ),
     "unit/settings/test_source.py": "settings.base settings.connect.names settings.fields settings.suggestions",
+    "integration/source/test_signals.py": "admin.signals source.stream.signal_check source.stream.signal_notices source.stream.stream_signals",
     "unit/source/stream/test_stream.py": (
         "source.counted_slots source.stream.backlog_client source.stream.backlog_reader source.stream.cache_infos"
         " source.stream.change_reader source.stream.loader source.stream.node_watch source.stream.sender source.stream.state_lookup"
-        " source.stream.topic_scan source.stream.unit_reader source.stream.unit_states"
+        " source.stream.topic_scan source.stream.unit_reader source.stream.unit_scan source.stream.unit_states"
     ),
     "unit/migration/test_migrate.py": "migration.client_security migration.node_settings migration.settings_text settings.connect.worker",
     "integration/settings/files/test_load.py": "java.properties",

@@ -63,12 +63,15 @@ IMPORTED_BY_DAGS = (
     "notifications.connector",
     "operators.backlog_cleanup",
     "operators.ignite_to_kafka",
+    "operators.snapshot_signal",
     "operators.verify",
     "sensors.cache_watch",
     "sensors.connector_lag",
     "sensors.connector_run",
+    "sensors.connector_signal",
     "triggers.cache_watch",
     "triggers.connector_lag",
+    "triggers.connector_signal",
 )
 
 

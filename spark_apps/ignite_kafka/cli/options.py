@@ -66,6 +66,8 @@ def wait_ms(help: str) -> click.Option:
     )
 
 
+SIGNAL_ACTIONS = ("snapshot", "list", "pause", "resume", "stop")
+"""Actions of the command `signal`."""
 MASTER = option("--master", "MASTER", "Spark master (default: that of spark-defaults.conf, else local[*,4])")
 FORCE_DEAD = "although the newest run has not ended: its driver is dead"
 INSECURE = flag(

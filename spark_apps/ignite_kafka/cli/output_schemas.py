@@ -12,6 +12,7 @@ from ..admin.connectors import DeletedConnector, RestartRequest
 from ..admin.dead_letters import DeadLetterList, Replay
 from ..admin.findings import Finding
 from ..admin.offsets import ResetOffsets
+from ..admin.signals import RequestedSignals, SignalList, SignalView
 from ..common.event_log import Occurrence
 from ..state.configs import ConnectorRecord
 from ..state.status import RunStatus
@@ -96,6 +97,7 @@ def _status() -> Schema:
             "snapshot": nullable(object_of({"id": _TEXT, "complete": _FLAG})),
             "runs": described(map_of(schema_of(RunStatus)), "by run id, oldest first"),
             "lost": nullable(lost),
+            "signals": described(array_of(schema_of(SignalView)), "ad-hoc snapshots that have not ended"),
         }
     )
     return any_of(
@@ -134,7 +136,7 @@ def _offsets_show() -> Schema:
             "snapshot": nullable(snapshot),
             "ranges": described(_ranges(), "update numbers that were sent"),
         },
-        optional={"recent": {}, "sweep": {}, "key_kinds": {}, "topology": _NUMBER, "topic_id": _TEXT},
+        optional={"recent": {}, "sweep": {}, "key_kinds": {}, "topology": _NUMBER, "topic_id": _TEXT, "signal": {}},
     )
     copied = object_of({"kafka_offset": _COUNT, "topic_id": _TEXT, "generation": _COUNT})
     return any_of(
@@ -191,6 +193,9 @@ SCHEMAS: Mapping[str, Callable[[], Schema]] = {
     "offsets reset": _offsets_reset,
     "dead-letters list": lambda: schema_of(DeadLetterList),
     "dead-letters replay": lambda: schema_of(Replay),
+    "signal": lambda: any_of(
+        described(schema_of(RequestedSignals), "of a request"), described(schema_of(SignalList), "of a list")
+    ),
     "resend": lambda: schema_of(Resend),
     "backlog status": lambda: schema_of(BacklogView),
     "backlog cleanup": lambda: schema_of(CleanupResult),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import click
+
 from .command_table import CommandRow, Positional
 from .completion import complete_names
-from .options import CLUSTERS, FORCE_DEAD, OF_NAME, WHOLE, flag, option, wait_ms
+from .options import CLUSTERS, FORCE_DEAD, OF_NAME, SIGNAL_ACTIONS, WHOLE, flag, option, repeated, wait_ms
 
 _FORCE = flag("--force", f"proceed {FORCE_DEAD}")
 
@@ -200,6 +202,31 @@ ROWS = (
         ),
         ("connector", "ignite", *CLUSTERS),
         "the partitions to be sent again",
+        continues=True,
+    ),
+    CommandRow(
+        "signal",
+        "signals.signal",
+        "ad-hoc snapshots of a streaming source: request, list, pause, resume and stop them",
+        (
+            "signal trades snapshot --cache flights --where 'price > 100' --kafka kafka:9092",
+            "signal trades list --kafka kafka:9092",
+        ),
+        (
+            Positional("action", "ACTION", ", ".join(SIGNAL_ACTIONS), type=click.Choice(SIGNAL_ACTIONS)),
+            repeated("--cache", "CACHE", "snapshot: a cache; may be repeated"),
+            option("--where", "CONDITION", "snapshot: only entries that meet it (docs/filter.md)"),
+            option("--keys", "FILE", "snapshot: only these keys of one cache, a record key of the topic on each line"),
+            option("--partitions", "N,…", "snapshot: only these Ignite partitions of one cache, such as 0,7-9"),
+            option(
+                "--id",
+                "ID",
+                "snapshot: id of the signal, which is done once (default: a new one); pause, resume, stop: one signal "
+                "(default: all that have not ended)",
+            ),
+        ),
+        OF_NAME,
+        "the signals of the request, or all signals with their progress",
         continues=True,
     ),
     CommandRow(

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, replace
 
 from ..admin.lost_run import LOST, REMEDY, silent_s
 from ..admin.shown_offsets import read_offsets, read_states
+from ..admin.signals import SignalView, unfinished_signals
 from ..admin.target_state import NewestRun, list_connectors, unknown_connector_error
 from ..common.versions import versions_text
 from ..errors import IgniteKafkaError
@@ -24,8 +25,10 @@ from ..source.planning import continue_plan, make_plan
 from ..state.configs import ConnectorState, read_connector
 from ..state.offsets import read_slots
 from ..state.sent_topics import check_plan
+from ..state.signals import read_signals
 from ..state.status import STOPPED, RunStatus, read_run_written, read_runs
 from ..state.target_state import RUNNING, read_target
+from .signals import describe_signal
 from .tables import table
 
 _DEFAULT = "broker's default"
@@ -189,12 +192,14 @@ class StatusView:
 
     :param target: requested target state; None: no request yet.
     :param silent_s: seconds since the last report of the newest run if the run is lost; otherwise None.
+    :param signals: ad-hoc snapshots that have not ended.
     """
 
     control: ConnectorState
     runs: Mapping[str, RunStatus]
     target: str | None = None
     silent_s: float | None = None
+    signals: Sequence[SignalView] = ()
 
     def to_dict(self) -> dict[str, object]:
         """Return the state and runs as JSON values."""
@@ -207,6 +212,7 @@ class StatusView:
             "snapshot": shown,
             "runs": {run_id: asdict(run) for run_id, run in self.runs.items()},
             "lost": None if self.silent_s is None else {"run_id": self._newest_id, "silent_s": round(self.silent_s)},
+            "signals": [asdict(signal) for signal in self.signals],
         }
 
     @property
@@ -231,6 +237,7 @@ class StatusView:
         newest = self.runs.get(self._newest_id) if self.runs else None
         if newest is not None and newest.versions:
             lines.append(f"newest run with {versions_text(newest.versions)}")
+        lines += [describe_signal(signal) for signal in self.signals]
         shown = [replace(run, state=LOST) if run_id == lost else run for run_id, run in self.runs.items()]
         return "\n".join([*lines, "", table(head, [_make_run_row(run) for run in shown])])
 
@@ -266,7 +273,9 @@ def status_view(settings: ConnectorSettings, secrets: Secrets) -> StatusView:
         raise unknown_connector_error(settings, list_connectors(clients, topics, prefix))
     _, reported_ms = read_run_written(clients, prefix, settings.name, newest.run_id)
     silent = silent_s(newest.run, control.connector, reported_ms, time.time() * 1000)
-    return StatusView(control, runs, read_target(clients, topics, prefix, settings.name), silent)
+    fold = read_signals(clients, topics, prefix, settings.name)
+    signals = unfinished_signals(clients, prefix, settings.name, fold)
+    return StatusView(control, runs, read_target(clients, topics, prefix, settings.name), silent, signals)
 
 
 def offset_lines(settings: ConnectorSettings, secrets: Secrets) -> Iterator[str]:

@@ -66,6 +66,7 @@ class UnitOffset:
         Empty: unknown (0.1.0 wrote none).
     :param dropped: entries of a snapshot that transforms dropped.
     :param dead_letters: entries of a snapshot that became dead letters.
+    :param signal: last ad-hoc snapshot of the unit: the signal's id, and its records; None: there was none.
     """
 
     generation: int
@@ -82,6 +83,7 @@ class UnitOffset:
     topic_id: str = ""
     dropped: int = 0
     dead_letters: int = 0
+    signal: tuple[str, int] | None = None
 
     def to_json(self) -> bytes:
         """Encode the record's value as JSON."""
@@ -106,6 +108,8 @@ class UnitOffset:
             value["topology"] = self.topology
         if self.topic_id:
             value["topic_id"] = self.topic_id
+        if self.signal is not None:
+            value["signal"] = self.signal
         return dumps(value)
 
     @staticmethod
@@ -136,6 +140,7 @@ class UnitOffset:
             sys.intern(text(value.get("topic_id", ""))),
             _count(snapshot.get("dropped", 0)),
             _count(snapshot.get("dead_letters", 0)),
+            _signal(value["signal"]) if "signal" in value else None,
         )
 
 
@@ -157,6 +162,11 @@ def _pair(value: object) -> list[object]:
 def _position(value: object) -> tuple[int, int]:
     partition, offset = _pair(value)
     return integer(partition), integer(offset)
+
+
+def _signal(value: object) -> tuple[str, int]:
+    id, records = _pair(value)
+    return sys.intern(text(id)), _count(records)
 
 
 def kinds_of_keys(offsets: Iterable[UnitOffset]) -> set[KeyKind]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from ..common.measurements import Measurements
 from ..errors import IgniteKafkaError
+from ..state.signal_records import SignalReport
 from ..state.status import CacheCount, CacheStatus, TaskProgress
 
 
@@ -19,6 +20,7 @@ class SlotResult:
     :param ahead_s: seconds by which the task is ahead of its rate limit.
     :param attempt: number of the task's attempt.
     :param measured: measurements of the task since its previous result.
+    :param signal: progress of the ad-hoc snapshot; the result of a task's first slot has that of the whole task.
     """
 
     slot: int
@@ -29,6 +31,7 @@ class SlotResult:
     ahead_s: float = 0.0
     attempt: int = 0
     measured: Measurements = field(default_factory=Measurements)
+    signal: SignalReport | None = None
 
 
 Counts = Mapping[str, CacheCount]

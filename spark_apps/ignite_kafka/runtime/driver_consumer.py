@@ -15,6 +15,7 @@ from ..kafka.topics import Topics
 from ..plan.source_plan import RunPlan
 from ..state.internal_names import configs_topic, status_topic
 from ..state.internal_records import InternalRecord
+from ..state.signals import SignalFold
 from ..state.target_state import target_of
 from .fencing import fencing_error
 from .task_reports import TaskReports
@@ -29,6 +30,8 @@ class DriverConsumer:
         """Error of a run that a newer run has fenced."""
         self.target: str | None = None
         """Target state requested last."""
+        self.signals = SignalFold(plan.connector)
+        """Signals of the connector; those from before the run are added by who follows them."""
         self.reports = TaskReports(plan)
         prefix = plan.settings.internal_topic_prefix
         self._status = status_topic(prefix)
@@ -66,6 +69,7 @@ class DriverConsumer:
         fenced = fencing_error(self._run_plan, record)
         self.target = target_of(self._run_plan.connector, record, self._run_plan.generation) or self.target
         self.error = fenced or self.error
+        self.signals.add(record)
 
     def close(self) -> None:
         """Close the consumer."""

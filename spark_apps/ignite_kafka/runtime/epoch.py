@@ -20,6 +20,7 @@ from ..plan.source_plan import RunPlan
 from ..state.configs import capture_secret_of, epoch_of
 from ..state.internal_names import configs_topic
 from ..state.internal_records import InternalRecord
+from ..state.signal_records import Signal
 from .fencing import fencing_error
 
 LOADING_S = 20.0
@@ -46,6 +47,7 @@ class Epoch:
         has no end.
     :param seconds: maximum duration.
     :param ahead_s: seconds by which earlier epochs are ahead of ``max_records_per_second``.
+    :param signal: ad-hoc snapshot that the tasks send beside the changes; None: there is none.
     """
 
     number: int
@@ -53,6 +55,7 @@ class Epoch:
     until: Mapping[Unit, int] | None = None
     seconds: float = LOADING_S
     ahead_s: float = 0.0
+    signal: Signal | None = None
 
 
 @dataclass(frozen=True)

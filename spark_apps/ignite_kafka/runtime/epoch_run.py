@@ -73,6 +73,10 @@ class EpochRun(ConnectorRun[S]):
     def _changed(self) -> bool:
         """Return whether caches or topics have changed, so that the epoch must end for a new plan."""
 
+    def _other_work(self, running: Running) -> bool:
+        """Return whether the tasks shall do something else than the running epoch says; called at each poll."""
+        return False
+
     @abstractmethod
     def _refresh_plan(self, epoch: int) -> None:
         """Update the plan with new and vanished caches or topics, between two epochs."""
@@ -202,6 +206,7 @@ class EpochRun(ConnectorRun[S]):
                 silence.check(job.running(), [self._consumer.reports.reported_at[slot] for slot in tasks])
             must_end = self._target != target.RUNNING or self._request.stop.is_set()
             must_end = must_end or (not ends and refresh.due() and self._changed())
+            must_end = self._other_work(running) or must_end
             must_end = must_end or (cores.due() and self._other_cores(job, running))
             if must_end and not ending:
                 ending = True

@@ -18,6 +18,7 @@ from ..common.retry import GROWING, RetryBudget, retry
 from ..errors import IgniteKafkaError, TransactionTimeout
 from ..kafka.clients import KafkaClients
 from ..plan.source_plan import RunPlan
+from ..state.signal_records import SignalReport
 from ..state.status import StatusWriter, TaskProgress, Waiting
 from .counts import Counts, SlotResult, sum_counts
 from .epoch import Epoch, EpochEnd
@@ -92,15 +93,19 @@ class TaskLoop(ABC):
         loaded: bool,
         at_once: bool = False,
         waiting: Mapping[str, Waiting] | None = None,
+        signal: Callable[[], SignalReport | None] = lambda: None,
     ) -> None:
         """Report the task's counts to the driver in the status topic, at intervals or at once.
 
         :param slots: counts of each slot in this epoch.
         :param waiting: see :class:`.TaskProgress`.
+        :param signal: returns the progress of the epoch's ad-hoc snapshot.
         """
         if not self._reports.due() and not at_once:
             return
-        self._reported = replace(self._reported, loaded=loaded, caches=sum_counts(slots), waiting=waiting or {})
+        self._reported = replace(
+            self._reported, loaded=loaded, caches=sum_counts(slots), waiting=waiting or {}, signal=signal()
+        )
         self._send_report()
 
     def _still_alive(self) -> None:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from ..errors import SettingsError
 from ..events import CONFIG_CHANGED, NOTHING_TO_SEND, REMOVALS_NOT_SENT, TRANSFORMED_KEYS, UPDATES_NOT_CAPTURED, Event
-from . import topic_names
+from . import signals, topic_names
 from .base import setting
 from .connector import PREFIX, TIME, ConnectorSettings
 from .converters import BYTES, IGNITE_BINARY, uses_registry
@@ -231,6 +231,16 @@ class SourceSettings(ConnectorSettings):
         no_effect_because=STREAM,
     )  # fmt: skip
 
+    # Signals
+    notifications_topic: str = signals.NOTIFICATIONS_TOPIC
+    signal_topic: str = signals.SIGNAL_TOPIC
+
+    @property
+    def own_topics(self) -> dict[str, str]:
+        """Topics besides those of the caches, by setting."""
+        more = {"notifications_topic": self.notifications_topic, "signal_topic": self.signal_topic}
+        return {**super().own_topics, **{name: topic for name, topic in more.items() if topic}}
+
     @property
     def streams(self) -> bool:
         """Whether the run sends changes, with or without a snapshot."""
@@ -301,6 +311,7 @@ class SourceSettings(ConnectorSettings):
                     self.check_pattern(name, pattern)
         self.check_names(findings, "topic_names", topic_names.TOPIC_CHARACTERS, topic_names.ALLOWED)
         self._check_record(findings)
+        signals.check_topics(self, findings)
         for group in self.topic_creation_groups.values():
             for pattern in (*group.get(INCLUDE, ()), *group.get(EXCLUDE, ())):
                 with findings.check():

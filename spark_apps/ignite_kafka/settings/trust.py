@@ -114,6 +114,8 @@ SETTINGS: Mapping[str, str] = {
             "internal_topic_prefix",
             "dead_letter_topic",
             "events_topic",
+            "notifications_topic",
+            "signal_topic",
             "cache_whitelist",
             "cache_blacklist",
             "topic_prefix",

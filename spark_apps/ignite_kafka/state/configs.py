@@ -16,6 +16,8 @@ key (JSON)                             value (JSON)
                                        start
 ``["target","<name>"]``                ``{"state","at_ms"}``, ``"generation"``: the target state (:mod:`.target_state`;
                                        anyone writes it)
+``["signal","<name>","<id>"]``         a signal, and with one text more what users want of it, or its end
+                                       (:mod:`.signals`; anyone writes it)
 ====================================== ================================================================================
 """
 

@@ -6,6 +6,7 @@ import secrets
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
+from types import MappingProxyType
 from typing import Any
 
 from confluent_kafka.admin import OffsetSpec
@@ -30,6 +31,8 @@ from .internal_names import (
     slot_transactional_id,
 )
 from .internal_records import FORMAT_HEADERS
+from .signal_records import Signal, SignalPosition, SignalStatus
+from .signals import END, KIND, TARGET
 
 MOST_KEPT = 1_000
 _FENCE_THREADS = 16
@@ -279,6 +282,32 @@ class ConfigsWriter:
         done = replace(snapshot, complete=True)
         ended = {**ENDED, "complete": True, "caches": caches}
         self._write([self._config(asdict(done), "snapshot"), *self._ended_records(snapshot.id, ended)])
+
+    def end_signal(self, end: SignalStatus, forgotten: Sequence[str] = ()) -> None:
+        """Record the end of a signal in place of its request, so that no run does it again.
+
+        :param forgotten: ids of older ended signals, whose ends are removed.
+        """
+        done = [self._config(asdict(end), KIND, end.id, END)]
+        done += [self._config(None, KIND, end.id, *rest) for rest in ((), (TARGET,))]
+        self._write([*done, *(self._config(None, KIND, id, END) for id in forgotten)])
+
+    def accept_signals(
+        self,
+        position: SignalPosition,
+        requests: Sequence[Signal] = (),
+        targets: Mapping[str, str] = MappingProxyType({}),
+        refused: Sequence[SignalStatus] = (),
+    ) -> None:
+        """Record what was read from the signal topic, and the position behind it, in one transaction.
+
+        :param targets: what is wanted of signals, by id.
+        :param refused: ends of signals that cannot be requested so.
+        """
+        records = [self._config(asdict(position), KIND)]
+        records += [self._config(asdict(signal), KIND, signal.id) for signal in requests]
+        records += [self._config({"state": state}, KIND, id, TARGET) for id, state in targets.items()]
+        self._write([*records, *(self._config(asdict(end), KIND, end.id, END) for end in refused)])
 
     def _config(self, value: Any, kind: str, *rest: str) -> _Record:
         """Make a record of the configs topic for this connector; a value of None is a tombstone."""

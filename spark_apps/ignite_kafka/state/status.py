@@ -9,6 +9,7 @@ key (JSON)                                    value (JSON)
 ``["progress","<connector>",<slot>]``         :class:`TaskProgress` of the task with this first slot
 ``["verify","<connector>","<run id>"]``       :class:`.comparisons.ComparisonStatus`
 ``["events","<connector>","<run id>"]``       :class:`.event_records.RunEvents`
+``["signal","<connector>","<signal id>"]``    :class:`.signal_records.SignalStatus`
 ============================================= ======================================================
 """
 
@@ -30,6 +31,7 @@ from ..kafka.clients import REQUEST_TIMEOUT_S, KafkaClients
 from ..kafka.topics import COMPACTED, Topics, TopicSpec, read_to
 from .internal_names import status_topic
 from .internal_records import FORMAT_HEADERS, InternalRecord, read_internal_topic, report_skipped, written_ms
+from .signal_records import SignalReport
 
 RUNNING = "RUNNING"  # fmt: skip
 PAUSED = "PAUSED"
@@ -182,6 +184,7 @@ class TaskProgress:
     :param attempt: number of the task's attempt; each counts from 0.
     :param measured: measurements of the task so far.
     :param waiting: changes that the task has read and not sent, by cache; of continuous queries only.
+    :param signal: progress of the epoch's ad-hoc snapshot; None without one.
     """
 
     generation: int
@@ -192,6 +195,7 @@ class TaskProgress:
     attempt: Count = 0
     measured: Measurements = field(default_factory=Measurements)
     waiting: Mapping[str, Waiting] = field(default_factory=dict)
+    signal: SignalReport | None = None
 
     def to_json(self) -> bytes:
         """Return the value of the record."""

@@ -57,7 +57,13 @@ def test_a_foreign_key_is_refused(key: bytes) -> None:
 
 @pytest.mark.parametrize(
     "unit",
-    [UnitOffset(3, "i"), UnitOffset(7, "abc", "s-1", True, 42), UnitOffset(7, "a", "s", False, 0, 9), UnitOffset(1, "i", high=0)],
+    [
+        UnitOffset(3, "i"),
+        UnitOffset(7, "abc", "s-1", True, 42),
+        UnitOffset(7, "a", "s", False, 0, 9),
+        UnitOffset(1, "i", high=0),
+        UnitOffset(1, "i", signal=("id", 7)),
+    ],
 )
 def test_a_unit_offset_travels_as_json(unit: UnitOffset) -> None:
     assert UnitOffset.from_json(unit.to_json()) == unit

@@ -71,4 +71,4 @@ def test_a_topic_that_takes_no_records_ends_no_copy(refusal: Exception, caplog: 
     topic.write(EARLY)
     topic.close()
     assert "an event could not be written to topic events" in caplog.text
-    assert "the broker has not confirmed 2 events" in caplog.text
+    assert "the broker has not confirmed 2 records" in caplog.text

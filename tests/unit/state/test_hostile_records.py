@@ -21,6 +21,8 @@ from ignite_kafka.state.comparisons import comparison_of
 from ignite_kafka.state.configs import ConnectorFold, capture_secret_of, connector_generation, epoch_of
 from ignite_kafka.state.internal_records import InternalRecord, format_of, written_ms
 from ignite_kafka.state.offsets import apply_offset_record, key_of, unit_of
+from ignite_kafka.state.signal_records import SignalCount, SignalReport
+from ignite_kafka.state.signals import SignalFold
 from ignite_kafka.state.status import CacheCount, CacheStatus, RunStatus, TaskProgress, progress_of, run_of
 from ignite_kafka.state.target_state import target_of
 from tests.support.event_log import Emitted, ids
@@ -29,9 +31,9 @@ from tests.support.hostile_records import JSON, KEYS, ODD, VALUES, encoded
 from tests.support.randomness import examples
 
 RUN = RunStatus("RUNNING", "c", "r", caches={"a": CacheStatus("t", 5)})
-PROGRESS = TaskProgress(3, 1, True, {"a": CacheCount(5, 6, 7)})
-UNIT, OFFSET = UnitKey("c", "a", 3), UnitOffset(2, "i", "s", True, 9, 4, "", (1, 2), ((3,),), 5, 6, "id", 7)
-KINDS = ["run", "verify", "progress", "connector", "snapshot", "epoch", "secret", "target"]
+PROGRESS = TaskProgress(3, 1, True, {"a": CacheCount(5, 6, 7)}, signal=SignalReport("s", {"a": SignalCount(2, 1, 5)}))
+UNIT, OFFSET = UnitKey("c", "a", 3), UnitOffset(2, "i", "s", True, 9, 4, "", (1, 2), ((3,),), 5, 6, "id", 7, 8, ("signal", 9))
+KINDS = ["run", "verify", "progress", "connector", "snapshot", "epoch", "secret", "target", "signal"]
 
 
 class Timed(FakeMessage):
@@ -231,6 +233,7 @@ READERS: list[Callable[[InternalRecord], Any]] = [
     lambda one: epoch_of("c", one),
     lambda one: capture_secret_of("c", one),
     lambda one: target_of("c", one, 3),
+    lambda one: SignalFold("c").add(one),
 ]
 
 

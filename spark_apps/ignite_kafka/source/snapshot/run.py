@@ -26,6 +26,7 @@ from ...runtime.clients import connected, ignite_cluster
 from ...runtime.connector_run import POLL_S, ConnectorRun, RunRequest
 from ...runtime.counts import add_counts
 from ...runtime.epoch import LONGEST_S
+from ...runtime.notifications import Notifications
 from ...runtime.silent_tasks import SILENCE_CHECK_S, SilenceWatch, longest_silence_s
 from ...runtime.spark_job import Job, RunSlots, slot_work
 from ...settings.secrets import Secrets
@@ -38,6 +39,7 @@ from ...state.status import CacheStatus, RunStatus
 from ..expiring_entries import report_expiry_policies
 from ..planning import cache_configurations, continue_plan, make_plan, register_schemas
 from ..topic_creation import ensure_topics, ensure_types_topic
+from .notices import SnapshotNotices
 from .progress import SnapshotProgress
 from .task import copy_slots
 
@@ -164,6 +166,10 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
 
         :param ends: end of each slot's offsets when a new snapshot began; None: the snapshot is continued.
         """
+        notifications = self._retry(lambda: Notifications(self._clients, self._topics, self._settings))
+        self._stack.callback(notifications.close)
+        notices = SnapshotNotices(notifications.send, plan.snapshot_id)
+        self._stack.callback(lambda: notices.end(self._status))
         progress = self._retry(lambda: SnapshotProgress(self._clients, self._topics, plan, from_start=ends is None))
         self._stack.callback(progress.close)
         self._progress = progress
@@ -173,7 +179,7 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
         work = slot_work(self._run_slots, plan, tasks, self._request.secrets_file, ends)
         job = self._start(work, len(tasks), f"snapshot {plan.snapshot_id}")
         try:
-            self._follow(job, progress, plan)
+            self._follow(job, progress, plan, notices)
             results = job.result()
             for result in results:
                 progress.reports.measured.update(result.slot, (0, result.attempt), result.measured)
@@ -191,7 +197,7 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
         events.emit(events.RUN_COMPLETED, connector=plan.connector, run_id=self._request.run_id)
         self._end(status.COMPLETED)
 
-    def _follow(self, job: Job, progress: SnapshotProgress, plan: TransferPlan) -> None:
+    def _follow(self, job: Job, progress: SnapshotProgress, plan: TransferPlan, notices: SnapshotNotices) -> None:
         """Publish progress until the Spark job ends; raise the error of the first task that has finally failed."""
         report = Interval(self._settings.progress_interval_ms / 1000)
         settings = self._settings
@@ -208,6 +214,7 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
             if report.due():
                 self._status = replace(self._status, caches=add_counts(planned_counts(plan), [progress.caches]))
                 self._publish_progress()
+                notices.progress(self._status.caches)
 
 
 def _snapshot_id(state: ConnectorState) -> str:

@@ -6,6 +6,7 @@ The parts:
 ===================== =====================================================================
 :mod:`.change_reader` changes of loaded units
 :mod:`.loader`        units that are sent from the cache
+:mod:`.signal_reader` entries that a signal asks for, beside the changes of their units
 :mod:`.reconcile`     tombstones for keys that the topic has and the cache has not
 :mod:`.unit_reader`   reads and classifies the backlog of units, for all three
 :mod:`.state_lookup`  looks up keys whose changes do not determine the state, for all three
@@ -28,16 +29,19 @@ from ...plan.slots import UnitOffset
 from ...plan.source_plan import TransferPlan
 from ...runtime.epoch import Unit
 from ...state.offsets import read_key_kinds
+from ...state.signal_records import Signal, SignalReport
 from .backlog_client import BacklogClient
 from .batch import ChangeBatch
 from .cache_infos import CacheInfos
 from .change_reader import ChangeReader
-from .loader import Loader, Scan
+from .loader import Loader
 from .node_watch import NodeWatch
 from .reconcile import ReadKinds, Reconciler
+from .signal_reader import SignalReader
 from .state_lookup import StateLookup
 from .topic_scan import MOST_HELD
 from .unit_reader import UnitReader
+from .unit_scan import Scan, UnitScanner
 from .unit_states import UnitStates
 from .unit_table import UnitTable
 
@@ -51,6 +55,7 @@ class BacklogReader:
     :param clients: read the topics, to reconcile them.
     :param most_records: target records of a batch of changes, and of a batch of loaded units; None: no limit.
     :param read_kinds: reads the kinds of keys that the connector has sent for a cache; None: from its offsets.
+    :param signal: ad-hoc snapshot to send; None: there is none.
     """
 
     def __init__(
@@ -67,6 +72,7 @@ class BacklogReader:
         clock: Clock = time.monotonic,
         most_held: int = MOST_HELD,
         read_kinds: ReadKinds | None = None,
+        signal: Signal | None = None,
     ) -> None:
         self._table = table
         self._client = client
@@ -75,11 +81,13 @@ class BacklogReader:
         reader = UnitReader(client, states, nodes)
         lookup = StateLookup(client, states, reader, nodes)
         self._changes = ChangeReader(client, states, reader, nodes, lookup, most_records)
-        self._loader = Loader(client, infos, states, reader, lookup, most_records, scan)
+        scanner = UnitScanner(client.cluster, infos, states, most_records, scan)
+        self._loader = Loader(client, scanner, states, reader, lookup)
         if read_kinds is None:
             prefix = plan.settings.internal_topic_prefix
             read_kinds = partial(read_key_kinds, clients, topics, prefix, plan.connector, plan.slots)
         self._reconciler = Reconciler(client, infos, states, lookup, clients, topics, read_kinds, most_held)
+        self._signal = SignalReader(signal, client, infos, states, reader, lookup, scanner, self._reconciler)
 
     def restore(self, offsets: Iterable[tuple[int, UnitOffset | None, bool]]) -> None:
         """Restore the progress of each cache partition from its offset record, at the start of a task.
@@ -96,6 +104,10 @@ class BacklogReader:
     def load(self) -> list[ChangeBatch]:
         """Read the next cache partitions to load, about ``batch_bytes`` in all; no batch if all are loaded."""
         return [self._with_progress(batch) for batch in self._loader.load()]
+
+    def ad_hoc(self) -> list[ChangeBatch]:
+        """Read the next entries of the signal's ad-hoc snapshot; no batch if none can be read now."""
+        return [self._with_progress(batch) for batch in self._signal.read()]
 
     def reconcile(self, *, ends: bool = False) -> Iterator[ChangeBatch]:
         """Yield the next batches of tombstones for keys missing in the cache; commit each before requesting the next.
@@ -115,6 +127,7 @@ class BacklogReader:
         self.states.remember(batch)
         self._changes.remember(batch)
         self._reconciler.remember(batch)
+        self._signal.remember(batch)
 
     def acknowledge(self, batch: ChangeBatch) -> None:
         """Remove the changes of a committed batch from the backlog on the nodes."""
@@ -130,14 +143,23 @@ class BacklogReader:
     @property
     def more(self) -> bool:
         """Whether the next read should follow at once, without waiting for the poll interval."""
-        return self._reconciler.more or bool(self.states.to_load.size) or self._changes.more
+        return self._reconciler.more or bool(self.states.to_load.size) or self._changes.more or self._signal.more
+
+    def signal_report(self) -> SignalReport | None:
+        """Return the progress of the signal's ad-hoc snapshot in this task; None without a signal."""
+        return self._signal.report()
+
+    @property
+    def signal_ended(self) -> bool:
+        """Whether the signal's ad-hoc snapshot is sent, or has failed; true without a signal."""
+        return not self._signal.pending.size
 
     def caught_up(self, until: Mapping[Unit, int]) -> bool:
         """Return whether a run with ``run_mode`` once may end: everything from before its start is committed.
 
         :param until: the highest update number of each unit at the start.
         """
-        return self.all_loaded and self._changes.caught_up(until)
+        return self.all_loaded and self.signal_ended and self._changes.caught_up(until)
 
     def forget(self) -> None:
         """Drop old changes from the memory of the deduplicator, which bounds its size."""

@@ -28,6 +28,9 @@ LocatedKey = tuple[int, bytes]
 ReconcilePosition = tuple[int, int]
 """Progress of reconciliation in a topic: a partition, and an offset in this partition; everything before is done."""
 
+UnitSignal = tuple[str, int]
+"""Last ad-hoc snapshot that has sent a unit: the signal's id, and the number of its records of the unit."""
+
 
 @dataclass(frozen=True)
 class UnitProgress:
@@ -40,6 +43,7 @@ class UnitProgress:
         :func:`.dedup.pack_settled` gives them.
     :param reconcile: progress of reconciliation for the unit; None: no reconciliation is pending.
     :param topology: topology version at which everything that the backlog held of the unit is sent; -1: unknown.
+    :param signal: last ad-hoc snapshot of the unit, this batch's included, with its entries; None: there was none.
     """
 
     rows: int
@@ -48,6 +52,7 @@ class UnitProgress:
     recent: str
     reconcile: ReconcilePosition | None
     topology: int
+    signal: UnitSignal | None = None
 
 
 @dataclass
@@ -63,7 +68,9 @@ class ChangeBatch:
     :param topology: U topology versions at which everything the backlog held for the unit is sent once this batch
         commits; -1 if unknown.
     :param states: looked-up values, sent after the changes; None: the cache does not have the key.
-    :param scanned: unit to its entries; the unit is loaded with this batch, and its changes follow.
+    :param scanned: unit to its entries, sent before its changes.
+    :param signal: id of the signal whose ad-hoc snapshot has scanned the entries; empty: their units are loaded.
+    :param left_out: unit to the number of its scanned entries without a record, as the sender found.
     :param moved: units left to another batch.
     :param unloaded: units that must be loaded again after this batch.
     :param reconciled: unit to the progress of its reconciliation with this batch; None: complete.
@@ -79,6 +86,8 @@ class ChangeBatch:
     topology: Int64Array
     states: dict[LocatedKey, bytes | None] = field(default_factory=dict)
     scanned: Mapping[int, Sequence[Page]] = field(default_factory=dict)
+    signal: str = ""
+    left_out: dict[int, int] = field(default_factory=dict)
     moved: Int64Array = field(default_factory=lambda: np.zeros(0, np.int64))
     unloaded: frozenset[int] = frozenset()
     reconciled: Mapping[int, ReconcilePosition | None] = field(default_factory=dict)

@@ -119,7 +119,7 @@ class Reconciler:
 
     def remember(self, batch: ChangeBatch) -> None:
         """Drop units that a committed batch loads or marks as not loaded, because their reconciliation must restart."""
-        if self._scan is not None:
+        if self._scan is not None and not batch.signal:
             self._scan.drop_units(batch.unloaded | batch.scanned.keys())
 
     def _next_scan(self) -> TopicScan | None:
@@ -142,9 +142,10 @@ class Reconciler:
         units = [unit for unit in ready if table.cache_of(unit) is cache]
         position = min(states.pending_reconcile[unit] for unit in units)
         unit_of = {table.partition(unit): unit for unit in units}
-        return TopicScan(self._clients, self._topics, cache, unit_of, position, self._keys(cache), self._most_held)
+        return TopicScan(self._clients, self._topics, cache, unit_of, position, self.keys_of(cache), self._most_held)
 
-    def _keys(self, cache: CachePlan) -> TopicKeys:
+    def keys_of(self, cache: CachePlan) -> TopicKeys:
+        """Return the converter of a cache's record keys back to Ignite keys."""
         info = self._infos.of(cache)
         return TopicKeys(
             self._converters.of_keys(cache.name),

@@ -37,9 +37,11 @@ from ...state import status
 from ...state import target_state as target
 from ...state.configs import SnapshotRecord
 from ...state.sent_topics import check_plan
+from ...state.signal_records import Signal
 from ...state.status import RunStatus, TaskProgress, Waiting
 from ..expiring_entries import report_expiry_policies
 from ..planning import cache_configurations, make_plan, register_schemas
+from ..snapshot.notices import SnapshotNotices
 from ..snapshot.run import planned_counts
 from ..topic_creation import ensure_topics, ensure_types_topic
 from .backlog_lag import held_by_tasks
@@ -47,7 +49,9 @@ from .backlog_watch import BacklogWatch
 from .capture import Capture, Deployments, deployment_of, owner_of
 from .heartbeats import Heartbeats, destroy_heartbeats, heartbeat_cache
 from .query_capture import capture_of
+from .signal_check import signal_fault
 from .start_policy import StartState, loads_after_change, start_policy
+from .stream_signals import RunParts, StreamSignals
 
 log = logging.getLogger(__name__)
 
@@ -71,6 +75,8 @@ class StreamRun(EpochRun[SourceSettings]):
         # set once, by _run and _begin
         self._cluster: Cluster
         self._capture: Capture
+        self._notices: SnapshotNotices | None = None  # of the initial snapshot, if this run sends it
+        self._signals: StreamSignals
         self._until: Mapping[Unit, int] | None = None  # of a run that ends: see Epoch
         # changed between epochs
         self._plan: TransferPlan
@@ -144,6 +150,7 @@ class StreamRun(EpochRun[SourceSettings]):
         self._consumer = self._retry(lambda: DriverConsumer(self._clients, self._topics, self._plan))
         self._stack.callback(self._consumer.close)
         self._adopt_target()
+        self._follow_signals(claimed.snapshot)
 
     def _with_topics(self, plan: TransferPlan, added: Set[str], generation: int) -> TransferPlan:
         """Create the plan's topics, publish added caches' configurations for sinks, and add topic ids to the plan."""
@@ -200,7 +207,11 @@ class StreamRun(EpochRun[SourceSettings]):
 
     def _next_epoch(self, number: int, configs_offset: int) -> Epoch:
         longest_s = self._capture.longest_epoch_s
-        return Epoch(number, configs_offset, self._until, longest_s, self._rate_due.remaining())
+        return Epoch(number, configs_offset, self._until, longest_s, self._rate_due.remaining(), self._signals.take())
+
+    def _epoch(self, epoch: Epoch, *, ends: bool) -> bool:
+        # a signal that came meanwhile is sent before a run that ends by itself does
+        return super()._epoch(epoch, ends=ends) and self._signals.none_waits
 
     @property
     def _cores_s(self) -> float:
@@ -230,6 +241,7 @@ class StreamRun(EpochRun[SourceSettings]):
         if not self._capture.has_backlog:  # the tasks have sent all that they held
             self._metrics.update_waiting({cache.name: Waiting() for cache in self._plan.caches})
         self._rate_due = Deadline.after(sum(result.ahead_s for result in results) / len(results))
+        self._signals.add_results(results)
         self._publish_progress()
         if all(result.loaded for result in results):
             self._all_loaded()
@@ -266,6 +278,9 @@ class StreamRun(EpochRun[SourceSettings]):
         if not self._capture.has_backlog:
             self._metrics.update_waiting(held_by_tasks(tasks))
         self._add([counts_of(task) for task in tasks], planned_counts(self._plan))
+        self._signals.record()
+        if self._notices is not None:
+            self._notices.progress(self._status.caches)
         self._publish_progress()
         if len(tasks) == of and all(task.loaded for task in tasks):
             self._all_loaded()
@@ -273,8 +288,42 @@ class StreamRun(EpochRun[SourceSettings]):
     def _all_loaded(self) -> None:
         if not self._loaded:
             self._loaded = True
+            if self._notices is not None:
+                self._notices.complete(self._status.caches)
             counts = {name: vars(count) for name, count in self._status.caches.items()}
             self._retry(lambda: self._control.end_snapshot(self._record(), counts))
+
+    # signals and notifications
+
+    def _follow_signals(self, before: SnapshotRecord | None) -> None:
+        """Read the connector's signals, and begin the notifications of an initial snapshot that is not complete.
+
+        :param before: the connector's snapshot before this run.
+        """
+        assert self._writer is not None
+        parts = RunParts(
+            self._clients,
+            self._topics,
+            self._settings,
+            self._request.run_id,
+            self._control,
+            self._writer,
+            self._consumer,
+            self._retry,
+        )
+        self._signals = StreamSignals(parts, self._signal_fault)
+        self._stack.callback(self._signals.close)
+        is_complete = before is not None and before.complete and before.id == self._plan.snapshot_id
+        if not is_complete and any(cache.load for cache in self._plan.caches):
+            self._notices = notices = SnapshotNotices(self._signals.notifications.send, self._plan.snapshot_id)
+            self._stack.callback(lambda: notices.end(self._status))
+
+    def _signal_fault(self, signal: Signal) -> str:
+        has_service = self._capture.has_backlog
+        return signal_fault(signal, self._plan, self._cluster, has_service=has_service)
+
+    def _other_work(self, running: Running) -> bool:
+        return self._target == target.RUNNING and self._signals.other_work(running)
 
     # caches that come and go
 
@@ -325,6 +374,7 @@ class StreamRun(EpochRun[SourceSettings]):
         plan = replace(plan, caches=tuple(caches), capture_id=captured.capture_id, heartbeat_incarnation=heartbeat)
         self._retry(lambda: check_plan(plan, self._record(), self._clients, self._topics))
         self._plan = self._with_topics(plan, fresh, self._plan.generation)
+        self._signals.forget_checks()
         self._loaded = self._loaded and not fresh
         self._retry(lambda: self._control.begin_epoch(epoch + 1, self._record()))
         counts = {**planned_counts(self._plan), **self._status.caches}

@@ -91,10 +91,13 @@ class SlotsSender(CountedSlots):
         rows = [sum(page.rows for page in unit_pages) for unit_pages in pages.values()]
         if any(rows):
             scanned = [page for unit_pages in pages.values() for page in unit_pages]
+            before = self._records[units]
             filtered = self._convert(cache, np.repeat(units, rows), scanned)
             count.entries -= filtered
+            batch.left_out.update(zip(units.tolist(), (before - self._records[units]).tolist(), strict=True))
         count.entries += sum(rows)
-        count.units += sum(unit in batch.scanned for unit in units.tolist())
+        if not batch.signal:
+            count.units += sum(unit in batch.scanned for unit in units.tolist())
 
     def _send_changes(self, batch: ChangeBatch, units: Int64Array, cache: CachePlan) -> None:
         span = batch.rows_of(int(units[0]), int(units[-1]))
@@ -144,6 +147,9 @@ class SlotsSender(CountedSlots):
     def _send_offset(self, batch: ChangeBatch, unit: int, cache: CachePlan) -> None:
         progress = batch.progress[unit]
         self._records[unit] += progress.rows
+        signal = progress.signal
+        if signal is not None and batch.signal and unit in batch.scanned:
+            signal = signal[0], signal[1] - batch.left_out.get(unit, 0)
         offset = UnitOffset(
             self._plan.generation,
             cache.incarnation,
@@ -156,5 +162,6 @@ class SlotsSender(CountedSlots):
             tuple(sorted(self._key_kinds[cache.name])),
             progress.topology,
             topic_id=cache.topic_id,
+            signal=signal,
         )
         self._writers[int(self._table.slot[unit])].unit_offset(cache.name, self._table.partition(unit), offset)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import ClassVar
 
@@ -17,6 +17,7 @@ from ...runtime.epoch import Epoch
 from ...runtime.task_loop import TaskLoop, TaskServices
 from ...settings.secrets import Secrets
 from ...state.open_slots import SlotOpener
+from ...state.signal_records import SignalReport
 from ...state.status import CacheCount, Waiting
 from ..counted_slots import CountedSlots
 from .rate_limit import RateLimiter
@@ -44,6 +45,7 @@ class SendingTask(TaskLoop):
         self._counts = {slot: {cache.name: CacheCount() for cache in plan.caches} for slot in slots}
         self._limiter = RateLimiter.of_task(self._settings.max_records_per_second, len(slots), all_slots, epoch.ahead_s)
         self._in_doubt = self._finished = self._loaded = False
+        self._signal_ended = epoch.signal is None
 
     def _results(self) -> list[SlotResult]:
         ahead_s = self._limiter.ahead_s
@@ -63,11 +65,22 @@ class SendingTask(TaskLoop):
             self._in_doubt = self._in_doubt or sender.in_doubt
             sender.close()
 
-    def _report(self, *, loaded: bool, waiting: Mapping[str, Waiting] | None = None) -> None:
-        """Report progress at intervals, and immediately when the initial load ends or restarts."""
-        at_once = loaded != self._loaded
+    def _report(
+        self,
+        *,
+        loaded: bool,
+        waiting: Mapping[str, Waiting] | None = None,
+        signal_ended: bool = True,
+        signal: Callable[[], SignalReport | None] = lambda: None,
+    ) -> None:
+        """Report progress at intervals, and immediately when the initial load or an ad-hoc snapshot ends or restarts.
+
+        :param signal: returns the progress of the epoch's ad-hoc snapshot.
+        """
+        at_once = (loaded, signal_ended) != (self._loaded, self._signal_ended)
         self._loaded = loaded
-        self.report_progress(self._counts.values(), loaded=loaded, at_once=at_once, waiting=waiting)
+        self._signal_ended = signal_ended
+        self.report_progress(self._counts.values(), loaded=loaded, at_once=at_once, waiting=waiting, signal=signal)
 
     def _final_error(self, error: IgniteKafkaError) -> IgniteKafkaError:
         if self._in_doubt and not error.final:

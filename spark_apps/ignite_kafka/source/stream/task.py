@@ -22,6 +22,7 @@ from ...runtime.epoch import Epoch, EpochEnd
 from ...runtime.latencies import observe_latencies
 from ...runtime.memory import tune_allocation
 from ...settings.secrets import Secrets
+from ...state.signal_records import SignalReport
 from .backlog_client import BacklogClient
 from .backlog_reader import BacklogReader
 from .batch import ChangeBatch
@@ -74,6 +75,11 @@ class BatchRunner:
         if batches:
             observe(BATCH, time.monotonic() - began_at)
 
+    def ad_hoc(self) -> None:
+        """Read the next entries of a signal's ad-hoc snapshot, and send and commit them."""
+        if batches := self._reader.ad_hoc():
+            self._commit(batches)
+
     def reconcile(self, *, ends: bool = False) -> None:
         """Read a few more records of the topic being reconciled, and send the tombstones that are due.
 
@@ -100,6 +106,7 @@ class TaskStream(SendingTask):
         super().__init__(plan, secrets, slots, attempt, epoch, plan.slots)
         self._table = UnitTable.of(plan, slots)
         self._heartbeats: HeartbeatRelay | None = None
+        self._signal: SignalReport | None = None  # at the end of the last attempt
         self._reconcile_commits = Interval(_RECONCILE_COMMIT_S)  # so that a later task continues where this one was
 
     def _attempt(self, end: EpochEnd) -> None:
@@ -113,7 +120,16 @@ class TaskStream(SendingTask):
             with (
                 self._closed(sender),
                 closing(
-                    BacklogReader(self._plan, self._table, client, infos, self._clients, topics, most_records)
+                    BacklogReader(
+                        self._plan,
+                        self._table,
+                        client,
+                        infos,
+                        self._clients,
+                        topics,
+                        most_records,
+                        signal=self._epoch.signal,
+                    )
                 ) as reader,
             ):
                 reader.restore(sender.offsets())
@@ -122,15 +138,25 @@ class TaskStream(SendingTask):
                 if self._plan.heartbeat_incarnation and 0 in self._slots:
                     self._heartbeats = HeartbeatRelay(self._plan, client, sender.send_heartbeat, sender.commit)
                 self._batches(BatchRunner(reader, sender, self._limiter), reader, end)
+                self._signal = reader.signal_report()
+
+    def _results(self) -> list[SlotResult]:
+        results = super()._results()
+        if self._signal is not None:
+            for result in results:
+                result.signal = SignalReport(self._signal.id)
+            results[0].signal = self._signal
+        return results
 
     def _batches(self, runner: BatchRunner, reader: BacklogReader, end: EpochEnd) -> None:
         """Send batches until the epoch ends, or until a run with ``run_mode`` once has caught up.
 
         1. Send the changes that are in the backlog; end if the run has caught up.
         2. Send the entries of the next partitions that are to be loaded.
-        3. Reconcile a part of the topics' keys: send tombstones of keys that the caches no longer have.
-        4. Report progress, and forget changes that can no longer come twice.
-        5. Wait for the rate limit or the next poll; end if the epoch ends.
+        3. Send the next entries that the epoch's signal selects.
+        4. Reconcile a part of the topics' keys: send tombstones of keys that the caches no longer have.
+        5. Report progress, and forget changes that can no longer come twice.
+        6. Wait for the rate limit or the next poll; end if the epoch ends.
         """
         if self._limiter.ahead_s and end.reached(self._limiter.ahead_s):
             return
@@ -145,13 +171,15 @@ class TaskStream(SendingTask):
                 return
             # 2. initial load
             runner.load()
-            # 3. reconciliation
+            # 3. ad-hoc snapshot
+            runner.ad_hoc()
+            # 4. reconciliation
             runner.reconcile(ends=self._reconcile_commits.due())
-            # 4. progress
+            # 5. progress
             self.progressed()
-            self._report(loaded=reader.all_loaded)
+            self._report(loaded=reader.all_loaded, signal_ended=reader.signal_ended, signal=reader.signal_report)
             reader.forget()
-            # 5. wait
+            # 6. wait
             if end.reached(max(self._limiter.ahead_s, 0.0 if reader.more else next_poll.remaining())):
                 runner.reconcile(ends=True)
                 return

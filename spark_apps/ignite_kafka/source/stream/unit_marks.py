@@ -17,6 +17,9 @@ _REASONS: Mapping[int, str] = {
     ASKED: "put aside, because a user asked for a reload",
 }
 
+_NODE_LEFT = "perhaps undone, because a node left soon after their entries were read"
+"""Reason of units without a bit: :class:`.node_watch.NodeWatch` has marked them."""
+
 
 def mark_reason(marks: Iterable[int]) -> str:
     """Describe the fate of marked units' changes, as the end of a message with 'changes were'.
@@ -26,4 +29,4 @@ def mark_reason(marks: Iterable[int]) -> str:
     every = 0
     for bits in marks:
         every |= bits
-    return " or ".join(text for bit, text in _REASONS.items() if every & bit)
+    return " or ".join(text for bit, text in _REASONS.items() if every & bit) or _NODE_LEFT

@@ -15,7 +15,7 @@ from ...common.arrays import Int64Array, Mask
 from ...common.deadline import Clock
 from ...plan.slots import UnitOffset
 from ...plan.source_plan import TransferPlan
-from .batch import MOST_OF_UNIT, ChangeBatch, ReconcilePosition, UnitProgress
+from .batch import MOST_OF_UNIT, ChangeBatch, ReconcilePosition, UnitProgress, UnitSignal
 from .dedup import ChangeDeduplicator, change_hash, concat_settled, pack_settled, settled_rows
 from .unit_table import UnitTable
 
@@ -47,6 +47,7 @@ class UnitStates:
     :ivar topology: U topology versions at which everything that the backlog held is sent; -1: unknown.
     :ivar marked: units that must be loaded again.
     :ivar pending_reconcile: unit to the progress of its reconciliation.
+    :ivar signals: unit to its last ad-hoc snapshot.
     """
 
     def __init__(self, plan: TransferPlan, table: UnitTable, clock: Clock = time.monotonic) -> None:
@@ -60,6 +61,7 @@ class UnitStates:
         self.topology = np.full(size, -1, np.int64)
         self.marked: dict[int, UnitMark] = {}
         self.pending_reconcile: dict[int, ReconcilePosition] = {}
+        self.signals: dict[int, UnitSignal] = {}
         self._sent_before = np.zeros(size, bool)
 
     def restore(self, unit: int, offset: UnitOffset | None, sent_before: bool) -> None:
@@ -76,6 +78,8 @@ class UnitStates:
             self.deduplicator.restore(unit, offset, self.clock())
             self.topology[unit] = offset.topology
             self.loaded[unit] = offset.done
+            if offset.signal is not None:
+                self.signals[unit] = offset.signal
             if offset.reconcile is not None and self.plan.settings.process_removals:
                 self.pending_reconcile[unit] = offset.reconcile
         else:
@@ -135,6 +139,8 @@ class UnitStates:
         settled = np.flatnonzero(batch.settled[span] & (batch.changes.number[span] >= 0)) + span.start
         numbers = batch.changes.number[settled]
         scanned = unit in batch.scanned
+        loading = scanned and not batch.signal
+        entries = sum(page.rows for page in batch.scanned.get(unit, ()))
         before = self.deduplicator.recent(unit, now_s)
         if scanned:
             before = before.copy()
@@ -146,12 +152,13 @@ class UnitStates:
             np.full(len(hashes), -1), np.array(hashes, np.int64), np.ones(len(hashes), bool), now_s
         )
         return UnitProgress(
-            rows + sum(page.rows for page in batch.scanned.get(unit, ())),
-            scanned or (bool(self.loaded[unit]) and unit not in batch.unloaded),
+            rows + entries,
+            loading or (bool(self.loaded[unit]) and unit not in batch.unloaded),
             max(self.deduplicator.high(unit), int(numbers.max(initial=-1))),
             pack_settled(concat_settled(before, changes, looked_up)),
-            batch.reconciled[unit] if unit in batch.reconciled else self._reconcile_position(unit, scanned),
+            batch.reconciled[unit] if unit in batch.reconciled else self._reconcile_position(unit, loading),
             int(batch.topology[np.searchsorted(batch.units, unit)]),
+            (batch.signal, entries) if scanned and batch.signal else self.signals.get(unit),
         )
 
     def _reconcile_position(self, unit: int, loading: bool) -> ReconcilePosition | None:
@@ -173,13 +180,21 @@ class UnitStates:
         for unit in batch.unloaded:
             self.loaded[unit] = False
         for unit in batch.scanned:
-            self._set_reconcile(unit, self._reconcile_position(unit, loading=True))
-            self.loaded[unit] = self._sent_before[unit] = True
+            self._remember_scanned(batch, unit)
             self.deduplicator.loaded(unit, now)
         for unit, position in batch.reconciled.items():
             self._set_reconcile(unit, position)
         for (unit, key), value in batch.states.items():
             self.deduplicator.remember_state(unit, key, value, now)
+
+    def _remember_scanned(self, batch: ChangeBatch, unit: int) -> None:
+        if batch.signal:
+            progress = batch.progress[unit].signal
+            assert progress is not None
+            self.signals[unit] = progress[0], progress[1] - batch.left_out.get(unit, 0)
+            return
+        self._set_reconcile(unit, self._reconcile_position(unit, loading=True))
+        self.loaded[unit] = self._sent_before[unit] = True
 
     def _set_reconcile(self, unit: int, position: ReconcilePosition | None) -> None:
         if position is None:

@@ -19,3 +19,7 @@ from ignite_kafka.source.stream.unit_marks import TOO_MUCH, mark_reason
 )
 def test_each_mark_of_any_unit_is_named_once(marks: list[int], words: list[str]) -> None:
     assert mark_reason(marks) == " or ".join(words)
+
+
+def test_units_that_were_read_before_a_node_left_have_no_bit_and_a_reason() -> None:
+    assert mark_reason([0, 0]).startswith("perhaps undone, because a node left")

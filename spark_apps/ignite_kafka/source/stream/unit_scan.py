@@ -1,0 +1,87 @@
+"""Scans of cache partitions beside captured changes: entries whose key has an unsent change are left to the change.
+
+Both the initial load and ad-hoc snapshots send what they scan in this way (docs/decisions/0054-signals.md).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing
+
+import numpy as np
+
+from ...common.arrays import Int64Array
+from ...ignite.cluster import Cluster
+from ...ignite.scan import scan_partitions
+from ...ignite.types.model import Page
+from ...plan.source_plan import CachePlan
+from .batch import ChangeBatch, without_keys
+from .cache_infos import CacheInfos
+from .load_size import LoadSize
+from .unit_states import UnitStates
+
+_FIRST_SCAN = 4  # units scanned at once before their size is known
+
+Scan = Callable[..., Generator[Page, None, None]]
+
+
+class UnitScanner:
+    """Scanner of cache partitions, about ``batch_bytes`` at a time; not thread-safe.
+
+    :param most_records: target records of one scan, which has at least one unit; None: no limit.
+    :param scan: reads the entries of partitions.
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        infos: CacheInfos,
+        states: UnitStates,
+        most_records: int | None,
+        scan: Scan = scan_partitions,
+    ) -> None:
+        self._cluster = cluster
+        self._infos = infos
+        self._table = states.table
+        self._page_bytes = states.plan.settings.page_bytes
+        self._scan = scan
+        self._size = LoadSize(states.plan.settings.batch_bytes, most_records, _FIRST_SCAN)
+
+    def next_units(self, waiting: Int64Array) -> Int64Array:
+        """Choose the next of some units to scan: as many of one cache as fit a batch.
+
+        :param waiting: positions of units, ascending; at least one.
+        """
+        of_cache: Int64Array = waiting[self._table.cache[waiting] == self._table.cache[waiting[0]]]
+        return of_cache[: self._size.partitions]
+
+    def pages(self, cache: CachePlan, units: Int64Array) -> dict[int, list[Page]]:
+        """Scan the partitions of units, all of one cache, and return the pages by unit."""
+        unit_of = {self._table.partition(unit): unit for unit in units.tolist()}
+        pages: dict[int, list[Page]] = {unit: [] for unit in unit_of.values()}
+        info = self._infos.of(cache)
+        with closing(self._scan(self._cluster, info, list(unit_of), page_bytes=self._page_bytes)) as scan:
+            for page in scan:
+                pages[unit_of[page.partition]].append(page)
+        every = [page for each in pages.values() for page in each]
+        self._size.loaded(units.size, sum(len(page.data) for page in every), sum(page.rows for page in every))
+        return pages
+
+
+def add_unchanged(batch: ChangeBatch, pages: Mapping[int, Sequence[Page]], cache: str) -> None:
+    """Add scanned entries to the batch of their units' changes; an entry whose key has a change is left out.
+
+    The batch must hold every unsent change of its units that was made before or during the scan. The order of an entry
+    and the changes of its key is unknown: the entry may have any of their states.
+
+    :param batch: its changes were read behind a barrier that followed the scan.
+    :param pages: scanned entries by unit.
+    """
+    changed: dict[int, set[bytes]] = defaultdict(set)
+    for unit, key in batch.located_keys(np.flatnonzero(batch.classified.new)):
+        changed[unit].add(key)
+    batch.scanned = {
+        unit: [without_keys(page, changed[unit], cache) if changed[unit] else page for page in pages[unit]]
+        for unit in batch.units[batch.sendable].tolist()
+    }

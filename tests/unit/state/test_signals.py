@@ -1,0 +1,58 @@
+"""Signals in the configs topic: requests in their order, the first of an id, what users want, and ends."""
+
+from __future__ import annotations
+
+from ignite_kafka import events
+from ignite_kafka.common.typed_json import dumps
+from ignite_kafka.state.internal_records import InternalRecord
+from ignite_kafka.state.signal_records import CacheSelection, Signal, SignalStatus
+from ignite_kafka.state.signals import SignalFold
+from tests.support.event_log import Emitted, ids
+from tests.support.fake_messages import record
+
+
+def of(id: str, value: bytes | None, *rest: str, name: str = "c") -> InternalRecord:
+    made: InternalRecord = record(dumps(["signal", name, id, *rest]), value)
+    return made
+
+
+def request(id: str, cache: str = "a") -> InternalRecord:
+    return of(id, Signal(id, (CacheSelection(cache),), 5).to_json())
+
+
+def fold_of(*records: InternalRecord) -> SignalFold:
+    fold = SignalFold("c")
+    for added in records:
+        fold.add(added)
+    return fold
+
+
+def test_signals_wait_in_the_order_of_their_requests_and_the_first_of_an_id_counts() -> None:
+    fold = fold_of(request("two"), request("one"), request("two", "b"), of("other", b"{}", name="d"))
+    assert [(signal.id, signal.names) for signal in fold.waiting] == [("two", ("a",)), ("one", ("a",))]
+
+
+def test_an_ended_signal_waits_no_more_whoever_repeats_its_id() -> None:
+    end = SignalStatus("one", "COMPLETED", 1, 2)
+    fold = fold_of(request("one"), request("two"), of("one", end.to_json(), "end"), of("one", None), request("one"))
+    assert [signal.id for signal in fold.waiting] == ["two"]
+    assert fold.ends == {"one": end}
+    fold.add(of("one", None, "end"))
+    assert [signal.id for signal in fold.waiting] == ["two", "one"]
+
+
+def test_the_last_target_of_a_signal_counts() -> None:
+    fold = fold_of(request("one"), of("one", b'{"state":"PAUSED"}', "target"), of("one", b'{"state":"STOPPED"}', "target"))
+    assert fold.targets == {"one": "STOPPED"}
+    fold.add(of("one", None, "target"))
+    assert fold.targets == {}
+
+
+def test_records_that_cannot_be_read_are_skipped_with_an_event(emitted: Emitted) -> None:
+    fold = fold_of(of("one", b"{}"))
+    assert fold.waiting == []
+    assert ids(emitted) == [events.RECORD_SKIPPED.id]
+
+
+def test_a_request_under_the_key_of_another_id_is_none() -> None:
+    assert fold_of(of("two", Signal("one", (CacheSelection("a"),)).to_json())).waiting == []
