@@ -1,7 +1,7 @@
 """The command `ignite-kafka`: check, plan, run, inspect and control connectors without Airflow.
 
 Exit codes are those of :mod:`ignite_kafka.errors`: 0 success, 1 failure, 2 invalid settings or arguments, 3 fenced by a
-newer run, 4 outcome unknown, 130 interrupted; `verify` also has 5 for differences. The last line on stderr of a failure
+newer run, 4 outcome unknown, 130 interrupted; `verify` also has 5 and 6 for differences. The last line on stderr of a failure
 is ``ignite-kafka: <error> <message>``, with ``--json`` a line of JSON.
 """
 
@@ -39,12 +39,12 @@ from .migrate import add_connectors, add_migrate, holds_resources, run_all, vali
 from .offset_commands import alter_offsets, backlog_cleanup, backlog_status, resend, reset_offsets, show_offsets
 from .replicate import add_replicate, replicate
 from .settings_table import describe_run_end, list_shown_settings, settings_table
-from .verify import add_verify
+from .verify import HISTORY, add_verify, join_history
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
-    words = list(sys.argv[1:] if argv is None else argv)
+    words = join_history(sys.argv[1:] if argv is None else argv)
     arguments = parser().parse_args(words)
     as_json = getattr(arguments, "json", False)
     level = logging.WARNING if arguments.quiet else logging.INFO
@@ -100,6 +100,7 @@ def parser() -> argparse.ArgumentParser:
             commands, "verify", verify, "compare topics with caches, key by key; repair what differs", or_name=True
         )
     )
+    _add_name(commands, HISTORY, verify_history, "show the last comparisons of a connector (also: verify history)")
     _add_name(commands, "status", status, "show a connector and its runs")
     _add_events(commands)
     _add_name(commands, "pause", pause, "pause a running connector until it is resumed")
@@ -331,6 +332,14 @@ def verify(arguments: argparse.Namespace) -> int:
     from .verify import verify_locally
 
     return verify_locally(settings, secrets_of(arguments), arguments)
+
+
+def verify_history(arguments: argparse.Namespace) -> int:
+    """Show the last comparisons of a connector."""
+    from ..admin.comparison_history import comparisons_of
+    from .verify_history import history_text
+
+    return render.show(arguments, comparisons_of(settings_of(arguments), secrets_of(arguments)), history_text)
 
 
 def status(arguments: argparse.Namespace) -> int:

@@ -18,6 +18,11 @@ def status_topic(prefix: str) -> str:
     return f"{prefix}-status"
 
 
+def comparisons_topic(prefix: str) -> str:
+    """Return the name of the comparisons topic, shared by all connectors of a prefix."""
+    return f"{prefix}-comparisons"
+
+
 def slot_transactional_id(connector: str, slot: int) -> str:
     """Return the transactional id of a slot's producer."""
     return f"{connector}-{slot}"

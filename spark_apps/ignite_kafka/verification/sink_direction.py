@@ -114,7 +114,7 @@ class SinkDirection(DirectionClients):
         first = self.first_counts
         expected = topic.last_by_partition(first=first)
         entries = {key: value or b"" for key, value in cache.zip_columns()}
-        result = PairDifferences(pair.cache, pair.topic, limit=self.limit)
+        result = PairDifferences(pair.cache, pair.topic, limit=self.limit, keys={})
         put = {}
         remove = []
         held = {key: entries.pop(key, None) for key in expected}
@@ -144,7 +144,9 @@ class SinkDirection(DirectionClients):
         if repair and (put or remove):
             assert self.claim is not None, "a repair has a claim"
             repaired = store_again(self.claim, self.clients, self.cluster, pair.cache, put, remove)
-        return Judged(result, repaired)
+        unlike = result.differing_keys
+        result.keys = None
+        return Judged(result, repaired, differing=unlike)
 
     def _describe_refusal(self, key: str) -> str:
         return f"the cache refused the record of key {key}, which is in {self.plan.settings.dead_letter_topic}"
