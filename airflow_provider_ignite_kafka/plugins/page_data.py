@@ -11,6 +11,7 @@ from airflow.providers.common.compat.sdk import AirflowException
 from airflow_provider_ignite_kafka.plugins.connections import connector_access, kafka_clients
 from airflow_provider_ignite_kafka.plugins.monitored import MonitoredCluster
 from ignite_kafka.admin import backlog
+from ignite_kafka.admin.comparison_history import ConnectorComparisons, read_comparisons
 from ignite_kafka.admin.lag_by_name import sink_lag, source_lag
 from ignite_kafka.admin.overview import SINK, SOURCE, ConnectorOverview, read_overview
 from ignite_kafka.errors import BacklogMissing, BacklogRefused, IgniteKafkaError, SettingsError
@@ -72,6 +73,17 @@ def read_cluster(cluster: MonitoredCluster) -> ClusterReading:
             log.exception("The lag of connector %r cannot be read.", name)
             errors[name] = unexpected(error)
     return ClusterReading(cluster, connectors, lags, None, errors)
+
+
+def read_history(cluster: MonitoredCluster, connector: str) -> ConnectorComparisons:
+    """Read the last comparisons of a connector from Kafka.
+
+    :raises IgniteKafkaError: Kafka did not answer, or refused, or the connection cannot be used.
+    """
+    try:
+        return read_comparisons(kafka_clients(cluster), cluster.internal_topic_prefix, connector)
+    except AirflowException as error:
+        raise SettingsError(str(error), "Create the connection: Admin > Connections.") from error
 
 
 def unexpected(error: Exception) -> IgniteKafkaError:

@@ -122,7 +122,12 @@ def test_a_repair_changes_all_or_nothing_by_its_bound(at_most: int, repaired: in
     records.extend((records[number][0], WRONG) for number in (3, 4, 5))  # type: ignore[attr-defined]
     records.append((records[9][0], records[9][1].replace(b",", b", ")))  # type: ignore[attr-defined, union-attr]
     sent: list[int] = []
-    monkeypatch.setattr(source_direction, "send_again", lambda *given: sent.append(sum(map(len, given[-1]))) or sent[-1])
+
+    def send_again(*given: Any) -> int:
+        sent.append(sum(map(len, given[-1])))
+        return sent[-1]
+
+    monkeypatch.setattr(source_direction, "send_again", send_again)
     judged = case.job(monkeypatch, repair=True, repair_at_most=at_most)
     assert (judged.result.different, judged.repaired, sum(sent), judged.equal) == (3, repaired, repaired, bool(repaired))
 

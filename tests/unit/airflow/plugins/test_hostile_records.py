@@ -16,6 +16,7 @@ from airflow_provider_ignite_kafka.plugins import html, page_data, views
 from airflow_provider_ignite_kafka.plugins.monitored import MonitoredCluster, monitored_clusters
 from airflow_provider_ignite_kafka.plugins.page import create_page
 from airflow_provider_ignite_kafka.plugins.page_data import ClusterReading, read_cluster
+from ignite_kafka.admin.comparison_history import ConnectorComparisons
 from ignite_kafka.admin.overview import ConnectorOverview, read_overview
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.topics import Topics
@@ -54,7 +55,7 @@ def client(monkeypatch: pytest.MonkeyPatch) -> Any:
     create_auth_manager()
 
     def make(read: Callable[[MonitoredCluster], ClusterReading]) -> TestClient:
-        app = create_page(read)
+        app = create_page(read, lambda _cluster, name: ConnectorComparisons(name, ()))
         app.dependency_overrides[get_user] = lambda: SimpleAuthManagerUser(username="olga", role="OP")
         return TestClient(app)
 

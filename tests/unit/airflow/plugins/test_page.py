@@ -24,8 +24,10 @@ from airflow_provider_ignite_kafka.plugins.access import read_message, sign_mess
 from airflow_provider_ignite_kafka.plugins.monitored import monitored_clusters
 from airflow_provider_ignite_kafka.plugins.page import create_page
 from airflow_provider_ignite_kafka.plugins.page_data import ClusterReading
+from ignite_kafka.admin.comparison_history import ConnectorComparisons
 from ignite_kafka.admin.overview import ConnectorOverview, Report
 from ignite_kafka.errors import BacklogRefused, CacheDestroyed, KafkaUnavailable
+from ignite_kafka.state.comparison_history import PastComparison
 from ignite_kafka.state.configs import ConnectorRecord, ConnectorState
 from ignite_kafka.state.status import CacheStatus, RunStatus, now_ms
 from tests.support.airflow_versions import AUDITED_USER
@@ -43,6 +45,13 @@ class Page:
     readings: list[ClusterReading] = field(default_factory=list)
     logged: list[Any] = field(default_factory=list)
     done: list[tuple[Any, ...]] = field(default_factory=list)
+    comparisons: list[PastComparison] = field(default_factory=list)
+    refusal: Exception | None = None
+
+    def compared(self) -> ConnectorComparisons:
+        if self.refusal is not None:
+            raise self.refusal
+        return ConnectorComparisons("c", self.comparisons)
 
     def get(self, path: str = f"{PATH}?prefix=ignite-kafka") -> str:
         reply = self.client.get(path)
@@ -72,7 +81,7 @@ def page(monkeypatch: pytest.MonkeyPatch) -> Iterator[Page]:
     monkeypatch.setenv("AIRFLOW__CORE__AUTH_MANAGER", "airflow.api_fastapi.auth.managers.simple.simple_auth_manager.SimpleAuthManager")
     monkeypatch.setenv("AIRFLOW__API__SECRET_KEY", "a secret key of the test")
     create_auth_manager()
-    app = create_page(lambda cluster: found.readings[-1])
+    app = create_page(lambda cluster: found.readings[-1], lambda _cluster, _name: found.compared())
     found = Page(TestClient(app), SimpleAuthManagerUser(username="olga", role="OP"))
     app.dependency_overrides[get_user] = lambda: found.user
     app.dependency_overrides[_get_session] = lambda: SimpleNamespace(add=found.logged.append, commit=lambda: None)
