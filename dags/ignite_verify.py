@@ -1,7 +1,8 @@
 """Comparison of the nightly topics with their caches, part by part: each key within a week.
 
 Each night compares the keys that were not compared for the longest time, as many as a week requires; the first night
-compares all. Differences fail the task. Without any, the asset gets an event, and the second Dag works on verified data.
+compares all. Differences fail the task. Without any, the asset gets an event, and the second Dag works on verified
+data.
 """
 
 from __future__ import annotations

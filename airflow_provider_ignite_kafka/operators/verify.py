@@ -52,8 +52,8 @@ class VerifyOperator(SparkAppOperator):
     :param settings: settings of the connector by name, with its ``name``, or the path of its file on the worker.
         Templated.
     :param direction: ``source`` (Ignite to Kafka) or ``sink`` (Kafka to Ignite). Templated.
-    An asset among the task's ``outlets`` gets an event only if nothing differs, so a Dag scheduled on it runs on verified
-    data. Its ``extra`` has the counts.
+    An asset among the task's ``outlets`` gets an event only if nothing differs, so a Dag scheduled on it runs on
+    verified data. Its ``extra`` has the counts.
 
     :param sample: percent of the keys to compare; each comparison takes those that were not compared for the longest
         time. None: all, or as many as `within` requires. Templated.

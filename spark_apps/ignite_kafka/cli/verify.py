@@ -22,7 +22,7 @@ from .tables import table
 if TYPE_CHECKING:
     from ..verification.direction import Judged
     from ..verification.entry_comparison import PairDifferences
-    from ..verification.result import VerifyResult
+    from ..verification.result import VerifyOptions, VerifyResult
 
 RECHECK_WAIT_MS = 60_000
 """Maximum wait for the lag to pass, in milliseconds, unless an option says otherwise."""
@@ -57,6 +57,20 @@ def add_verify(added: argparse.ArgumentParser) -> None:
     """Add the arguments of `verify` to the arguments that all commands with a file share."""
     added.epilog = _EXIT_CODES
     added.add_argument("--master", help="Spark master (default: that of spark-defaults.conf, else local[*,4])")
+    _add_sample(added)
+    thorough = "decode every entry by rows too, not one of 256, to find errors of the codec (JSON only; slow)"
+    added.add_argument("--thorough", action="store_true", help=thorough)
+    added.add_argument(
+        "--differences", type=whole, default=5, metavar="N", help="differences to show of each cache (default: 5)"
+    )
+    _add_repair(added)
+    added.add_argument("--json", action="store_true", help="print JSON")
+    added.add_argument("--mounted-secrets", metavar="FILE", help="secrets file at this path on every executor")
+    unprotected = "send --secrets to executors although Spark does not authenticate"
+    added.add_argument("--ship-secrets-unprotected", action="store_true", help=unprotected)
+
+
+def _add_sample(added: argparse.ArgumentParser) -> None:
     added.add_argument(
         "--sample",
         type=_parse_percent,
@@ -79,11 +93,9 @@ def add_verify(added: argparse.ArgumentParser) -> None:
         metavar="SPAN",
         help="beside a run, wait up to this time for the lag to pass before a difference counts (default: 60s)",
     )
-    thorough = "decode every entry by rows too, not one of 256, to find errors of the codec (JSON only; slow)"
-    added.add_argument("--thorough", action="store_true", help=thorough)
-    added.add_argument(
-        "--differences", type=whole, default=5, metavar="N", help="differences to show of each cache (default: 5)"
-    )
+
+
+def _add_repair(added: argparse.ArgumentParser) -> None:
     added.add_argument(
         "--repair", action="store_true", help="send again, or put again, what differs; only while no run is active"
     )
@@ -97,10 +109,6 @@ def add_verify(added: argparse.ArgumentParser) -> None:
     added.add_argument(
         "--force", action="store_true", help="repair although the newest run has not ended: its driver is dead"
     )
-    added.add_argument("--json", action="store_true", help="print JSON")
-    added.add_argument("--mounted-secrets", metavar="FILE", help="secrets file at this path on every executor")
-    unprotected = "send --secrets to executors although Spark does not authenticate"
-    added.add_argument("--ship-secrets-unprotected", action="store_true", help=unprotected)
 
 
 def _parse_percent(text: str) -> float:
@@ -128,22 +136,12 @@ def verify_locally(settings: ConnectorSettings, secrets: Secrets, arguments: arg
     from ..runtime.java import require_java
     from ..runtime.spark_versions import require_spark
     from ..verification.connector import check_connector, verify_connector
-    from ..verification.result import VerifyOptions
     from .local_run import local_session
 
     require_spark(arguments.master)
     require_java()
     secret_arguments = Arguments("", arguments.secrets, arguments.mounted_secrets, arguments.ship_secrets_unprotected)
-    options = VerifyOptions(
-        arguments.sample,
-        arguments.thorough,
-        arguments.differences,
-        arguments.repair,
-        arguments.force,
-        arguments.repair_at_most,
-        arguments.within,
-        arguments.recheck_wait,
-    )
+    options = _options_of(arguments)
     if options.thorough and isinstance(settings, SinkSettings):
         log.warning("--thorough has no effect on a sink: its entries are not decoded by a converter")
     check_connector(settings, secrets, options)
@@ -159,6 +157,21 @@ def verify_locally(settings: ConnectorSettings, secrets: Secrets, arguments: arg
         print(f"ignite-kafka: {result.repair_refusal}: --repair-at-most.", file=sys.stderr)
         return TOO_MANY
     return 0 if result.equal else DIFFERS
+
+
+def _options_of(arguments: argparse.Namespace) -> VerifyOptions:
+    from ..verification.result import VerifyOptions
+
+    return VerifyOptions(
+        arguments.sample,
+        arguments.thorough,
+        arguments.differences,
+        arguments.repair,
+        arguments.force,
+        arguments.repair_at_most,
+        arguments.within,
+        arguments.recheck_wait,
+    )
 
 
 def text_of(result: VerifyResult, *, repair: bool) -> str:

@@ -182,11 +182,11 @@ class TaskProgress:
 
 
 class StatusWriter:
-    """Producer of records for the status topic, or another compacted topic of records that nobody waits for.
+    """Producer of records for the status topic, or another compacted topic.
 
     :param topic: the topic; None: the status topic of the prefix.
-    :raises KafkaUnavailable: from :meth:`run`, :meth:`flush` and :meth:`forget`: the broker did not confirm a record, which may still
-        be written.
+    :raises KafkaUnavailable: from :meth:`run`, :meth:`flush` and :meth:`forget`: the broker did not confirm a record,
+        which may still be written.
     """
 
     def __init__(self, clients: KafkaClients, prefix: str, topic: str | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Coverage: which keys of a cache were compared when, and which ones are compared next.
+"""Coverage of a cache: when each part of its keys was compared, and the choice of the next part.
 
 Pure functions of times and numbers of slices (:mod:`.key_slices`).
 """
@@ -68,18 +68,18 @@ class Coverage:
         return min(part.compared_ms for part in self.ranges)
 
     def count_before(self, limit_ms: int) -> int:
-        """Count the slices last compared before a time; those that never were count from :attr:`since_ms` on."""
+        """Count the slices last compared before a time; slices without a comparison count from :attr:`since_ms` on."""
         return sum(part.count for part in self.ranges if max(part.compared_ms, self.since_ms) < limit_ms)
 
     def oldest(self, count: int) -> tuple[SliceRange, ...]:
-        """Choose slices that were not compared for the longest time, lower numbers first; adjacent ones are joined."""
+        """Choose the slices with the oldest comparison, lower numbers first; adjacent ones are joined."""
         chosen: list[SliceRange] = []
         left = count
         for part in sorted(self.ranges, key=lambda part: (part.compared_ms, part.first)):
-            taken = min(part.count, left)
-            left -= taken
-            if taken > 0:
-                chosen.append((part.first, part.first + taken))
+            size = min(part.count, left)
+            left -= size
+            if size > 0:
+                chosen.append((part.first, part.first + size))
         return _join(sorted(chosen))
 
     def with_compared(self, compared: Iterable[SliceRange], at_ms: int) -> Coverage:

@@ -58,11 +58,12 @@ class Differences:
         """Number of differences."""
         return self.missing + self.different + self.unexpected
 
-    @property
-    def differing_keys(self) -> list[bytes]:
-        """Keys that differ, without those that are skipped; needs :attr:`keys`."""
+    def pop_keys(self) -> list[bytes]:
+        """Return the differing keys, without skipped ones, and keep only their counts."""
         kinds: tuple[Kind, ...] = ("missing", "different", "unexpected")
-        return sorted(set().union(*((self.keys or {}).get(kind, set()) for kind in kinds)) - {b""})
+        keys = set[bytes]().union(*((self.keys or {}).get(kind, set()) for kind in kinds))
+        self.keys = None
+        return sorted(keys - {b""})
 
     @property
     def examples(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""Wait of a comparison beside a run until the connector has copied all that it has to copy now."""
+"""Wait of a comparison beside a run, until the lag of the connector has passed."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class LagWait:
         )
 
     def __call__(self) -> bool:
-        """Wait, and return whether everything is copied that the connector had to copy at the call."""
+        """Wait, and return whether the connector has copied the whole lag that it had at the call."""
         deadline = Deadline.after(self._left_s, self._clock)
         try:
             return self._wait(deadline)
@@ -93,7 +93,7 @@ class LagWait:
             self._sleep(min(_POLL_S, deadline.remaining()))
 
     def _read_marks(self) -> dict[str, int]:
-        """Read the positions that the connector must reach: the ends of what it has to copy now."""
+        """Read the positions at which the present lag is copied."""
         settings = self._settings
         if isinstance(settings, SourceSettings):
             with self._connect() as cluster:

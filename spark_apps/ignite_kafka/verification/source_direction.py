@@ -208,8 +208,7 @@ class SourceDirection(DirectionClients):
         repaired = self._send_again(planned, pages, result, tombstones=complete) if repair else 0
         gone = sorted((result.keys or {}).get("unexpected", set()))
         unknown = filter(None, map(normalize_fields, gone[:MOST_UNKNOWN])) if self._has_json_keys(pair) else ()
-        differing = result.differing_keys
-        result.keys = None  # counted only after all keys of the cache are known
+        differing = result.pop_keys()  # counted only after all keys of the cache are known
         result.other_bytes = 0
         return Judged(result, repaired, Counter(unknown), differing)
 
