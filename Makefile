@@ -34,12 +34,12 @@ unexport PYTHONDONTWRITEBYTECODE
 
 LOCK := .work/tools/bin/uv pip compile --quiet --generate-hashes --python-version 3.11 --no-annotate --no-header
 
-.PHONY: help venv jars demo unit test test-quick explore hunt setup browser soak up down check check-static check-format check-types check-structure check-java docs pages format hooks bench lock sbom clean
+.PHONY: help venv jars demo unit test test-quick explore hunt setup browser prometheus soak up down check check-static check-format check-types check-structure check-java docs pages format hooks bench lock sbom clean
 
 help: ## this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)$$/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 19
 
-setup: $(VENV)/.project $(SERVERS) browser ## all that the tests need; make -j3 gets it side by side
+setup: $(VENV)/.project $(SERVERS) browser prometheus ## all that the tests need; make -j3 gets it side by side
 
 demo: $(VENV)/.project .work/jars/.complete ## real servers, real flights: Ignite → Airflow → Spark → Kafka, verified, in one command
 	@$(PYTHON) -m tools.demo
@@ -50,7 +50,7 @@ unit: $(VENV)/.project ## the unit tests, in a minute or two; needs neither Java
 hooks: $(VENV)/.project ## git hooks that run the quick part of `make check` before each commit
 	@$(VENV)/bin/pre-commit install
 
-BROWSER := $(if $(TESTS),$(if $(findstring integration,$(TESTS)),browser),browser)
+BROWSER := $(if $(TESTS),$(if $(findstring integration,$(TESTS)),browser prometheus),browser prometheus)
 
 test: $(VENV)/.project $(SERVERS) $(BROWSER) ## all tests but the soak, on servers that they start themselves, with coverage, and the oldest set of versions; TESTS=path for some, WORKERS=0 for one after the other
 	@$(PYTHON) -m tools.gate --workers $(WORKERS) $(TESTS)
@@ -73,6 +73,14 @@ browser: ## Chromium and its driver, for the tests of pages; as root they are in
 			echo "chromium and chromedriver are not on the path: on Debian, apt-get install chromium chromium-driver as root" >&2; exit 1; }; \
 		echo "installing chromium and chromedriver: about half a minute"; \
 		apt-get update -qq && $(APT_INSTALL) chromium chromium-driver > /dev/null; }
+
+prometheus: ## Prometheus and promtool, for the tests of metrics; unpacked from Debian's package into .work, without root
+	@command -v prometheus > /dev/null && command -v promtool > /dev/null || test -e .work/prometheus/.complete || { \
+		command -v apt-get > /dev/null && command -v dpkg-deb > /dev/null || { \
+			echo "prometheus and promtool are not on the path: get them from https://prometheus.io/download/" >&2; exit 1; }; \
+		echo "getting prometheus: 19 MB"; \
+		mkdir -p .work/prometheus && cd .work/prometheus && rm -f *.deb && { test "$$(id -u)" != 0 || apt-get update -qq; } && \
+		apt-get download -qq prometheus && dpkg-deb -x prometheus_*.deb . && rm -f *.deb && touch .complete; }
 
 soak: $(VENV)/.project .work/jars/.complete ## the long tests: the backlog service alone, and a stream under faults, in ROUNDS of an order that SEED gives
 	@SOAK_ROUNDS=$(ROUNDS) SOAK_SEED=$(SEED) $(PYTHON) -m pytest tests/backlog tests/soak

@@ -13,7 +13,7 @@ from pathlib import Path
 from tools.servers.jars import CHECKOUT, WORK
 
 from . import tables
-from .parts import converters, copy, filtered, growth, idle, memory, read, sink, stream, transforms, verify
+from .parts import converters, copy, filtered, growth, idle, memory, metrics, read, sink, stream, transforms, verify
 from .report import Section, document, section_text, updated
 from .rounds import Log
 from .stack import FULL, QUICK, Stack
@@ -42,6 +42,7 @@ PARTS: dict[str, Part] = {
     "queries": stream.queries,
     "latency": stream.latency,
     "idle": idle.idle,
+    "metrics": metrics.cost,
     "units": growth.many_units,  # last: it simulates Ignite in workers that quick parts share
 }
 

@@ -1,6 +1,6 @@
-"""Actions of the page on a connector (pause, resume, stop, resend, reset), by calls of :mod:`ignite_kafka.admin`.
+"""Actions of the page on a connector: pause, resume, stop, resend, reset, replay.
 
-Each function blocks.
+Each function calls :mod:`ignite_kafka.admin`, and blocks.
 """
 
 from __future__ import annotations
@@ -12,14 +12,16 @@ from airflow.providers.common.compat.sdk import AirflowException
 
 from airflow_provider_ignite_kafka.plugins.connections import connector_access
 from airflow_provider_ignite_kafka.plugins.monitored import MonitoredCluster
-from ignite_kafka.admin import backlog, offsets, sink_offsets
+from ignite_kafka.admin import backlog, dead_letters, offsets, sink_offsets
 from ignite_kafka.admin.target_state import request_target_state
 from ignite_kafka.cli import render
+from ignite_kafka.cli.dead_letters import replay_text
 from ignite_kafka.errors import SettingsError
 from ignite_kafka.state.target_state import PAUSED, RUNNING, STOPPED
 
 Form = Mapping[str, str]
 _MOST_PARTITIONS = 65_536
+_REPLAY_S = 40.0  # time to read the topics, below the page's limit for an action
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,11 @@ def _reset(cluster: MonitoredCluster, connector: str, form: Form) -> str:
     return render.reset_offsets(offsets.reset(access.settings, access.secrets, name, partition))
 
 
+def _replay(cluster: MonitoredCluster, connector: str, form: Form) -> str:
+    access = connector_access(cluster, connector)
+    return replay_text(dead_letters.replay(access.settings, access.secrets, _REPLAY_S))
+
+
 def _partition(form: Form) -> int | None:
     text = form.get("partition", "").strip()
     if not text:
@@ -94,4 +101,5 @@ ACTIONS: Mapping[str, Action] = {
     "stop": Action(_target(STOPPED), confirmed_by_name=True),
     "resend": Action(_resend),
     "reset": Action(_reset, confirmed_by_name=True),
+    "replay": Action(_replay, confirmed_by_name=True),
 }

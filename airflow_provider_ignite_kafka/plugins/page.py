@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -37,12 +37,13 @@ from airflow_provider_ignite_kafka.plugins.background import Background
 from airflow_provider_ignite_kafka.plugins.html import connector_path, render
 from airflow_provider_ignite_kafka.plugins.monitored import MonitoredCluster, monitored_clusters
 from airflow_provider_ignite_kafka.plugins.page_data import (
+    ClusterReader,
     ClusterReading,
     has_backlog,
-    read_cluster,
     read_history,
     unexpected,
 )
+from airflow_provider_ignite_kafka.plugins.search import Search, states
 from ignite_kafka.admin.comparison_history import ConnectorComparisons
 from ignite_kafka.errors import IgniteKafkaError
 
@@ -59,19 +60,19 @@ _HEADERS = {
     "Referrer-Policy": "same-origin",
     "X-Content-Type-Options": "nosniff",
 }
-Read = Callable[[MonitoredCluster], ClusterReading]
+Read = Callable[[MonitoredCluster, str | None], ClusterReading]
 ReadHistory = Callable[[MonitoredCluster, str], ConnectorComparisons]
 
 
-def create_page(read: Read = read_cluster, history: ReadHistory = read_history) -> FastAPI:
+def create_page(read: Read | None = None, history: ReadHistory = read_history) -> FastAPI:
     """Create the page's FastAPI application with its routes, permission checks and error pages.
 
-    :param read: reads the connectors of a cluster.
+    :param read: reads the connectors of a cluster, and the lag of one of them in any case.
     :param history: reads the comparisons of a connector.
     """
     app = FastAPI(title="Ignite and Kafka connectors", docs_url=None, redoc_url=None, openapi_url=None)
     app.state.background = Background()
-    app.state.read = read
+    app.state.read = read or ClusterReader().read
     app.state.history = history
     app.mount("/static", StaticFiles(directory=Path(__file__).with_name("static")), name="static")
     app.get("/", response_class=HTMLResponse, dependencies=READS_PAGE)(show_list)
@@ -89,25 +90,37 @@ def create_page(read: Read = read_cluster, history: ReadHistory = read_history) 
     return app
 
 
-async def show_list(request: Request) -> Response:
-    """Show the start page: a list of the connectors of all monitored clusters."""
+async def show_list(request: Request, q: str = "", state: str = "") -> Response:
+    """Show the start page: a list of the connectors of all monitored clusters.
+
+    :param q: words that each connector shown has in its row.
+    :param state: state of the connectors shown; empty: all.
+    """
     readings = await asyncio.gather(*(_reading(request, cluster) for cluster in monitored_clusters()))
+    search = Search.of(q, state)
+    rows = [views.rows(reading) for reading in readings]
     clusters = [
-        (reading, _rendered_rows(request, reading), reading.error and views.Problem.of(reading.error))
-        for reading in readings
+        (reading, _rendered_rows(request, reading, its_rows, search), reading.error and views.Problem.of(reading.error))
+        for reading, its_rows in zip(readings, rows, strict=True)
     ]
-    return _html(request, "list.html", clusters=clusters)
+    every = [row for its_rows in rows for row in its_rows]
+    shown = sum(search.matches(row) for row in every)
+    return _html(
+        request, "list.html", clusters=clusters, search=search, states=states(every), shown=shown, total=len(every)
+    )
 
 
-def _rendered_rows(request: Request, reading: ClusterReading) -> list[Markup]:
+def _rendered_rows(
+    request: Request, reading: ClusterReading, rows: Iterable[views.ConnectorRow], search: Search
+) -> list[Markup]:
     """Render a table row for each connector of a cluster; after an error, a row with the error."""
     root = request.scope.get("root_path", "")
 
     def rendered(row: views.ConnectorRow) -> Markup:
-        return Markup(render("row.html", root, row=row))  # the template has escaped it
+        return Markup(render("row.html", root, row=row, search=search))  # the template has escaped it
 
     rendered_rows = []
-    for row in views.rows(reading):
+    for row in rows:
         try:
             rendered_rows.append(rendered(row))
         except Exception as error:
@@ -185,7 +198,7 @@ async def _connector(
 ) -> Response:
     connection_id, prefix, name = key
     cluster = _cluster(connection_id, prefix)
-    reading = await _reading(request, cluster)
+    reading = await _reading(request, cluster, name)
     if reading.error is not None:
         return _html(
             request, "unavailable.html", cluster=cluster, name=name, problem=views.Problem.of(reading.error), **more
@@ -226,11 +239,11 @@ async def _comparisons(request: Request, cluster: MonitoredCluster, name: str) -
     return views.Comparisons.of(history)
 
 
-async def _reading(request: Request, cluster: MonitoredCluster) -> ClusterReading:
+async def _reading(request: Request, cluster: MonitoredCluster, name: str | None = None) -> ClusterReading:
     background: Background = request.app.state.background
     try:
         reading: ClusterReading = await background.shared(
-            cluster.key, partial(request.app.state.read, cluster), _READ_LIMIT_S
+            (cluster.key, name), partial(request.app.state.read, cluster, name), _READ_LIMIT_S
         )
     except IgniteKafkaError as error:
         return ClusterReading(cluster, error=error)

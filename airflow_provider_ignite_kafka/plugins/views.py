@@ -7,10 +7,12 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from airflow_provider_ignite_kafka.plugins.charts import Chart, HourRow, charts, hours
 from airflow_provider_ignite_kafka.plugins.monitored import MonitoredCluster
 from airflow_provider_ignite_kafka.plugins.page_data import ClusterReading, unexpected
 from airflow_provider_ignite_kafka.plugins.task_links import TaskOfRun
 from ignite_kafka.admin.comparison_history import ConnectorComparisons
+from ignite_kafka.admin.dead_letters import DeadLetterList
 from ignite_kafka.admin.lost_run import LOST, silent_s
 from ignite_kafka.admin.overview import ConnectorOverview
 from ignite_kafka.admin.timeline import TimedEvent, timeline
@@ -25,6 +27,8 @@ UNREADABLE = "UNREADABLE"
 _RUNS = 20
 _EVENTS = 20
 _COMPARISONS = 10
+_SEARCHED_CACHES = 100
+_MINUTE_S = 60
 
 
 @dataclass(frozen=True)
@@ -88,6 +92,7 @@ class ConnectorRow:
     :param lag: sum of the lag of all caches or topics; None: unknown.
     :param problem: error of the newest run.
     :param silent_s: seconds since the last report of a lost run; None: the run is not lost.
+    :param caches: caches of the newest run.
     """
 
     cluster: MonitoredCluster
@@ -104,17 +109,34 @@ class ConnectorRow:
     lag_problem: Problem | None
     problem: Problem | None
     silent_s: float | None
+    caches: tuple[str, ...] = ()
+
+    @property
+    def searched_text(self) -> str:
+        """Text in which the words of a search are looked up: name, direction, caches and error."""
+        problem = () if self.problem is None else (self.problem.kind, self.problem.what)
+        return " ".join((self.name, self.direction, *self.caches[:_SEARCHED_CACHES], *problem))
+
+    @property
+    def searched_states(self) -> tuple[str, ...]:
+        """States under which a search finds the connector: its own, and PROBLEM with an error or without reports."""
+        has_problem = self.problem is not None or self.silent_s is not None
+        return (self.state, "PROBLEM") if has_problem else (self.state,)
 
 
 @dataclass(frozen=True)
 class ConnectorPage:
-    """Data for the template of a connector's page: caches, runs and events."""
+    """Data for the template of a connector's page: caches, runs, events, charts of the last hours, and dead letters."""
 
     row: ConnectorRow
     connector: ConnectorOverview
     caches: tuple[CacheRow, ...]
     runs: tuple[RunRow, ...]
     events: tuple[TimedEvent, ...]
+    charts: tuple[Chart, ...] = ()
+    hours: tuple[HourRow, ...] = ()
+    letters: DeadLetterList | None = None
+    letters_problem: Problem | None = None
 
 
 def rows(reading: ClusterReading) -> list[ConnectorRow]:
@@ -144,6 +166,7 @@ def page(reading: ClusterReading, name: str) -> ConnectorPage | None:
     connector = reading.connectors.get(name)
     if connector is None:
         return None
+    points = connector.points()
     runs = sorted(connector.runs.values(), key=lambda run: run.started_ms, reverse=True)[:_RUNS]
     return ConnectorPage(
         _row(reading, connector),
@@ -151,6 +174,10 @@ def page(reading: ClusterReading, name: str) -> ConnectorPage | None:
         tuple(_cache_rows(reading, connector)),
         tuple(_run_row(connector, run) for run in runs),
         tuple(timeline(connector, _EVENTS)),
+        tuple(charts(points, int(time.time() // _MINUTE_S))),
+        tuple(hours(points)),
+        reading.letters if isinstance(reading.letters, DeadLetterList) else None,
+        Problem.of(reading.letters) if isinstance(reading.letters, IgniteKafkaError) else None,
     )
 
 
@@ -183,6 +210,7 @@ def _row(reading: ClusterReading, connector: ConnectorOverview) -> ConnectorRow:
         None if lag_error is None else Problem.of(lag_error),
         _problem(connector, run) if connector.unreadable is None else Problem.of(connector.unreadable),
         silent,
+        tuple(run.caches) if run is not None else (),
     )
 
 

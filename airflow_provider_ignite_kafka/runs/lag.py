@@ -76,10 +76,10 @@ class RunLag:
             return self._monitor.sink_lag(status)
         if not run.streams or not run.has_backlog or not run.ignite_conn_id:
             return {}
-        from ignite_kafka.admin import backlog, lag_by_name  # numpy, which a Dag file must not load
+        from ignite_kafka.admin import lag_by_name  # numpy, which a Dag file must not load
 
         with self._connect() as cluster:
-            return lag_by_name.source_lag(backlog.status_of(cluster, run.connector))
+            return lag_by_name.backlog_lag(cluster, run.connector).counts()
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from ignite_kafka.metrics.samples import cache_values
 from ignite_kafka.metrics.table import Metric
 from ignite_kafka.state.status import CacheStatus, RunStatus
 
-_BY_CACHE = (table.RECORDS, table.BYTES, table.SKIPPED)
+_BY_CACHE = (table.RECORDS, table.BYTES, table.SKIPPED, table.DEAD_LETTERS)
 _SEPARATOR = re.compile(r"[^\w-]", re.ASCII)  # a dot would be another level of the name
 
 

@@ -106,7 +106,7 @@ def queries(stack: Stack, log: Log) -> Section:
     settings = {"failover_policy": "NONE", "topic_partitions": TOPIC_PARTITIONS, "poll_interval_ms": _INTERVALS_MS[-1]}
     with stack.python("spark", "queries") as session:
         cases = [
-            _Followed(name, session, {**request, "by_queries": by_queries, "settings": settings})
+            Followed(name, session, {**request, "by_queries": by_queries, "settings": settings})
             for name, by_queries in _WAYS
         ]
         found = in_turn(cases, stack.sizes.stream_rounds, log)
@@ -125,10 +125,11 @@ def queries(stack: Stack, log: Log) -> Section:
     return Section("Streams without the backlog service", about, (series_table([by_queries, by_service]),), findings)
 
 
-class _Followed(Case):
+class Followed(Case):
     """A case whose every round has a new connector, so that all begin alike."""
 
     def run(self) -> Round:
+        """One round."""
         return self.contender.round(**self.request, connector=f"bench-followed-{uuid.uuid4().hex[:6]}")
 
 

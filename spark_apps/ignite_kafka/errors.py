@@ -234,6 +234,7 @@ class BacklogUnavailable(IgniteKafkaError):
 class Interrupted(IgniteKafkaError):
     """The user (Ctrl-C) or the system (SIGTERM) ended the run. The next run continues."""
 
+    exit_code = 130  # of a command that Ctrl-C ended, as shells report it
     final = False
 
 

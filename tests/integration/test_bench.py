@@ -32,6 +32,8 @@ _FINDINGS = (
     "put: with capture against without",
     "putAll of 1,000: the node's buffer held at most",
     "Changes sent by each run: 5,000\n",
+    "Scraped against no metrics",
+    "A task's measurements alone",
     "Changes against the snapshot",
     "trades: verify against the copy",
     "trades: five transforms, to Kafka, against none",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -21,6 +20,7 @@ from ignite_kafka.state.slot_claim import SlotClaim
 from ignite_kafka.state.slot_writer import SlotWriter
 from ignite_kafka.state.status import RunStatus, StatusWriter, now_ms
 from ignite_kafka.state.target_state import read_target
+from tests.support.json_output import check_json_output
 
 SLOTS, PARTITIONS = 4, 16
 
@@ -104,10 +104,10 @@ class CommandLine:
 
     def json(self, *arguments: str) -> Any:
         assert self(*arguments, "--json") == 0, self.error
-        return json.loads(self.out)
+        return check_json_output([*arguments, "--json", *self.common], self.out)
 
     def ranges(self, connector: str, cache: str) -> dict[int, list[list[int]]]:
         """What `offsets show` tells of a cache: partition -> ranges."""
         assert self("offsets", "show", connector, "--json") == 0, self.error
-        lines = [json.loads(line) for line in self.out.splitlines()]
+        lines = [check_json_output(["offsets", "show", connector], line) for line in self.out.splitlines()]
         return {line["partition"]["partition"]: line["offset"]["ranges"] for line in lines if line["partition"]["cache"] == cache}

@@ -73,6 +73,7 @@ COVERED_BY = {
         "ignite.binary.java_classes ignite.binary.optimized_temporal ignite.binary.optimized_transcode ignite.protocol"
     ),
     "integration/ignite/test_backlog_service.py": "ignite.backlog_errors ignite.backlog_units",
+    "unit/source/snapshot/test_task.py": "source.snapshot.unit_counts",
     "integration/ignite/test_scan.py": "ignite.cache_identity",
     "integration/sink/test_sink.py": "sink.run sink.slots runtime.clients plan.sink_plan",
     "integration/sink/test_two_clusters.py": "convert.ignite_types.cluster_types",
@@ -88,8 +89,12 @@ COVERED_BY = {
     "unit/verification/test_job.py": "verification.direction verification.source_direction",
     "unit/verification/test_sink_direction.py": "verification.entry_equality",
     "integration/cli/test_local_run.py": "runtime.spark_conf",
+    "unit/cli/test_commands.py": "cli.command_table cli.options cli.rows_of_control cli.rows_of_runs cli.rows_of_shell",
+    "unit/cli/test_output_schemas.py": "cli.file_results cli.type_schemas",
+    "unit/cli/test_shell.py": "cli.completion",
     "unit/cli/test_main.py": (
-        "cli.__main__ cli.arguments cli.command_settings cli.offset_commands cli.settings_table cli.tables settings.connector"
+        "cli.__main__ cli.arguments cli.command_settings cli.connector_commands cli.offset_commands cli.settings_table cli.tables"
+        " settings.connector"
     ),
     "unit/cli/test_replicate.py": "settings.files.both_directions",
     "unit/settings/test_warnings.py": "settings.error_policies settings.start_warnings",

@@ -123,6 +123,20 @@ def test_commands_that_convert_nothing_load_no_converter(module: str) -> None:
     assert not {"polars", "pyspark"} & loaded(f"import ignite_kafka.{module}")
 
 
+@pytest.mark.parametrize(
+    "module", ["ignite_to_kafka", "kafka_to_ignite", "verify_connector", "ignite_kafka.app", "ignite_kafka.cli.render"]
+)
+def test_click_and_rich_are_for_the_command_alone(module: str) -> None:
+    """A cluster's driver and executors need neither, and the page in Airflow uses texts of the command."""
+    assert not {"click", "rich"} & loaded(f"import {module}")
+
+
+def test_help_completion_and_wrong_arguments_load_no_library() -> None:
+    modules = loaded("from ignite_kafka.cli.main import main; from ignite_kafka.cli.commands import parse; parse(['run', 'f'])")
+    assert "click" in modules
+    assert not {"rich", "confluent_kafka", "pyspark", "pyarrow", "polars", "numpy", "yaml"} & modules
+
+
 def test_the_check_of_transforms_loads_no_converter() -> None:
     """`migrate` and `validate` check them, and answer before a converter would be loaded."""
     assert not {"pyarrow", "polars", "numpy", "confluent_kafka"} & loaded("import ignite_kafka.convert, ignite_kafka.convert.filter")

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from ignite_kafka.settings.files import schema as file_schema
 
-from . import connect_keys, events, house, metrics, options, settings
+from . import commands, connect_keys, events, house, metrics, options, settings
 
 PAGES = {
+    "commands.md": commands.page,
+    "commands.schema.json": commands.schemas,
     "settings.md": settings.page,
     "options.md": options.page,
     "events.md": events.page,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ignite_kafka.common.measurements import BOUNDS_S
 from ignite_kafka.metrics.samples import STATES
 from ignite_kafka.metrics.table import METRICS, Metric
 
@@ -16,7 +17,10 @@ gives all of them their names, labels and meanings.
   bytes, filtered and events.
 - Label `state` has the values {states}.
 - OpenTelemetry and Airflow have dots after the prefix, and no `_total`: `ignite_kafka.records`.
-- There is no histogram: a status has sums alone.
+- A histogram begins with the driver, and has these buckets, in seconds:
+  {bounds}.
+  Each commit, put and batch of all tasks is in it, also those of tasks that Spark has repeated. A task's counts arrive
+  with its reports, every `progress_interval_ms`.
 
 | metric | kind | unit | labels | meaning | Airflow | in Kafka Connect, Debezium and Kafka's clients |
 |---|---|---|---|---|---|---|
@@ -26,7 +30,8 @@ gives all of them their names, labels and meanings.
 def page() -> str:
     """Return the whole page."""
     states = ", ".join(f"`{state}`" for state in STATES)
-    return _HEAD.replace("{states}", states) + "".join(map(_format_row, METRICS))
+    bounds = ", ".join(f"{bound:g}" for bound in BOUNDS_S)
+    return _HEAD.replace("{states}", states).replace("{bounds}", bounds) + "".join(map(_format_row, METRICS))
 
 
 def _format_row(metric: Metric) -> str:

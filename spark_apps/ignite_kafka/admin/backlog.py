@@ -19,6 +19,7 @@ from ..settings.connector import ConnectorSettings
 from ..settings.secrets import Secrets
 from ..settings.suggestions import did_you_mean
 from ..source.stream.capture import check_owner, owner_of
+from ..source.stream.heartbeats import destroy_heartbeats
 from ..state.configs import read_connector
 from .target_state import NewestRun, newest_run
 
@@ -54,11 +55,6 @@ class UnitBacklog:
     low: int
     high: int
     marks: tuple[str, ...]
-
-    @property
-    def sent_again(self) -> bool:
-        """Whether the partition will be sent again from the cache; until then its changes are not counted."""
-        return any(mark != _MARKS[GONE] for mark in self.marks)
 
 
 @dataclass(frozen=True)
@@ -119,8 +115,8 @@ def status(settings: ConnectorSettings, secrets: Secrets) -> BacklogView:
 
 def status_of(cluster: Cluster, connector: str) -> BacklogView:
     """Read a connector's backlog through a cluster; raise the errors of :func:`status`."""
-    answer = _call(cluster, lambda service: service.status(connector))
-    units = _call(cluster, lambda service: service.units(connector))
+    answer = call_service(cluster, lambda service: service.status(connector))
+    units = call_service(cluster, lambda service: service.units(connector))
     caches = tuple(
         CacheCapture(name, answer.get(f"incarnation.{name}"), answer.get(f"partitions.{name}", 0))
         for name in answer["caches"]
@@ -136,7 +132,7 @@ def flush_captured(cluster: Cluster, connector: str) -> None:
 
     :raises BacklogRefused, BacklogMissing, BacklogUnavailable, IgniteUnreachable: as :func:`status`.
     """
-    _call(cluster, lambda service: service.barrier(connector))
+    call_service(cluster, lambda service: service.barrier(connector))
 
 
 def _list_units(states: UnitStates, names: Mapping[int, str]) -> tuple[UnitBacklog, ...]:
@@ -172,10 +168,10 @@ def resend(settings: ConnectorSettings, secrets: Secrets, cache: str, partition:
         cluster did not answer.
     """
     with ignite_cluster(settings, secrets) as cluster:
-        answer = _call(cluster, lambda service: service.status(settings.name))
+        answer = call_service(cluster, lambda service: service.status(settings.name))
         units = _select_units(settings.name, answer, cache, partition)
         secret = _read_secret(settings, secrets)
-        _call(cluster, lambda service: service.mark(settings.name, units), secret)
+        call_service(cluster, lambda service: service.mark(settings.name, units), secret)
     return Resend(settings.name, cache, tuple(units["partition"].tolist()))
 
 
@@ -216,19 +212,21 @@ def cleanup(settings: ConnectorSettings, secrets: Secrets, *, force: bool) -> Cl
         or only a part is removed.
     """
     with ignite_cluster(settings, secrets) as cluster:
-        if settings.name not in _call(cluster, lambda service: service.connectors()):
+        if settings.name not in call_service(cluster, lambda service: service.connectors()):
             return CleanupResult(settings.name, None, None)
+        status = call_service(cluster, lambda service: service.status(settings.name))
         if force:
-            removed = _call(cluster, lambda service: service.force_stop(settings.name, destroy=True))
+            removed = call_service(cluster, lambda service: service.force_stop(settings.name, destroy=True))
         else:
-            _check_graceful(settings, secrets, _call(cluster, lambda service: service.status(settings.name)))
-            removed = _call(
+            _check_graceful(settings, secrets, status)
+            removed = call_service(
                 cluster, lambda service: service.stop(settings.name, destroy=True), _read_secret(settings, secrets)
             )
+        destroy_heartbeats(cluster, settings.name, status["caches"])
     return CleanupResult(settings.name, removed["service"], removed["cache"])
 
 
-def _call(cluster: Cluster, request: Callable[[BacklogService], T], secret: str | None = None) -> T:
+def call_service(cluster: Cluster, request: Callable[[BacklogService], T], secret: str | None = None) -> T:
     """Call the service, and repeat a failed call on another node, because every call here is repeatable."""
     return cluster.ask(lambda connection: request(BacklogService(connection, secret)))
 

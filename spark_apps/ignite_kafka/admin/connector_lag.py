@@ -11,14 +11,13 @@ from typing import Any
 
 from ..ignite.cluster import Cluster
 from ..kafka.clients import KafkaClients
-from ..kafka.partition_lag import PartitionLag, partition_lags, sum_by_name
+from ..kafka.partition_lag import PartitionLag, counts_by_name, open_by_name, partition_lags
 from ..kafka.topics import Topics
 from ..settings.sink import SinkSettings
 from ..settings.source import SourceSettings
 from ..state.configs import read_connector
 from ..state.status import COMPLETED, RunStatus, read_progress, read_run
-from . import backlog
-from .lag_by_name import source_partitions
+from .lag_by_name import backlog_lag
 from .recorded_settings import recorded_settings
 
 NEVER_STARTED = "NEVER_STARTED"
@@ -49,11 +48,11 @@ class ConnectorLag:
 
     def counts(self) -> dict[str, int]:
         """Return the number of records or changes to copy, by topic (sink) or cache (source), without zeros."""
-        return _drop_zeros(sum_by_name((partition.name, partition.count) for partition in self.behind))
+        return _drop_zeros(counts_by_name(self.behind))
 
     def open_counts(self) -> dict[str, int]:
         """Return the number of records behind open transactions, by topic of a sink, without zeros."""
-        return _drop_zeros(sum_by_name((partition.name, partition.open) for partition in self.behind))
+        return _drop_zeros(open_by_name(self.behind))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the lag as JSON values.
@@ -90,15 +89,9 @@ def read_lag(clients: KafkaClients, prefix: str, connector: str, connect: Callab
         return ConnectorLag(connector, state, _is_completed(run), names=caches)
     loaded = _is_completed(run) or _is_loaded(clients, prefix, connector, record.generation)
     with connect() as cluster:
-        view = backlog.status_of(cluster, connector)
-    loaded = loaded and not any(unit.sent_again for unit in view.units)
-    return ConnectorLag(
-        connector,
-        state,
-        loaded,
-        _keep_behind(source_partitions(view)),
-        caches.union(cache.cache for cache in view.caches),
-    )
+        lag = backlog_lag(cluster, connector)
+    loaded = loaded and not lag.sends_again
+    return ConnectorLag(connector, state, loaded, _keep_behind(lag.partitions()), caches.union(lag.caches))
 
 
 def _keep_behind(partitions: Iterable[PartitionLag]) -> tuple[PartitionLag, ...]:

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from confluent_kafka import Message
 
 from ..common.event_log import EventCounts, add_events
 from ..errors import IgniteKafkaError
 from ..kafka.clients import KafkaClients
-from ..kafka.topics import Topics
+from ..kafka.topics import Topics, read_to
 from ..state.configs import ConnectorFold, ConnectorState
 from ..state.event_records import KIND as EVENTS
 from ..state.event_records import events_of
+from ..state.history_records import HistoryPoint, history_of, key_of_history
 from ..state.internal_names import configs_topic, status_topic
-from ..state.internal_records import InternalRecord, read_internal_topic, written_ms
+from ..state.internal_records import InternalRecord, written_ms
 from ..state.status import RunStatus, keep_newest, run_id_of, run_of
 from ..state.target_state import target_of
 from .target_state import NewestRun
@@ -25,6 +29,9 @@ SOURCE = "Ignite to Kafka"
 SINK = "Kafka to Ignite"
 _HIDDEN = "the text is hidden: log_values is false"
 _POSITIONS = ("cache", "partition", "topic", "offset", "setting")
+_MINUTE_S = 60
+_RECENT_MINUTES = 2
+_MOST_PAUSE_S = 3_600.0  # a compacted topic keeps its tombstones for a day (delete.retention.ms)
 _REPORTS = 2  # number of kept reports of the newest run, whose difference gives the rate
 
 
@@ -51,6 +58,7 @@ class ConnectorOverview:
     :param runs: status of each run with a status record, by run id, oldest first.
     :param events: events of all these runs, by id.
     :param reports: the last status records of the newest run, oldest first; at most two.
+    :param history: records with the points of the last hours, the newest last; see :meth:`points`.
     :param unreadable: error of an unreadable record of the connector; its state is then empty.
     """
 
@@ -61,6 +69,17 @@ class ConnectorOverview:
     events: EventCounts = field(default_factory=dict)
     target: TargetRequest | None = None
     unreadable: IgniteKafkaError | None = None
+    history: tuple[InternalRecord, ...] = ()
+
+    def points(self) -> list[HistoryPoint]:
+        """Return what the connector copied in each minute of the last hours, and its lag, oldest first."""
+        return history_of(self.history, int(time.time() // _MINUTE_S))
+
+    def recorded_lag(self) -> int | None:
+        """Return the lag that an active run has recorded in the last minutes; None without one."""
+        now = int(time.time() // _MINUTE_S)
+        points = history_of(self.history[-1:], now) if self.active else []
+        return points[-1].lag if points and points[-1].minute >= now - _RECENT_MINUTES else None
 
     @property
     def newest(self) -> NewestRun:
@@ -122,31 +141,89 @@ def _calculate_rates(run: RunStatus, before: RunStatus | None, elapsed_ms: int) 
     return {name: max(0, count) * 1000 / elapsed_ms for name, count in sent.items()} if elapsed_ms > 0 else {}
 
 
-def read_overview(clients: KafkaClients, topics: Topics, prefix: str) -> dict[str, ConnectorOverview]:
-    """Read all connectors that were ever started under a prefix, sorted by name.
+class OverviewReader:
+    """Reader of all connectors that were ever started under a prefix; threads may share it.
 
-    A connector with unreadable records has :attr:`ConnectorOverview.unreadable`.
+    Each read continues where the last one ended.
 
-    :raises KafkaUnavailable, AuthenticationFailed, TopicError: Kafka did not answer, or refused.
+    With 500 connectors that run, the status topic has some 20,000 records, of which 50 are written in each second.
     """
-    configs = _Configs()
-    status = _Statuses()
-    for topic, fold in ((configs_topic(prefix), configs), (status_topic(prefix), status)):
-        for record, message in read_internal_topic(clients, topics, topic):
-            fold.add(record, message)
-    return {name: _make_overview(name, configs, status) for name in sorted(configs.folds.keys() | status.runs.keys())}
+
+    def __init__(self, prefix: str) -> None:
+        self._prefix = prefix
+        self._lock = threading.Lock()
+        self._configs = _Configs()
+        self._status = _Statuses()
+        self._positions: dict[str, tuple[str, int]] = {}
+        self._read_s = time.monotonic()
+
+    def read(self, clients: KafkaClients, topics: Topics) -> dict[str, ConnectorOverview]:
+        """Return all connectors, sorted by name.
+
+        A connector with unreadable records has :attr:`ConnectorOverview.unreadable`.
+
+        :raises KafkaUnavailable, AuthenticationFailed, TopicError: Kafka did not answer, or refused.
+        """
+        names = configs_topic(self._prefix), status_topic(self._prefix)
+        with self._lock:
+            ids = {name: topic_id for name, (topic_id, _) in topics.identities(names).items()}
+            ends = {name: topics.ends(name, [0])[0] for name in ids}
+            if not self._continues(ids, ends):
+                self._configs = _Configs()
+                self._status = _Statuses()
+                self._positions = {}
+            for name in ids:
+                collected = self._configs if name == configs_topic(self._prefix) else self._status
+                self._read_on(clients, name, ids[name], ends[name], collected)
+            self._read_s = time.monotonic()
+            connectors = sorted(self._configs.folds.keys() | self._status.runs.keys())
+            return {name: _make_overview(name, self._configs, self._status) for name in connectors}
+
+    def _continues(self, ids: Mapping[str, str], ends: Mapping[str, int]) -> bool:
+        """Return whether the records read so far are still those of the topics.
+
+        They are not if a topic was created again or lost records, or if a tombstone may have come and gone meanwhile.
+        An unreadable record may have been replaced by compaction.
+        """
+        if self._configs.unreadable or time.monotonic() - self._read_s > _MOST_PAUSE_S:
+            return False
+        return all(
+            ids.get(name) == topic_id and position <= ends[name]
+            for name, (topic_id, position) in self._positions.items()
+        )
+
+    def _read_on(self, clients: KafkaClients, topic: str, topic_id: str, end: int, collected: _Collected) -> None:
+        _, start = self._positions.setdefault(topic, (topic_id, 0))
+        for message in read_to(clients, topic, {0: end}, {0: start}):
+            record = InternalRecord.of(message)
+            if record is not None:
+                collected.add(record, message)
+            self._positions[topic] = topic_id, (message.offset() or 0) + 1
+        self._positions[topic] = topic_id, end
 
 
 def _make_overview(name: str, configs: _Configs, status: _Statuses) -> ConnectorOverview:
     fold = configs.folds.get(name)
     state = ConnectorState() if fold is None or name in configs.unreadable else fold.state(0)
-    runs = status.runs.get(name, {})
-    newest = NewestRun.of(state, runs).run_id
-    reports = tuple(status.reports.get((name, newest), ()))
-    events = add_events(*status.events.get(name, {}).values())
+    runs = status.runs.get(name, RunRecords())
+    reports = runs.reports(NewestRun.of(state, runs).run_id)
     return ConnectorOverview(
-        name, state, runs, reports, events, configs.targets.get(name), configs.unreadable.get(name)
+        name,
+        state,
+        runs,
+        reports,
+        status.event_counts(name),
+        configs.targets.get(name),
+        configs.unreadable.get(name),
+        tuple(status.history.get(name, {}).values()),
     )
+
+
+class _Collected(Protocol):
+    """Records of a topic, collected by connector."""
+
+    def add(self, record: InternalRecord, message: Message) -> None:
+        """Add the next record of the topic."""
 
 
 class _Configs:
@@ -170,27 +247,63 @@ class _Configs:
 
 
 class _Statuses:
-    """Latest records of the status topic, collected by connector."""
+    """Latest records of the status topic, collected by connector, and parsed when they are asked for.
+
+    A run writes a record every few seconds, and the list of connectors shows the newest run of each only.
+    """
 
     def __init__(self) -> None:
-        self.runs: dict[str, dict[str, RunStatus]] = {}
-        self.reports: dict[tuple[str, str], deque[Report]] = {}
-        self.events: dict[str, dict[str, EventCounts]] = {}
+        self.runs: dict[str, RunRecords] = {}
+        self.events: dict[str, dict[str, InternalRecord]] = {}
+        self.history: dict[str, dict[tuple[int, int], InternalRecord]] = {}
 
     def add(self, record: InternalRecord, message: Message) -> None:
         if (run_id := run_id_of(record, EVENTS)) is not None:
-            events = events_of(record)
-            counts = None if events is None else events.counts
-            keep_newest(self.events.setdefault(record.name, {}), run_id, record, counts)
-            return
-        run_id = run_id_of(record)
-        if run_id is None:
-            return
-        run = run_of(record)
-        keep_newest(self.runs.setdefault(record.name, {}), run_id, record, run)
-        if record.value is None:
-            self.reports.pop((record.name, run_id), None)
-        if run is not None:
-            self.reports.setdefault((record.name, run_id), deque(maxlen=_REPORTS)).append(
-                Report(written_ms(message), run)
-            )
+            keep_newest(self.events.setdefault(record.name, {}), run_id, record, record)
+        elif (run_id := run_id_of(record)) is not None:
+            self.runs.setdefault(record.name, RunRecords()).add(run_id, record, written_ms(message))
+        elif (part := key_of_history(record)) is not None:
+            keep_newest(self.history.setdefault(record.name, {}), part, record, record)
+
+    def event_counts(self, name: str) -> EventCounts:
+        """Return the events of all runs of a connector, by id."""
+        events = (events_of(record) for record in self.events.get(name, {}).values())
+        return add_events(*(of_run.counts for of_run in events if of_run is not None))
+
+
+class RunRecords(Mapping[str, RunStatus]):
+    """Status of each run of a connector by run id, oldest first; each is parsed when it is asked for.
+
+    Runs without a readable record are left out.
+    """
+
+    def __init__(self) -> None:
+        self._written: dict[str, deque[tuple[InternalRecord, int]]] = {}
+        self._reports: dict[str, tuple[Report, ...]] = {}
+
+    def add(self, run_id: str, record: InternalRecord, at_ms: int) -> None:
+        """Keep a record of a run, written at ``at_ms`` (milliseconds since 1970); a tombstone removes the run."""
+        kept = self._written.pop(run_id, None) or deque(maxlen=_REPORTS)
+        self._reports.pop(run_id, None)
+        if record.value is not None:
+            kept.append((record, at_ms))
+            self._written[run_id] = kept  # the newest record comes last
+
+    def reports(self, run_id: str) -> tuple[Report, ...]:
+        """Return the last readable records of a run, oldest first; at most two."""
+        if run_id not in self._reports:
+            parsed = ((run_of(record), at_ms) for record, at_ms in self._written.get(run_id, ()))
+            self._reports[run_id] = tuple(Report(at_ms, run) for run, at_ms in parsed if run is not None)
+        return self._reports[run_id]
+
+    def __getitem__(self, run_id: str) -> RunStatus:
+        reports = self.reports(run_id)
+        if not reports:
+            raise KeyError(run_id)
+        return reports[-1].run
+
+    def __iter__(self) -> Iterator[str]:
+        return (run_id for run_id in self._written if self.reports(run_id))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)

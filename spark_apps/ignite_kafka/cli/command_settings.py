@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,9 +21,10 @@ from ..settings.secrets import Secrets
 from ..settings.source import SourceSettings
 from ..settings.transforms import CONFIGS
 from ..settings.transport_security import ALLOW
-from .arguments import allowed_providers
+from .arguments import CommandArguments, allowed_providers
 
 _COMMAND_LINE = "the command line"
+_ALL = "all-connectors"  # settings have a name, which no record has here
 _CONVERSION: Mapping[Callable[[ConnectorSettings], None], Sequence[str]] = {
     check_conditions: ("where", "overrides"),
     check_transforms: (*CONFIGS, *CONFIGS.values(), "overrides"),
@@ -33,22 +33,7 @@ _CONVERSION: Mapping[Callable[[ConnectorSettings], None], Sequence[str]] = {
 _ADDRESSES = {"--kafka": "bootstrap_servers", "--ignite": "ignite_addresses"}
 
 
-def add_name_instead_of_file(added: argparse.ArgumentParser) -> None:
-    """Add the arguments of a command that accepts a connector's name instead of FILE."""
-    added.add_argument(
-        "--name", metavar="NAME",
-        help="instead of FILE: the connector's name. Its newest run gives the settings; --kafka and --ignite the "
-             "addresses",
-    )  # fmt: skip
-    added.add_argument(
-        "--settings", metavar="FILE", help="with --name: settings file, if a connection needs more than an address"
-    )
-    added.add_argument(
-        "--internal-topic-prefix", metavar="PREFIX", help="with --name: internal_topic_prefix of the connector"
-    )
-
-
-def settings_of(arguments: argparse.Namespace, *, conversion: bool = False) -> ConnectorSettings:
+def settings_of(arguments: CommandArguments, *, conversion: bool = False) -> ConnectorSettings:
     """Load the settings of the file, overridden by the command line; emit event 15000 for invalid settings.
 
     :param conversion: check transforms and conditions, too, and raise all errors at once.
@@ -58,7 +43,13 @@ def settings_of(arguments: argparse.Namespace, *, conversion: bool = False) -> C
     )
 
 
-def _load_with_conversion(arguments: argparse.Namespace) -> ConnectorSettings:
+def settings_of_cluster(arguments: CommandArguments) -> ConnectorSettings:
+    """Load the settings of the connections, for a command about all connectors; a name in the file has no effect."""
+    loaded = _load_values(arguments, arguments.file)
+    return _report_errors(loaded.with_values({"name": _ALL}, _COMMAND_LINE).settings)
+
+
+def _load_with_conversion(arguments: CommandArguments) -> ConnectorSettings:
     loaded = _load_values(arguments, arguments.file)
     findings = Findings()
     with findings.check():
@@ -68,7 +59,7 @@ def _load_with_conversion(arguments: argparse.Namespace) -> ConnectorSettings:
     return settings
 
 
-def settings_by_file_or_name(arguments: argparse.Namespace) -> ConnectorSettings:
+def settings_by_file_or_name(arguments: CommandArguments) -> ConnectorSettings:
     """Load the settings of the file (:func:`settings_of`), or those recorded by the named connector's newest run.
 
     :raises SettingsError: neither or both of file and name are given, or an address is missing for the name.
@@ -76,7 +67,7 @@ def settings_by_file_or_name(arguments: argparse.Namespace) -> ConnectorSettings
     return _report_errors(lambda: _load_recorded(arguments) if arguments.file is None else _load_file(arguments))
 
 
-def _load_file(arguments: argparse.Namespace) -> ConnectorSettings:
+def _load_file(arguments: CommandArguments) -> ConnectorSettings:
     for option in ("name", "settings", "internal_topic_prefix"):
         if getattr(arguments, option) is not None:
             what = f"--{option.replace('_', '-')} is given beside a settings file"
@@ -84,7 +75,7 @@ def _load_file(arguments: argparse.Namespace) -> ConnectorSettings:
     return _load_values(arguments, arguments.file).settings()
 
 
-def _load_recorded(arguments: argparse.Namespace) -> ConnectorSettings:
+def _load_recorded(arguments: CommandArguments) -> ConnectorSettings:
     if arguments.name is None:
         raise SettingsError(
             "neither a settings file nor --name is given", "Give FILE, or --name NAME with --kafka and --ignite."
@@ -119,7 +110,7 @@ def require_source(settings: ConnectorSettings) -> SourceSettings:
     raise NotAvailableYet("this command is not available yet for Kafka to Ignite", connector=settings.name)
 
 
-def _load_values(arguments: argparse.Namespace, file: str | None) -> LoadedSettings:
+def _load_values(arguments: CommandArguments, file: str | None) -> LoadedSettings:
     loaded = properties.load(file, allowed_providers(arguments)) if file else properties.LoadedSettings({}, {})
     overriding = {
         "name": getattr(arguments, "name", None),
@@ -133,7 +124,7 @@ def _load_values(arguments: argparse.Namespace, file: str | None) -> LoadedSetti
     return loaded.with_values({name: value for name, value in overriding.items() if value is not None}, _COMMAND_LINE)
 
 
-def read_ignite_arguments(arguments: argparse.Namespace) -> dict[str, Any]:
+def read_ignite_arguments(arguments: CommandArguments) -> dict[str, Any]:
     """Return the settings for Ignite's addresses from ``--ignite`` and ``--ignite-address-map``; None if not given.
 
     With ``--ignite`` the file's address map is not used, because it would send the login to other addresses.
@@ -143,13 +134,13 @@ def read_ignite_arguments(arguments: argparse.Namespace) -> dict[str, Any]:
     return {"ignite_addresses": nodes, "ignite_address_map": [] if nodes is not None and pairs is None else pairs}
 
 
-def secrets_of(arguments: argparse.Namespace) -> Secrets:
+def secrets_of(arguments: CommandArguments) -> Secrets:
     """Return the content of the secrets file named in the arguments; no secrets without a file."""
     path = arguments.secrets or getattr(arguments, "mounted_secrets", None)
     return secrets.load(Path(path), permissions_of(arguments)) if path else Secrets()
 
 
-def permissions_of(arguments: argparse.Namespace) -> Permissions:
+def permissions_of(arguments: CommandArguments) -> Permissions:
     """Return the permissions that the command's arguments grant."""
     return Permissions(tuple(arguments.allow_kafka_option), arguments.allow_insecure_connections)
 

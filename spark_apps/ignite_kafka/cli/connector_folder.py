@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -17,25 +16,16 @@ from ..settings import secrets
 from ..settings.files.connector_files import SUFFIXES, BrokenConnector, ConnectorFolder, DeclaredConnector, read_folder
 from ..settings.files.load import LoadedSettings
 from ..settings.secrets import Secrets
+from . import render
+from .arguments import CommandArguments
 from .command_settings import find_conversion_errors, permissions_of, read_ignite_arguments
+from .file_results import InvalidConnector, ValidationResult, error_form, valid_connector
 from .tables import table
 
-Command = Callable[[argparse.Namespace], int]
+Command = Callable[[CommandArguments], int]
 
 
-def add_apply(added: argparse.ArgumentParser) -> None:
-    """Add the arguments of `apply` to the arguments that all commands with a file share."""
-    added.add_argument("--json", action="store_true", help="print JSON")
-    added.add_argument(
-        "--alter-offsets",
-        action="store_true",
-        help="alter offsets of stopped connectors too; data is then sent again or skipped",
-    )
-    wait = "time to wait for the end of each run that is stopped, in milliseconds (default: 60000; 0: no wait)"
-    added.add_argument("--wait-ms", type=int, default=60_000, metavar="MS", help=wait)
-
-
-def folder_command(arguments: argparse.Namespace, command: str) -> Command | None:
+def folder_command(arguments: CommandArguments, command: str) -> Command | None:
     """Return the command's variant for a folder, or that of `validate` for a connector file; None for other files.
 
     :raises SettingsError: the command takes no folder.
@@ -54,9 +44,13 @@ def folder_command(arguments: argparse.Namespace, command: str) -> Command | Non
     return None
 
 
-def validate(arguments: argparse.Namespace) -> int:
+def validate(arguments: CommandArguments) -> int:
     """List connectors and errors of the files without connecting to a cluster; return 2 for a broken file."""
     folder = read_folder(arguments.file)
+    folder = replace(folder, broken=(*folder.broken, *_check_conversions(folder)))
+    if arguments.json:
+        render.print_json(_make_result(folder).to_dict())
+        return 2 if folder.broken else 0
     rows = [
         (
             connector.name,
@@ -69,9 +63,33 @@ def validate(arguments: argparse.Namespace) -> int:
     ]
     print(table(("connector", "file", "direction", "state", "schedule"), rows))
     for connector in folder.connectors:
-        for name, reason in connector.loaded.ignored.items():
-            print(f"{connector.loaded.origin.get(name) or connector.file}: {name}: {reason}")
-    return _show_broken(replace(folder, broken=(*folder.broken, *_check_conversions(folder))))
+        for note in _list_ignored(connector):
+            print(note)
+    return _show_broken(folder)
+
+
+def _make_result(folder: ConnectorFolder) -> ValidationResult:
+    broken_names = {broken.name for broken in folder.broken}
+    return ValidationResult(
+        not folder.broken,
+        tuple(
+            valid_connector(
+                connector.settings(), connector.file, connector.line, connector.state, tuple(_list_ignored(connector))
+            )
+            for connector in folder.connectors
+            if connector.name not in broken_names
+        ),
+        tuple(
+            InvalidConnector(broken.name, broken.file, broken.line, error_form(error))
+            for broken in folder.broken
+            for error in _findings_of(broken)
+        ),
+    )
+
+
+def _list_ignored(connector: DeclaredConnector) -> Iterator[str]:
+    for name, reason in connector.loaded.ignored.items():
+        yield f"{connector.loaded.origin.get(name) or connector.file}: {name}: {reason}"
 
 
 def _check_conversions(folder: ConnectorFolder) -> Iterator[BrokenConnector]:
@@ -93,14 +111,14 @@ def _findings_of(broken: BrokenConnector) -> Sequence[IgniteKafkaError]:
     return broken.error.findings or (broken.error,)
 
 
-def plan(arguments: argparse.Namespace) -> int:
+def plan(arguments: CommandArguments) -> int:
     """Show the differences between files and Kafka without writing anything; return 2 for a broken file."""
     from ..admin import declared_state
 
     folder, values, own_secrets = _read_inputs(arguments)
     rows = declared_state.plan(folder, values, own_secrets)
     if arguments.json:
-        print(json.dumps([row.to_dict() for row in rows], indent=2))
+        render.print_json([row.to_dict() for row in rows])
         return 2 if folder.broken else 0
     shown = [row for row in rows if row.what != declared_state.BROKEN]
     cells = [
@@ -118,7 +136,7 @@ def plan(arguments: argparse.Namespace) -> int:
     return _show_broken(folder)
 
 
-def apply(arguments: argparse.Namespace) -> int:
+def apply(arguments: CommandArguments) -> int:
     """Set states and offsets in Kafka as in the files; return 1 if a change was not made, 2 for a broken file."""
     from ..admin import declared_state
 
@@ -131,7 +149,7 @@ def apply(arguments: argparse.Namespace) -> int:
             path = _list_offsets(connector, values, own_secrets, Path(arguments.file))
             changes.append(declared_state.AppliedChange(connector.name, f"offsets listed in {path}"))
     if arguments.json:
-        print(json.dumps([change.to_dict() for change in changes], indent=2))
+        render.print_json([change.to_dict() for change in changes])
     else:
         rows = [(change.connector, change.action, "yes" if change.done else "NO") for change in changes]
         print(table(("connector", "action", "done"), rows) if rows else "every connector is as declared")
@@ -142,7 +160,7 @@ def apply(arguments: argparse.Namespace) -> int:
 FOLDER_COMMANDS: Mapping[str, Command] = {"validate": validate, "plan": plan, "apply": apply}
 
 
-def _read_inputs(arguments: argparse.Namespace) -> tuple[ConnectorFolder, dict[str, Any], Secrets]:
+def _read_inputs(arguments: CommandArguments) -> tuple[ConnectorFolder, dict[str, Any], Secrets]:
     addresses = {"bootstrap_servers": arguments.kafka, **read_ignite_arguments(arguments)}
     values = {name: value for name, value in addresses.items() if value is not None}
     own_secrets = secrets.load(Path(arguments.secrets), permissions_of(arguments)) if arguments.secrets else Secrets()

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Sequence
-
 from ..admin.findings import FAILED, OK, WARNING, Diagnosis
 from ..common.versions import installed_versions, versions_text
 from ..errors import IgniteKafkaError
@@ -12,32 +9,11 @@ from ..settings.connector import ConnectorSettings
 from ..settings.secrets import Secrets
 from ..settings.sink import SinkSettings
 from . import render
+from .arguments import CommandArguments
 from .command_settings import require_source, secrets_of, settings_by_file_or_name
 
 
-def add_doctor(added: argparse.ArgumentParser) -> None:
-    """Add the arguments of `doctor` to the arguments that all commands with a file share."""
-    added.epilog = (
-        "exit codes: 0: a run will find what it needs; 1: something that it needs does not work; 2: a setting is wrong"
-    )
-    added.add_argument("--master", help="Spark master (default: that of spark-defaults.conf, else local[*,4])")
-    added.add_argument("--no-spark", action="store_true", help="start no Spark session: the executors are not asked")
-    added.add_argument("--json", action="store_true", help="print JSON")
-
-
-class ShowVersion(argparse.Action):
-    """Action of ``--version``: print the versions, and exit."""
-
-    def __init__(self, option_strings: Sequence[str], dest: str, help: str | None = None) -> None:
-        super().__init__(option_strings, dest, nargs=0, default=argparse.SUPPRESS, help=help)
-
-    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        """Print the versions in one line, and exit."""
-        print(versions_text(installed_versions()))
-        parser.exit()
-
-
-def doctor(arguments: argparse.Namespace) -> int:
+def doctor(arguments: CommandArguments) -> int:
     """Check clusters, registries and executors; return 1 if a run would not work."""
     settings = settings_by_file_or_name(arguments)
     secrets = secrets_of(arguments)

@@ -6,7 +6,7 @@ import os
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
@@ -44,6 +44,7 @@ def run_locally(
     permissions: Permissions = NONE,
     stop: threading.Event | None = None,
     log_of_run: EventLog | None = None,
+    progress: Callable[[RunStatus], None] = show_progress,
 ) -> RunStatus:
     """Run a connector with a Spark session in this process; return the run's status.
 
@@ -52,6 +53,7 @@ def run_locally(
     :param permissions: permissions of the command's user.
     :param stop: event that ends a stream after the current batch.
     :param log_of_run: open log of the events while the settings were read; None: there is none.
+    :param progress: called with the counts so far, from time to time.
     :param run_id: key of the status record; None: derived from the time.
     :raises SettingsError: Java is missing.
     :raises UnsupportedVersion: PySpark is too old, or would create a session of Spark Connect.
@@ -66,7 +68,7 @@ def run_locally(
         preflight(settings, arguments.read_secrets(permissions), run_id, snapshot_id, log)
         with interrupts_raised(), local_session(settings.name, master) as spark:
             secrets_file = find_secrets(spark, arguments, permissions)
-            request = RunRequest(settings, run_id, snapshot_id, secrets_file, show_progress, stop, log)
+            request = RunRequest(settings, run_id, snapshot_id, secrets_file, progress, stop, log)
             return run_request(spark, request)
 
 

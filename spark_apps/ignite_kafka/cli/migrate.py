@@ -6,15 +6,12 @@ that the other jobs wait for. The first process that fails ends the others.
 
 from __future__ import annotations
 
-import argparse
 import os
 import shlex
-import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from .. import events
 from ..common.redaction import set_log_values
@@ -28,54 +25,22 @@ from ..settings.connect.worker import GivenFile
 from ..settings.files.connector_files import SUFFIXES
 from ..settings.findings import Findings
 from ..settings.secrets import Secrets
-from .arguments import Parser, add_allowed_providers, allowed_providers, provider_arguments
+from . import render
+from .arguments import PROGRAM, CommandArguments, allowed_providers, provider_arguments
 from .command_settings import find_conversion_errors, permissions_of
-from .replicate import Part, run_together
-
-_THIS = (sys.executable, "-m", "ignite_kafka.cli")
-
-
-def add_migrate(commands: Any) -> None:
-    """Add the command `migrate` with its arguments."""
-    text = (
-        "convert files of Kafka Connect: write a settings file, and a secrets file if there are passwords, for each "
-        "connector"
-    )
-    added: Parser = commands.add_parser("migrate", help=text, description=text)
-    added.add_argument(
-        "file",
-        metavar="WORKER",
-        help="a worker's .properties file, or a .yaml file of Strimzi; or the first connector's, if there is no "
-        "worker's",
-    )
-    added.add_argument(
-        "connectors",
-        metavar="CONNECTOR",
-        nargs="*",
-        help="connectors' files: .properties, .json of the REST interface, or .yaml of Strimzi",
-    )
-    added.add_argument(
-        "--output", metavar="FOLDER", default=".", help="existing folder of the new files (default: this one)"
-    )
-    added.add_argument("--ignite", metavar="HOST:PORT,…", help="client connectors of Ignite nodes: ignite_addresses")
-    add_allowed_providers(added)
-    added.set_defaults(command=migrate)
+from .file_results import MigratedConnector, MigrationResult, ValidationResult, valid_connector
+from .processes import THIS_COMMAND, Part, run_together, show_records
 
 
-def add_connectors(added: argparse.ArgumentParser) -> None:
-    """Add the argument for further connectors' files to `run` and `validate`."""
-    text = "further connectors' files of Kafka Connect; FILE is then a worker's file or a connector's"
-    added.add_argument("connectors", metavar="CONNECTOR", nargs="*", help=text)
-
-
-def migrate(arguments: argparse.Namespace) -> int:
+def migrate(arguments: CommandArguments) -> int:
     """Convert files to new files; write nothing if a key is refused or a new file would replace another file."""
     folder = Path(arguments.output)
     if not folder.is_dir():
         raise SettingsError("there is no such folder", "Create it", folder=folder)
     with tempfile.TemporaryDirectory(prefix=".ignite-kafka-", dir=folder) as work:
         results = _migrate_files(arguments, Path(work), keep=True)
-        _print_summary(results)
+        if not arguments.json:
+            _print_summary(results)
         written = [path for migrated in results for path in _write_files(migrated, Path(work))]
         stores = [path for path in Path(work).iterdir() if path not in written]
         for path in (*written, *stores):
@@ -87,24 +52,39 @@ def migrate(arguments: argparse.Namespace) -> int:
             path.write_text(path.read_text().replace(str(work), str(folder.resolve())))
         for path in (*stores, *written):
             path.rename(folder / path.name)
-    for path in (*stores, *written):
-        print(f"written: {folder / path.name}")
-    for migrated in results:
-        options = (
-            f" --secrets {shlex.quote(str(folder / (migrated.name + SECRETS_ENDING)))}"
-            if _has_secrets(migrated.secrets)
-            else ""
-        )
-        print(
-            f"{migrated.name} runs by: ignite-kafka run "
-            f"{shlex.quote(str(folder / (migrated.name + '.properties')))}{options}"
-        )
-        if migrated.provided:
-            print(
-                f"{migrated.name} has references to config providers, which its run may read with "
+    connectors = tuple(_describe(migrated, folder) for migrated in results)
+    result = MigrationResult(connectors, tuple(str(folder / path.name) for path in (*stores, *written)))
+    return render.show(arguments, result, _to_text)
+
+
+def _describe(migrated: Migrated, folder: Path) -> MigratedConnector:
+    settings = str(folder / f"{migrated.name}.properties")
+    secrets_path = str(folder / (migrated.name + SECRETS_ENDING)) if _has_secrets(migrated.secrets) else None
+    options = ["--secrets", secrets_path] if secrets_path else []
+    return MigratedConnector(
+        migrated.name,
+        migrated.file,
+        str(migrated.loaded.values["run_mode"]),
+        len(migrated.became),
+        _count_ignored(migrated),
+        migrated.warnings,
+        settings,
+        secrets_path,
+        shlex.join([PROGRAM, "run", settings, *options]),
+        bool(migrated.provided),
+    )
+
+
+def _to_text(result: MigrationResult) -> str:
+    lines = [f"written: {path}" for path in result.written]
+    for connector in result.connectors:
+        lines.append(f"{connector.name} runs by: {connector.command}")
+        if connector.config_providers:
+            lines.append(
+                f"{connector.name} has references to config providers, which its run may read with "
                 "--allow-config-provider"
             )
-    return 0
+    return "\n".join(lines)
 
 
 def holds_resources(file: str) -> bool:
@@ -121,21 +101,30 @@ class RunFiles:
     secrets: Path | None
 
 
-def validate_all(arguments: argparse.Namespace) -> int:
+def validate_all(arguments: CommandArguments) -> int:
     """Check a worker's file with connectors' files, and report all errors at once."""
     with tempfile.TemporaryDirectory(prefix="ignite-kafka-") as work:
         results = _migrate_files(arguments, Path(work))
+        if arguments.json:
+            connectors = tuple(
+                valid_connector(migrated.loaded.settings(), migrated.file, notes=_list_notes(migrated))
+                for migrated in results
+            )
+            render.print_json(ValidationResult(True, connectors).to_dict())
+            return 0
         for migrated in results:
             migrated.loaded.settings()
-            for place, name, became in migrated.became:
-                print(f"{place}: {name}: {became}")
-            for warning in migrated.warnings:
-                print(f"{migrated.file}: to be checked: {warning}")
+            print(*_list_notes(migrated), sep="\n")
             print(f"{migrated.file} is valid: connector {migrated.name}, run_mode {migrated.loaded.values['run_mode']}")
     return 0
 
 
-def run_all(arguments: argparse.Namespace) -> int:
+def _list_notes(migrated: Migrated) -> tuple[str, ...]:
+    became = (f"{place}: {name}: {became}" for place, name, became in migrated.became)
+    return *became, *(f"{migrated.file}: to be checked: {warning}" for warning in migrated.warnings)
+
+
+def run_all(arguments: CommandArguments) -> int:
     """Run the connectors of all files, each in its own process, until all processes have ended."""
     if arguments.run_id or arguments.snapshot_id or arguments.mounted_secrets or arguments.metrics_host:
         raise SettingsError(
@@ -145,12 +134,20 @@ def run_all(arguments: argparse.Namespace) -> int:
     own_secrets = secrets.load(Path(arguments.secrets), permissions_of(arguments)) if arguments.secrets else Secrets()
     with tempfile.TemporaryDirectory(prefix="ignite-kafka-") as work:
         results = _migrate_files(arguments, Path(work))
-        _print_summary(results)
+        if not arguments.json:
+            _print_summary(results)
         parts = [
-            Part(migrated.name, _make_command(arguments, _write_run_files(migrated, own_secrets, Path(work))))
+            Part(
+                migrated.name,
+                _make_command(arguments, _write_run_files(migrated, own_secrets, Path(work))),
+                as_json=arguments.json,
+            )
             for migrated in results
         ]
-        return run_together(parts, lambda: None)
+        code = run_together(parts, lambda: None)
+    if arguments.json:
+        show_records(parts)
+    return code
 
 
 def _write_run_files(migrated: Migrated, own_secrets: Secrets, work: Path) -> RunFiles:
@@ -172,17 +169,19 @@ def _merge_secrets(of_files: Secrets, own: Secrets) -> Secrets:
     )
 
 
-def _make_command(arguments: argparse.Namespace, files: RunFiles) -> tuple[str, ...]:
+def _make_command(arguments: CommandArguments, files: RunFiles) -> tuple[str, ...]:
     options = {"--master": arguments.master, "--kafka": arguments.kafka, "--secrets": files.secrets}
     words = [str(part) for name, value in options.items() if value for part in (name, value)]
     allowed = [part for option in arguments.allow_kafka_option for part in ("--allow-kafka-option", option)]
     allowed += ["--allow-insecure-connections"] if arguments.allow_insecure_connections else []
     unprotected = ["--ship-secrets-unprotected"] if arguments.ship_secrets_unprotected else []
     quiet = ["--quiet"] if arguments.quiet else []
-    return (*_THIS, *quiet, "run", str(files.settings), *words, *allowed, *provider_arguments(arguments), *unprotected)
+    as_json = ["--json"] if arguments.json else []
+    allowed += provider_arguments(arguments)
+    return (*THIS_COMMAND, *quiet, "run", str(files.settings), *words, *allowed, *unprotected, *as_json)
 
 
-def _migrate_files(arguments: argparse.Namespace, work: Path, *, keep: bool = False) -> list[Migrated]:
+def _migrate_files(arguments: CommandArguments, work: Path, *, keep: bool = False) -> list[Migrated]:
     """Convert the connectors of all files; report all errors at once, with event 15000.
 
     :param keep: see :func:`ignite_kafka.migration.migrate.migrate`.
@@ -254,8 +253,11 @@ def _print_summary(results: Sequence[Migrated]) -> None:
 
 
 def _count_keys(migrated: Migrated) -> str:
-    ignored = sum(became.startswith("ignored") for _, _, became in migrated.became)
-    return f"{len(migrated.became)} keys, of which {ignored} are ignored"
+    return f"{len(migrated.became)} keys, of which {_count_ignored(migrated)} are ignored"
+
+
+def _count_ignored(migrated: Migrated) -> int:
+    return sum(became.startswith("ignored") for _, _, became in migrated.became)
 
 
 def _has_secrets(secrets_of_file: Secrets) -> bool:

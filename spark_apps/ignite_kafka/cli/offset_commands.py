@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
-
 from ..errors import SettingsError
 from . import render
+from .arguments import CommandArguments
 from .command_settings import secrets_of, settings_of
 
 
-def show_offsets(arguments: argparse.Namespace) -> int:
+def show_offsets(arguments: CommandArguments) -> int:
     """Show offsets as a table by cache, or with --json as a line for each cache partition."""
     from .views import offset_lines, offsets_table
 
@@ -23,7 +22,7 @@ def show_offsets(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def alter_offsets(arguments: argparse.Namespace) -> int:
+def alter_offsets(arguments: CommandArguments) -> int:
     """Set the highest update counter of a cache partition that counts as sent."""
     from ..admin.offsets import alter
 
@@ -32,7 +31,7 @@ def alter_offsets(arguments: argparse.Namespace) -> int:
     return render.show(arguments, changed, render.altered_offset)
 
 
-def reset_offsets(arguments: argparse.Namespace) -> int:
+def reset_offsets(arguments: CommandArguments) -> int:
     """Remove offsets of a source, or set offsets of a sink."""
     from ..admin.offsets import reset
 
@@ -46,7 +45,7 @@ def reset_offsets(arguments: argparse.Namespace) -> int:
     return render.show(arguments, done, render.reset_offsets)
 
 
-def _move_offsets(arguments: argparse.Namespace) -> int:
+def _move_offsets(arguments: CommandArguments) -> int:
     from ..admin.sink_offsets import move
 
     if arguments.cache is not None:
@@ -66,7 +65,7 @@ def _move_offsets(arguments: argparse.Namespace) -> int:
     return render.show(arguments, moved, render.moved_offsets)
 
 
-def resend(arguments: argparse.Namespace) -> int:
+def resend(arguments: CommandArguments) -> int:
     """Mark cache partitions to be sent again."""
     from ..admin import backlog
 
@@ -74,14 +73,14 @@ def resend(arguments: argparse.Namespace) -> int:
     return render.show(arguments, marked, render.resend)
 
 
-def backlog_status(arguments: argparse.Namespace) -> int:
+def backlog_status(arguments: CommandArguments) -> int:
     """Show a connector's backlog."""
     from ..admin import backlog
 
     return render.show(arguments, backlog.status(settings_of(arguments), secrets_of(arguments)), render.backlog)
 
 
-def backlog_cleanup(arguments: argparse.Namespace) -> int:
+def backlog_cleanup(arguments: CommandArguments) -> int:
     """Remove a connector's capture and backlog from the nodes."""
     from ..admin import backlog
 

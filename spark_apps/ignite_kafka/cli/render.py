@@ -5,7 +5,6 @@ Types are imported only for type checking, so that a command loads only the need
 
 from __future__ import annotations
 
-import argparse
 import json
 import logging
 from collections.abc import Callable
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from ..admin.sink_offsets import MovedOffsets
     from ..admin.target_state import NewestRun, TargetStateChange
     from ..common.event_log import Occurrence
+    from .arguments import CommandArguments
 
 _MAX_UNITS = 50
 _NEXT_START = {"PAUSED": "the next start begins paused", "RUNNING": "nothing runs until it is started again"}
@@ -35,10 +35,18 @@ class Result(Protocol):
 R = TypeVar("R", bound=Result)
 
 
-def show(arguments: argparse.Namespace, result: R, text: Callable[[R], str]) -> int:
+def show(arguments: CommandArguments, result: R, text: Callable[[R], str]) -> int:
     """Print a result as JSON with ``--json``, otherwise as text; return exit code 0."""
-    print(json.dumps(result.to_dict(), indent=2) if arguments.json else text(result))
+    if arguments.json:
+        print_json(result.to_dict())
+    else:
+        print(text(result))
     return 0
+
+
+def print_json(value: object) -> None:
+    """Print a result in JSON, indented."""
+    print(json.dumps(value, indent=2))
 
 
 def events(shown: ConnectorEvents) -> str:

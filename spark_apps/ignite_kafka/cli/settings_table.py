@@ -1,8 +1,10 @@
-"""Table of settings, as shown by `validate`."""
+"""Settings with their origin, as shown by `validate`."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
+from typing import Any
 
 from ..settings.connector import ConnectorSettings
 from ..settings.findings import PROVIDED
@@ -10,6 +12,16 @@ from .tables import table
 
 # their defaults are addresses of this machine, which are often not intended
 _ALWAYS_SHOWN = ("ignite_addresses", "bootstrap_servers")
+HIDDEN = "(hidden)"
+"""Shown instead of a value that a config provider gave."""
+
+
+@dataclass(frozen=True)
+class ShownSetting:
+    """Value of a setting, and the place that sets it; the value of a config provider is hidden."""
+
+    value: Any
+    set_in: str
 
 
 def list_shown_settings(settings: ConnectorSettings) -> list[str]:
@@ -20,13 +32,22 @@ def list_shown_settings(settings: ConnectorSettings) -> list[str]:
     ]
 
 
-def settings_table(settings: ConnectorSettings) -> str:
-    """Return a table of the shown settings with value and origin; hide values of config providers."""
+def show_settings(settings: ConnectorSettings) -> dict[str, ShownSetting]:
+    """Return the settings that differ from their defaults, and the clusters' addresses, with their origin."""
     values = settings.to_dict()
-    rows = []
+    shown = {}
     for name in list_shown_settings(settings):
         set_in = settings.origin.get(name, "default")
-        rows.append((name, "(hidden)" if set_in.endswith(PROVIDED) else json.dumps(values[name]), set_in))
+        shown[name] = ShownSetting(HIDDEN if set_in.endswith(PROVIDED) else values[name], set_in)
+    return shown
+
+
+def settings_table(settings: ConnectorSettings) -> str:
+    """Return a table of the shown settings with value and origin; hide values of config providers."""
+    rows = [
+        (name, HIDDEN if shown.value == HIDDEN else json.dumps(shown.value), shown.set_in)
+        for name, shown in show_settings(settings).items()
+    ]
     return table(("setting", "value", "set in"), rows)
 
 

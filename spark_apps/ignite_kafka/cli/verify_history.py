@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING
 
 from ..common.event_log import format_time
 from ..common.time_spans import format_span
+from . import render
+from .arguments import CommandArguments
+from .command_settings import secrets_of, settings_of
 from .tables import table
 
 if TYPE_CHECKING:
@@ -13,6 +16,13 @@ if TYPE_CHECKING:
     from ..state.comparison_history import PastComparison
 
 _HEAD = ("compared", "took", "keys %", "caches", "entries", "missing", "different", "unexpected", "repaired", "equal")
+
+
+def verify_history(arguments: CommandArguments) -> int:
+    """Show the last comparisons of a connector."""
+    from ..admin.comparison_history import comparisons_of
+
+    return render.show(arguments, comparisons_of(settings_of(arguments), secrets_of(arguments)), history_text)
 
 
 def history_text(history: ConnectorComparisons) -> str:

@@ -6,6 +6,9 @@ from ..errors import BacklogMissing, BacklogRefused, BacklogUnavailable, IgniteK
 from . import protocol
 from .protocol import ThinError
 
+OLDER_JAR = "OLDER_JAR"
+"""Code of the refusal of a call that is newer than the node's jar."""
+
 _PREFIX = "BACKLOG/"
 _OTHER_CONTRACT = "Could not find proxy method"  # no method of that name takes so many arguments
 
@@ -33,7 +36,7 @@ REMEDIES = {  # by code of a refusal
         "of the captured caches, and to begin a capture CACHE_CREATE of its backlog cache and SERVICE_DEPLOY of its "
         "service"
     ),
-    "OLDER_JAR": "Put the jar of this version on the class path of every server node, then start connectors of this "
+    OLDER_JAR: "Put the jar of this version on the class path of every server node, then start connectors of this "
     "version",
     "UNSUPPORTED_VERSION": (
         f"Use nodes of Ignite {IGNITE_RANGE}, or a release of this project whose jar runs on theirs. Continuous "
@@ -69,7 +72,7 @@ def to_error(error: ThinError, address: str) -> IgniteKafkaError:
         return BacklogRefused(what, REMEDIES["FORBIDDEN"], code="FORBIDDEN", address=address)
     if _OTHER_CONTRACT in error.message:
         what = "the jar of the backlog service on this node is older than this program"
-        return BacklogRefused(what, REMEDIES["OLDER_JAR"], code="OLDER_JAR", address=address)
+        return BacklogRefused(what, REMEDIES[OLDER_JAR], code=OLDER_JAR, address=address)
     if error.status == protocol.INVALID_OPERATION:
         what = f"the cluster's Ignite has no services for thin clients, and so no backlog service: {error.message}"
         return BacklogMissing(what, f"The backlog service runs on Ignite {IGNITE_RANGE}", address=address)

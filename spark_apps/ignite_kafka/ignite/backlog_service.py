@@ -18,8 +18,8 @@ from ..errors import BacklogMissing, BacklogRefused
 from . import backlog_calls as service_calls
 from . import protocol
 from .backlog_changes import Changes
-from .backlog_errors import to_error
-from .backlog_units import UNIT, ChangedUnits, UnitStates
+from .backlog_errors import OLDER_JAR, to_error
+from .backlog_units import UNIT, ChangedUnits, UnitEnds, UnitStates
 from .connection import ThinConnection
 from .protocol import Reader, ThinError
 
@@ -78,6 +78,18 @@ class BacklogService:
     def units(self, connector: str) -> UnitStates:
         """Return counts and marks of each cache partition with a backlog; the nodes read the whole backlog for it."""
         return UnitStates.decode(self._call("units", connector))
+
+    def ends(self, connector: str) -> UnitEnds:
+        """Return what is left of each cache partition with changes to send or marks.
+
+        The nodes read the first and the last chunk of each partition's backlog; of an older jar, the whole backlog.
+        """
+        try:
+            return UnitEnds.decode(self._call("ends", connector))
+        except BacklogRefused as error:
+            if error.where.get("code") != OLDER_JAR:
+                raise
+            return UnitEnds.of_states(self.units(connector))
 
     def changed(self, connector: str, place: bytes) -> ChangedUnits:
         """Return the cache partitions changed since an earlier reply, so that only these are read.

@@ -31,6 +31,7 @@ import pyarrow.compute as pc
 
 from ..common.arrays import Int64Array
 from ..common.heartbeat import beat
+from ..common.measurements import PUT, count_retry, observe
 from ..common.python_compat import Self
 from ..common.redaction import in_message
 from ..errors import CacheDestroyed, EntriesRefused, IgniteKafkaError, IgniteUnreachable, OutcomeUnknown, WriteFailed
@@ -258,6 +259,7 @@ class CacheWriter:
     def _settle(self, request: _Request) -> None:
         try:
             self._await_reply(request)
+            observe(PUT, time.monotonic() - request.sent_at)
             self._note_accepted(request.connection)
         except ThinError as error:
             self._send_again(request.op, request.payload, self._refusal_error(request.connection, error))
@@ -306,8 +308,11 @@ class CacheWriter:
             if error.final or time.monotonic() > deadline:
                 raise error
             connection = self.cluster.connection()
+            count_retry(PUT)
             try:
-                self._await_reply(self._send_request(connection, op, payload))
+                request = self._send_request(connection, op, payload)
+                self._await_reply(request)
+                observe(PUT, time.monotonic() - request.sent_at)
                 self._note_accepted(connection)
                 return
             except ThinError as refused:

@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from ..common.heartbeat import beat
+from ..common.measurements import READ, count_retry
 from ..common.python_compat import Self
 from ..errors import DecodeError, IgniteKafkaError, IgniteUnreachable
 from . import metadata_replies as replies
@@ -351,6 +352,7 @@ class Cluster:
             return question(self.connection())
         except IgniteUnreachable:
             self._unreachable_nodes.clear()
+            count_retry(READ)
             return question(self.connection())
 
 

@@ -18,6 +18,7 @@ from collections import deque
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 
+from ..common.measurements import READ, count_retry
 from ..errors import IgniteKafkaError, IgniteUnreachable, ScanFailed
 from . import protocol
 from .cache_identity import CURSOR, CacheWatch, close_cursor, failure, unreachable
@@ -233,6 +234,7 @@ class Scan:
                 self.elsewhere.add(scan.partition)
         else:
             raise failure(self.cache, scan.partition, scan.connection, error)
+        count_retry(READ)
         self.left.appendleft(scan.partition)
 
     def confirm(self, scan: _PartitionScan, body: memoryview) -> Page | None:

@@ -160,8 +160,10 @@ def _read(pointers: Addresses, timed: bool, headed: bool) -> tuple[list[Consumed
         assert name is not None, "a record without a topic"
         times = _times_ms(pointers[rows]) if timed else None
         headers = _headers(pointers[rows]) if headed else None
+        first_ms = int(_times_ms(pointers[rows[:1]])[0])
+        offsets = offset[rows].view(np.int64)
         fetched.append(
-            Consumed(name, int(partitions[rows[0]]), keys, values, offset[rows].view(np.int64), times, headers)
+            Consumed(name, int(partitions[rows[0]]), keys, values, offsets, times, headers, first_ms=first_ms)
         )
     return fetched, signals
 

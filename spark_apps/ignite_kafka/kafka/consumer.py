@@ -166,9 +166,8 @@ class RecordReader:
             count = int(np.searchsorted(part.offsets, end))
             times = None if part.times_ms is None else part.times_ms[:count]
             headers = None if part.headers is None else part.headers[:count]
-            part = Consumed(
-                *place, part.keys[:count], part.values[:count], part.offsets[:count], times, headers, part.head
-            )
+            keys, values, offsets = part.keys[:count], part.values[:count], part.offsets[:count]
+            part = Consumed(*place, keys, values, offsets, times, headers, part.head, part.first_ms)
             self._close(place, end)
         else:
             self.positions[place] = int(part.offsets[-1]) + 1
@@ -243,9 +242,8 @@ def _to_consumed(place: TopicPartition, messages: Sequence[Message]) -> Consumed
     values = [message.value() for message in messages]
     offsets = np.array([message.offset() for message in messages], np.int64)
     times = np.array([message.timestamp()[1] for message in messages], np.int64)
-    return Consumed(
-        *place, pa.array(keys, pa.binary()), pa.array(values, pa.binary()), offsets, times, from_messages(messages)
-    )
+    columns = pa.array(keys, pa.binary()), pa.array(values, pa.binary()), offsets, times, from_messages(messages)
+    return Consumed(*place, *columns, first_ms=int(times[0]))
 
 
 def _concat(place: TopicPartition, parts: list[Consumed]) -> Consumed:
@@ -264,4 +262,5 @@ def _concat(place: TopicPartition, parts: list[Consumed]) -> Consumed:
         np.concatenate(times) if times else None,
         concat_present([part.headers for part in parts]),
         parts[0].head,
+        parts[0].first_ms,
     )

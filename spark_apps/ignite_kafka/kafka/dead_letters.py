@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from ..errors import IgniteKafkaError
 from .headers import Header
 
-_CONNECT = "__connect.errors."
-_OURS = "ignite_kafka.errors."
+CONNECT = "__connect.errors."
+OURS = "ignite_kafka.errors."
 
 
 @dataclass(frozen=True)
@@ -49,12 +49,12 @@ def context_headers(
         "exception.message": error.what,
         "exception.stacktrace": f"{exception}: {error}",
     }
-    return _headers(_CONNECT, context)
+    return _headers(CONNECT, context)
 
 
 def entry_headers(cache: str, partition: int, topic: str) -> list[Header]:
     """Return the headers of a dead letter that name an entry's cache, partition and topic."""
-    return _headers(_OURS, {"cache": cache, "partition": partition, "topic": topic})
+    return _headers(OURS, {"cache": cache, "partition": partition, "topic": topic})
 
 
 def _headers(prefix: str, values: Mapping[str, object]) -> list[Header]:

@@ -57,8 +57,17 @@ def partition_lags(topics: Topics, group: str, names: Iterable[str], *, stable: 
     return lags
 
 
-def sum_by_name(counts: Iterable[tuple[str, int]]) -> dict[str, int]:
-    """Return the sum of the counts for each name."""
+def counts_by_name(partitions: Iterable[PartitionLag]) -> dict[str, int]:
+    """Return the number of records or changes to copy, by topic or cache."""
+    return _sum_by_name((partition.name, partition.count) for partition in partitions)
+
+
+def open_by_name(partitions: Iterable[PartitionLag]) -> dict[str, int]:
+    """Return the number of records behind open transactions, by topic."""
+    return _sum_by_name((partition.name, partition.open) for partition in partitions)
+
+
+def _sum_by_name(counts: Iterable[tuple[str, int]]) -> dict[str, int]:
     sums: dict[str, int] = {}
     for name, count in counts:
         sums[name] = sums.get(name, 0) + count

@@ -97,7 +97,7 @@ class Consumed:
 
     A null in `values` is a tombstone, a null in `keys` a record without a key; both are ``pa.binary()``. `times_ms` are
     the records' timestamps in milliseconds since 1970, -1 without one; `headers` are of type :data:`.headers.HEADERS`.
-    None: not read.
+    None: not read. `first_ms` is the timestamp of the first record, which is always read; -1 without one.
     """
 
     topic: str
@@ -108,6 +108,7 @@ class Consumed:
     times_ms: Int64Array | None = None
     headers: pa.ListArray | None = None
     head: bytes = b""
+    first_ms: int = -1
 
     def __post_init__(self) -> None:
         if not len(self.keys) == len(self.values) == len(self.offsets):

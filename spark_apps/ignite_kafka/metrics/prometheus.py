@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import errno
 import logging
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+import socket
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
+from ..common.measurements import BOUNDS_S, Histogram
 from ..common.redaction import in_message
 from ..errors import PortTaken, SettingsError
 from ..settings.connector import ConnectorSettings
@@ -24,6 +28,8 @@ if TYPE_CHECKING:
     from prometheus_client import Metric as Family
 
 log = logging.getLogger(__name__)
+
+_WAKE_S = 1.0
 
 
 class RunCollector:
@@ -39,8 +45,12 @@ class RunCollector:
         """Return every metric of the table, also those without a value."""
         families = {metric: _family(metric) for metric in METRICS}
         for sample in self._read():
+            family = families[sample.metric]
             labels = dict(zip(sample.metric.labels, map(encodable, sample.labels), strict=True))
-            families[sample.metric].add_sample(sample.metric.name, labels, sample.value)
+            if sample.histogram is None:
+                family.add_sample(sample.metric.name, labels, sample.value)
+            else:
+                _add_histogram(family, labels, sample.histogram)
         return families.values()
 
 
@@ -76,7 +86,11 @@ def metrics_endpoint(settings: ConnectorSettings, read: Callable[[], Iterable[Sa
     try:
         yield server.server_port
     finally:
-        server.shutdown()
+        ending = threading.Thread(target=server.shutdown)
+        ending.start()
+        with suppress(OSError):  # the server looks whether to end after each connection, else twice a second
+            socket.create_connection((settings.metrics_host, server.server_port), _WAKE_S).close()
+        ending.join()
         server.server_close()
         thread.join()
 
@@ -101,7 +115,17 @@ def _refusal(settings: ConnectorSettings, port: int, cause: OSError) -> Settings
 
 
 def _family(metric: Metric) -> Family:
-    from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+    from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 
+    if metric.kind == "histogram":
+        return HistogramMetricFamily(metric.name, metric.meaning, labels=metric.labels)
     family = CounterMetricFamily if metric.kind == "counter" else GaugeMetricFamily
     return family(metric.name, metric.meaning, labels=metric.labels)
+
+
+def _add_histogram(family: Family, labels: Mapping[str, str], histogram: Histogram) -> None:
+    """Add the series of a histogram; a bucket has all durations up to its bound."""
+    for bound, count in zip((*map(str, BOUNDS_S), "+Inf"), accumulate(histogram.counts), strict=True):
+        family.add_sample(f"{family.name}_bucket", {**labels, "le": bound}, count)
+    family.add_sample(f"{family.name}_count", dict(labels), histogram.count)
+    family.add_sample(f"{family.name}_sum", dict(labels), histogram.seconds)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from ..common.measurements import BATCH, COMMIT, HEARTBEAT, LATENCY, OPERATIONS, PUT, Histogram, Measurements
 from ..event_descriptions import severity_of
 from ..events import EVENTS as TYPES
 from ..settings.connector import ConnectorSettings
 from ..state import status as states
-from ..state.status import CacheStatus, RunStatus
+from ..state.status import CacheStatus, RunStatus, Waiting
 from . import table
 from .table import Metric
 
@@ -26,17 +27,44 @@ STATES = (
 )
 """All states of a run: the values of label ``state``."""
 _SECOND_MS = 1000
+_HISTOGRAMS = {
+    LATENCY: table.LATENCY,
+    HEARTBEAT: table.HEARTBEAT_LATENCY,
+    BATCH: table.BATCH_TIME,
+    COMMIT: table.COMMIT_TIME,
+    PUT: table.PUT_TIME,
+}
 _SEEN_LATER = {str(id): 0 for id, event in sorted(TYPES.items()) if event.severity > logging.INFO}
 """Warnings and errors, which are 0 before they occur: Prometheus sees no increase of a series that begins with 1."""
 
 
 @dataclass(frozen=True)
 class Sample:
-    """Value of a metric, with the values of its labels in the order of :attr:`.Metric.labels`."""
+    """Value of a metric, with the values of its labels in the order of :attr:`.Metric.labels`.
+
+    :param value: of a histogram, its number of durations.
+    :param histogram: the durations of a histogram; None for other kinds of metrics.
+    """
 
     metric: Metric
     labels: tuple[str, ...]
     value: float
+    histogram: Histogram | None = None
+
+
+@dataclass(frozen=True)
+class NodeBacklog:
+    """Backlog of a connector on one node.
+
+    :param node: consistent id of the node.
+    :param buffered: captured changes in the node's buffer, with their size in bytes.
+    :param fill: used part of the backlog's memory region, from 0 to 1.
+    """
+
+    node: str
+    buffered: int
+    buffered_bytes: int
+    fill: float
 
 
 @dataclass(frozen=True)
@@ -45,13 +73,21 @@ class Newest:
 
     :param status: the run's status, whose counts are the highest so far.
     :param progress: time of the newest progress of each cache, in seconds since 1970.
-    :param lag: number of records to copy, by topic.
+    :param lag: number of records or changes to copy, by topic of a sink or cache of a source.
+    :param ages: age of the oldest change by cache, in seconds.
+    :param nodes: backlog of each node.
+    :param measured: measurements of all tasks.
+    :param heartbeat_s: time of the newest heartbeat that came back, in seconds since 1970; 0.0: none did.
     :param time_s: time of the status, in seconds since 1970.
     """
 
     status: RunStatus
     progress: Mapping[str, float] = field(default_factory=dict)
     lag: Mapping[str, int] = field(default_factory=dict)
+    ages: Mapping[str, float] = field(default_factory=dict)
+    nodes: tuple[NodeBacklog, ...] = ()
+    measured: Measurements = field(default_factory=Measurements)
+    heartbeat_s: float = 0.0
     time_s: float = 0.0
 
 
@@ -89,8 +125,33 @@ class RunMetrics:
         )
 
     def update_lag(self, lag: Mapping[str, int]) -> None:
-        """Take a new lag by topic; a topic that was behind, and no longer is, has 0."""
+        """Take a new lag by topic or cache; a name that was behind, and no longer is, has 0."""
         self._newest = replace(self._newest, lag={**dict.fromkeys(self._newest.lag, 0), **lag})
+
+    def update_waiting(self, waiting: Mapping[str, Waiting], nodes: Sequence[NodeBacklog] = ()) -> None:
+        """Take what a source has not sent yet, by cache, and the backlog of each node."""
+        self.update_lag({name: of_cache.changes for name, of_cache in waiting.items()})
+        now = self._clock()
+        ages = {
+            name: max(0.0, now - of_cache.oldest_ms / _SECOND_MS) if of_cache.oldest_ms else 0.0
+            for name, of_cache in waiting.items()
+        }
+        before = self._newest
+        self._newest = replace(before, ages={**dict.fromkeys(before.ages, 0.0), **ages}, nodes=tuple(nodes))
+
+    def update_heartbeat(self, sent_s: float) -> None:
+        """Take the time of the newest heartbeat that came back, in seconds since 1970; 0.0: none did."""
+        self._newest = replace(self._newest, heartbeat_s=sent_s)
+
+    def update_measured(self, measured: Measurements) -> None:
+        """Take the measurements of all tasks, which never fall."""
+        self._newest = replace(self._newest, measured=measured)
+
+    @property
+    def lag(self) -> int | None:
+        """Number of records or changes to copy, of all topics or caches; None: unknown."""
+        lag = self._newest.lag
+        return sum(lag.values()) if lag else None
 
     def samples(self) -> Iterator[Sample]:
         """Yield the present value of each series."""
@@ -102,12 +163,27 @@ class RunMetrics:
                 yield Sample(metric, labels, value)
             progress = newest.progress.get(name, newest.status.started_ms / _SECOND_MS)
             yield Sample(table.PROGRESS_TIME, labels, progress)
-        caches = {cache.topic: name for name, cache in newest.status.caches.items()}
-        for topic, lag in newest.lag.items():
-            yield Sample(table.LAG, (connector, caches.get(topic, ""), topic), lag)
+        yield from self._behind(newest)
+        yield from _of_tasks(connector, newest.measured)
         for event, count in {**_SEEN_LATER, **newest.status.events}.items():
             yield Sample(table.EVENTS, (connector, event, _severity_label(event)), count)
         yield from self._of_run(newest)
+
+    def _behind(self, newest: Newest) -> Iterator[Sample]:
+        connector = newest.status.connector
+        topics = {name: cache.topic for name, cache in newest.status.caches.items()}
+        caches = {topic: name for name, topic in topics.items()}
+        for name, lag in newest.lag.items():
+            place = (name, topics.get(name, "")) if self._to_kafka else (caches.get(name, ""), name)
+            yield Sample(table.LAG, (connector, *place), lag)
+        for name, age_s in newest.ages.items():
+            yield Sample(table.OLDEST_AGE, (connector, name, topics.get(name, "")), age_s)
+        if newest.heartbeat_s:
+            yield Sample(table.HEARTBEAT_TIME, (connector,), newest.heartbeat_s)
+        for node in newest.nodes:
+            yield Sample(table.BACKLOG_FILL, (connector, node.node), node.fill)
+            yield Sample(table.BUFFERED, (connector, node.node), node.buffered)
+            yield Sample(table.BUFFERED_BYTES, (connector, node.node), node.buffered_bytes)
 
     def _of_run(self, newest: Newest) -> Iterator[Sample]:
         status = newest.status
@@ -122,6 +198,15 @@ class RunMetrics:
         yield Sample(table.STATUS_TIME, labels, newest.time_s)
 
 
+def _of_tasks(connector: str, measured: Measurements) -> Iterator[Sample]:
+    """Yield the histograms and the retries; all exist from the beginning, with zeros."""
+    for name, metric in _HISTOGRAMS.items():
+        histogram = measured.durations.get(name, Histogram())
+        yield Sample(metric, (connector,), histogram.count, histogram)
+    for operation in OPERATIONS:
+        yield Sample(table.RETRIES, (connector, operation), measured.retries.get(operation, 0))
+
+
 def cache_values(cache: CacheStatus, *, to_kafka: bool) -> dict[Metric, float]:
     """Return the values of the metrics of a cache.
 
@@ -133,6 +218,7 @@ def cache_values(cache: CacheStatus, *, to_kafka: bool) -> dict[Metric, float]:
         table.READ: read,
         table.BYTES: cache.bytes,
         table.SKIPPED: cache.bad,
+        table.DEAD_LETTERS: cache.dead_letters,
         table.FILTERED: cache.filtered,
         table.COPY_SECONDS: cache.seconds,
         table.PARTITIONS: cache.units,
@@ -160,4 +246,5 @@ def _highest(before: CacheStatus, now: CacheStatus) -> CacheStatus:
         seconds=max(before.seconds, now.seconds),
         bad=max(before.bad, now.bad),
         filtered=max(before.filtered, now.filtered),
+        dead_letters=max(before.dead_letters, now.dead_letters),
     )

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 PREFIX = "ignite_kafka"
-Kind = Literal["counter", "gauge", "enum"]
+Kind = Literal["counter", "gauge", "enum", "histogram"]
 _BY_CACHE = ("connector", "cache", "topic")
 
 
@@ -19,7 +19,8 @@ class Metric:
     """A metric.
 
     :param short_name: name without prefix and ``_total``.
-    :param kind: counter, gauge, or enum: one series for each state, of which the present one is 1 and the others 0.
+    :param kind: counter, gauge, histogram, or enum: one series for each state, of which the present one is 1 and the
+        others 0.
     :param unit: ``seconds``, ``bytes``, or what is counted.
     :param labels: names of the labels.
     :param meaning: description, for the page and for ``HELP``.
@@ -39,6 +40,15 @@ class Metric:
     def name(self) -> str:
         """Name for Prometheus."""
         return f"{PREFIX}_{self.short_name}" + ("_total" if self.kind == "counter" else "")
+
+    @property
+    def series(self) -> tuple[str, ...]:
+        """Names of its series in Prometheus: a histogram has three."""
+        return (
+            tuple(self.name + end for end in ("_bucket", "_count", "_sum"))
+            if self.kind == "histogram"
+            else (self.name,)
+        )
 
     @property
     def dotted_name(self) -> str:
@@ -78,7 +88,16 @@ SKIPPED = Metric(
     "entries or records",
     _BY_CACHE,
     "Entries or records that could not be copied: skipped, or sent to the dead-letter topic",
-    "Kafka Connect total-records-skipped, deadletterqueue-produce-requests; Debezium NumberOfErroneousEvents",
+    "Kafka Connect total-records-skipped; Debezium NumberOfErroneousEvents",
+    in_airflow=True,
+)
+DEAD_LETTERS = Metric(
+    "dead_letters",
+    "counter",
+    "records",
+    _BY_CACHE,
+    "Those of them that became records of the dead-letter topic; of a sink also the record that stopped the run",
+    "Kafka Connect deadletterqueue-produce-requests",
     in_airflow=True,
 )
 FILTERED = Metric(
@@ -126,10 +145,99 @@ LAG = Metric(
     "gauge",
     "changes or records",
     _BY_CACHE,
-    "Changes in the backlog, or records in the topic, that are not copied yet; the endpoint has it for sinks, Airflow "
-    "for both directions, by cache or topic",
+    "Changes captured by the nodes, or records in the topic, that are not copied yet (how they are counted: "
+    "docs/monitor.md); Airflow has it by cache or topic, and not for continuous queries",
     "Kafka consumer records-lag",
     in_airflow=True,
+)
+OLDEST_AGE = Metric(
+    "oldest_change_age_seconds",
+    "gauge",
+    "seconds",
+    _BY_CACHE,
+    "Age of the oldest change that is captured and not sent, when the lag was read; 0 without one; of sources only",
+    "Debezium MilliSecondsBehindSource",
+)
+BACKLOG_FILL = Metric(
+    "backlog_fill_ratio",
+    "gauge",
+    "ratio",
+    ("connector", "node"),
+    "Used part of the backlog's memory region on an Ignite node, by consistent id; partitions are given up above 0.8",
+)
+BUFFERED = Metric(
+    "backlog_buffered",
+    "gauge",
+    "changes",
+    ("connector", "node"),
+    "Changes in the capture's buffer on a node, not yet written to the backlog",
+    "Debezium QueueTotalCapacity less QueueRemainingCapacity",
+)
+BUFFERED_BYTES = Metric(
+    "backlog_buffered_bytes",
+    "gauge",
+    "bytes",
+    ("connector", "node"),
+    "Size of these changes",
+    "Debezium CurrentQueueSizeInBytes",
+)
+LATENCY = Metric(
+    "latency_seconds",
+    "histogram",
+    "seconds",
+    ("connector",),
+    "Time from the capture of a change on its node to the commit of its record; of a sink from the timestamp of a "
+    "batch's first record to the commit of its offset, with its entry stored",
+    "Debezium MilliSecondsBehindSource",
+)
+HEARTBEAT_LATENCY = Metric(
+    "heartbeat_latency_seconds",
+    "histogram",
+    "seconds",
+    ("connector",),
+    "Time from the put of a heartbeat into Ignite until the driver reads it from Kafka, committed; of a stream with "
+    "heartbeat_interval_ms",
+    "Debezium heartbeat.interval.ms",
+)
+HEARTBEAT_TIME = Metric(
+    "heartbeat_timestamp_seconds",
+    "gauge",
+    "seconds",
+    ("connector",),
+    "Time of the newest heartbeat that came back, in seconds since 1970",
+)
+BATCH_TIME = Metric(
+    "batch_seconds",
+    "histogram",
+    "seconds",
+    ("connector",),
+    "Time of a task for a batch: of a snapshot to convert and send it; of a stream from the poll of the backlog to the "
+    "commit; of a sink to convert it, and to wait for the puts of the batch before",
+    "Kafka Connect put-batch-avg-time-ms, poll-batch-avg-time-ms",
+)
+COMMIT_TIME = Metric(
+    "commit_seconds",
+    "histogram",
+    "seconds",
+    ("connector",),
+    "Time to commit a transaction of Kafka, after its records are delivered",
+    "Kafka Connect offset-commit-avg-time-ms; Kafka producer txn-commit-time-ns-total",
+)
+PUT_TIME = Metric(
+    "put_seconds",
+    "histogram",
+    "seconds",
+    ("connector",),
+    "Time from a request that puts or removes entries to its acknowledgement; a sink converts the next batch meanwhile",
+)
+RETRIES = Metric(
+    "retries",
+    "counter",
+    "operations",
+    ("connector", "operation"),
+    "Operations repeated after a failure: read (a request to Ignite, or a partition of a scan), put (a request that "
+    "stores entries), commit (of a transaction), attempt (a task begins again after what is committed)",
+    "Kafka Connect total-retries",
 )
 EVENTS = Metric(
     "events",
@@ -184,12 +292,24 @@ METRICS = (
     READ,
     BYTES,
     SKIPPED,
+    DEAD_LETTERS,
     FILTERED,
     COPY_SECONDS,
     PARTITIONS,
     PARTITIONS_DONE,
     PROGRESS_TIME,
     LAG,
+    OLDEST_AGE,
+    BACKLOG_FILL,
+    BUFFERED,
+    BUFFERED_BYTES,
+    LATENCY,
+    HEARTBEAT_LATENCY,
+    HEARTBEAT_TIME,
+    BATCH_TIME,
+    COMMIT_TIME,
+    PUT_TIME,
+    RETRIES,
     EVENTS,
     STATE,
     INFO,

@@ -65,6 +65,7 @@ class UnitOffset:
     :param topic_id: id of the topic that holds the unit's records; the offset is void for a new topic of that name.
         Empty: unknown (0.1.0 wrote none).
     :param dropped: entries of a snapshot that transforms dropped.
+    :param dead_letters: entries of a snapshot that became dead letters.
     """
 
     generation: int
@@ -80,6 +81,7 @@ class UnitOffset:
     bad: int = 0
     topic_id: str = ""
     dropped: int = 0
+    dead_letters: int = 0
 
     def to_json(self) -> bytes:
         """Encode the record's value as JSON."""
@@ -90,6 +92,8 @@ class UnitOffset:
             snapshot["bad"] = self.bad
         if snapshot is not None and self.dropped:
             snapshot["dropped"] = self.dropped
+        if snapshot is not None and self.dead_letters:
+            snapshot["dead_letters"] = self.dead_letters
         ranges = [(0, self.high)] if self.high >= 0 else []
         value = {"generation": self.generation, "incarnation": self.incarnation, "snapshot": snapshot, "ranges": ranges}
         if self.recent:
@@ -131,6 +135,7 @@ class UnitOffset:
             _count(snapshot.get("bad", 0)),
             sys.intern(text(value.get("topic_id", ""))),
             _count(snapshot.get("dropped", 0)),
+            _count(snapshot.get("dead_letters", 0)),
         )
 
 

@@ -94,6 +94,7 @@ class _Scalars:
     max_batch_bytes: int = 1_000_000
     max_letter_bytes: int = 0
     capture_id: int = 0
+    heartbeat_incarnation: str = ""
 
 
 @dataclass(frozen=True)
@@ -104,6 +105,7 @@ class TransferPlan:
     :param max_batch_bytes: maximum batch size: the smallest max.message.bytes known of the topics.
     :param max_letter_bytes: max.message.bytes of the dead-letter topic; 0: there is none, or it is unknown.
     :param capture_id: id of the capture that a stream reads; 0 for a snapshot.
+    :param heartbeat_incarnation: incarnation of the cache of heartbeats; empty: there are no heartbeats.
     """
 
     connector: str
@@ -115,11 +117,11 @@ class TransferPlan:
     max_batch_bytes: int = 1_000_000
     max_letter_bytes: int = 0
     capture_id: int = 0
+    heartbeat_incarnation: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as a dictionary for JSON, the input of :meth:`from_dict`."""
-        names = ("connector", "snapshot_id", "generation", "slots", "max_batch_bytes", "max_letter_bytes", "capture_id")
-        own = {name: getattr(self, name) for name in names}
+        own = {name: getattr(self, name) for name in vars(self) if name not in ("settings", "caches")}
         return {**own, "settings": self.settings.to_dict(), "caches": [asdict(cache) for cache in self.caches]}
 
     def to_json(self) -> str:

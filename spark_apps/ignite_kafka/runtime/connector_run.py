@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 from .. import events
 from ..common.event_log import EventLog, add_events, event_totals
 from ..common.local_disk import disk_errors
+from ..common.measurements import Measurements
 from ..common.redaction import in_message
 from ..common.retry import retry
 from ..common.versions import installed_versions
@@ -39,6 +40,7 @@ from ..state.status import RunStatus, StatusWriter, read_runs
 from .clients import kafka_clients
 from .event_recorder import EventRecorder
 from .failure_events import report_end
+from .history_recorder import HistoryRecorder
 from .interrupts import interrupts_raised
 from .spark_job import Job, TaskErrors, TaskEvents, Work
 
@@ -91,6 +93,7 @@ class ConnectorRun(ABC, Generic[S]):
         self._writer: StatusWriter | None = None
         self._errors = TaskErrors(spark)
         self._recorder: EventRecorder | None = None
+        self._history: HistoryRecorder | None = None
 
     @abstractmethod
     def _run(self) -> None:
@@ -113,6 +116,7 @@ class ConnectorRun(ABC, Generic[S]):
         prefix = self._settings.internal_topic_prefix
         self._retry(lambda: StatusWriter.ensure_topic(self._topics, prefix, self._settings.replication_factor))
         self._writer = StatusWriter(self._clients, prefix)
+        self._history = HistoryRecorder(self._writer)
         recorder = self._recorder = EventRecorder(
             self._writer, self._settings, self._request.run_id, self._events.recorded
         )
@@ -244,10 +248,16 @@ class ConnectorRun(ABC, Generic[S]):
         counts = add_events(self._events.counts(), self._errors.count_events(self._reported_events()))
         self._status = replace(self._status, events=event_totals(counts))
         self._metrics.update(self._status)
-        if self._writer is not None and self._recorder is not None:
+        self._metrics.update_measured(self._measured())
+        if self._writer is not None and self._recorder is not None and self._history is not None:
             self._recorder.record(counts)
+            self._history.record(self._status, self._metrics.lag)
             self._writer.run(self._status, wait_s)
         self._request.report(self._status)
+
+    def _measured(self) -> Measurements:
+        """Return what the run's tasks have measured so far."""
+        return Measurements()
 
     def _reported_events(self) -> TaskEvents:
         """Return counts of the events that running tasks have reported, by the first slot of each task."""

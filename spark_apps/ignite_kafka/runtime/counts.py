@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from ..common.measurements import Measurements
 from ..errors import IgniteKafkaError
 from ..state.status import CacheCount, CacheStatus, TaskProgress
 
@@ -16,6 +17,8 @@ class SlotResult:
     :param finished: false if the epoch ended before everything was done.
     :param loaded: false if the epoch ended before the initial data was sent.
     :param ahead_s: seconds by which the task is ahead of its rate limit.
+    :param attempt: number of the task's attempt.
+    :param measured: measurements of the task since its previous result.
     """
 
     slot: int
@@ -24,6 +27,8 @@ class SlotResult:
     finished: bool = True
     loaded: bool = True
     ahead_s: float = 0.0
+    attempt: int = 0
+    measured: Measurements = field(default_factory=Measurements)
 
 
 Counts = Mapping[str, CacheCount]
@@ -55,6 +60,7 @@ def _added(before: CacheStatus, count: CacheCount) -> CacheStatus:
         records=before.records + count.records,
         bad=before.bad + count.bad,
         filtered=before.filtered + count.filtered,
+        dead_letters=before.dead_letters + count.dead_letters,
         bytes=before.bytes + count.bytes,
         units_done=before.units_done + count.units,
         seconds=before.seconds + count.ended - count.started,

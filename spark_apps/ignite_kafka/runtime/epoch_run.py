@@ -14,6 +14,7 @@ from functools import cached_property
 from .. import events
 from ..common.deadline import Interval
 from ..common.event_log import parse_counts
+from ..common.measurements import Measurements
 from ..plan.slots import slots_of_tasks
 from ..plan.source_plan import RunPlan
 from ..state import status
@@ -29,6 +30,9 @@ from .driver_consumer import DriverConsumer
 from .epoch import STREAMING_S, Epoch, Running
 from .silent_tasks import SILENCE_CHECK_S, SilenceWatch, longest_silence_s
 from .spark_job import Job, TaskEvents, Work
+
+CHECK_S = 30.0
+"""Time between two reads of the lag, in seconds."""
 
 
 class EpochRun(ConnectorRun[S]):
@@ -158,6 +162,8 @@ class EpochRun(ConnectorRun[S]):
             return False
         finally:
             self._job = None
+        for result in results:
+            self._consumer.reports.measured.update(result.slot, (epoch.number, result.attempt), result.measured)
         self._on_epoch_end(epoch, results)
         return all(result.finished for result in results)
 
@@ -219,6 +225,9 @@ class EpochRun(ConnectorRun[S]):
             if self._target == target.RUNNING and self._idle_report.due():
                 self._publish_progress()
 
+    def _measured(self) -> Measurements:
+        return self._consumer.reports.measured.total() if self._epoch_number else Measurements()
+
     def _reported_events(self) -> TaskEvents:
         if not self._epoch_number:
             return {}  # a run that ends before its first epoch follows no task
@@ -239,6 +248,10 @@ class EpochRun(ConnectorRun[S]):
             error = self._consumer.error
             self._consumer.error = None
             raise error
+        self._watch_lag()
+
+    def _watch_lag(self) -> None:
+        """Read the lag when it is time for that, also while the run waits or is paused."""
 
     def _follow_target(self) -> bool:
         """Adopt a newly requested target state, and return whether it differs from the current one."""
@@ -252,7 +265,11 @@ class EpochRun(ConnectorRun[S]):
         return True
 
     def _add(self, counts: Iterable[Counts], planned: Mapping[str, CacheStatus]) -> None:
-        """Set the run's counts to the sum over earlier epochs plus `counts` of the current epoch."""
+        """Set the run's counts to the sum over earlier epochs plus `counts` of the current epoch.
+
+        Those of attempts that Spark has repeated are added.
+        """
+        counts = [*counts, *self._consumer.reports.repeated(self._epoch_number)]
         self._status = replace(self._status, caches=cap_units(add_counts({**planned, **self._sent}, counts)))
 
     def _count_failed(self, job: Job, epoch: Epoch) -> None:

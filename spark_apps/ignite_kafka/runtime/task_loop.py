@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar
 
 from .. import events
+from ..common import measurements
 from ..common.deadline import Clock, Interval
 from ..common.event_log import EventLog, format_counts
 from ..common.retry import GROWING, RetryBudget, retry
 from ..errors import IgniteKafkaError, TransactionTimeout
 from ..kafka.clients import KafkaClients
 from ..plan.source_plan import RunPlan
-from ..state.status import StatusWriter, TaskProgress
+from ..state.status import StatusWriter, TaskProgress, Waiting
 from .counts import Counts, SlotResult, sum_counts
 from .epoch import Epoch, EpochEnd
 from .failure_events import report_retry
@@ -55,15 +56,18 @@ class TaskLoop(ABC):
     RETRIED: ClassVar[events.Event]
     """Event to emit for a retry that is caused by Ignite."""
 
-    def __init__(self, plan: RunPlan, slots: Sequence[int], epoch: Epoch, services: TaskServices) -> None:
+    def __init__(
+        self, plan: RunPlan, slots: Sequence[int], epoch: Epoch, services: TaskServices, attempt: int = 0
+    ) -> None:
         self._run_plan = plan
         self._slots = slots
         self._epoch = epoch
         self._services = services
         self._budget = RetryBudget(plan.settings.retry_timeout_ms / 1000, services.clock)
         self._reports = Interval(plan.settings.progress_interval_ms / 1000)
-        self._reported = TaskProgress(plan.generation, epoch.number, False, {})
+        self._reported = TaskProgress(plan.generation, epoch.number, False, {}, attempt=attempt)
         self._events: EventLog | None = None
+        self._measured = measurements.Collector()
 
     @abstractmethod
     def _attempt(self, end: EpochEnd) -> None:
@@ -81,14 +85,22 @@ class TaskLoop(ABC):
         """Record a commit, which restarts the time limit for retries."""
         self._budget.reset()
 
-    def report_progress(self, slots: Iterable[Counts], *, loaded: bool, at_once: bool = False) -> None:
+    def report_progress(
+        self,
+        slots: Iterable[Counts],
+        *,
+        loaded: bool,
+        at_once: bool = False,
+        waiting: Mapping[str, Waiting] | None = None,
+    ) -> None:
         """Report the task's counts to the driver in the status topic, at intervals or at once.
 
         :param slots: counts of each slot in this epoch.
+        :param waiting: see :class:`.TaskProgress`.
         """
         if not self._reports.due() and not at_once:
             return
-        self._reported = TaskProgress(self._run_plan.generation, self._epoch.number, loaded, sum_counts(slots))
+        self._reported = replace(self._reported, loaded=loaded, caches=sum_counts(slots), waiting=waiting or {})
         self._send_report()
 
     def _still_alive(self) -> None:
@@ -98,16 +110,23 @@ class TaskLoop(ABC):
 
     def _send_report(self) -> None:
         emitted = {} if self._events is None else format_counts(self._events.counts(), _MOST_EVENT_BYTES)
-        progress = replace(self._reported, events=emitted)
+        progress = replace(self._reported, events=emitted, measured=self._measured.measured())
         self._services.status.progress(self._run_plan.connector, min(self._slots), progress)
 
     def run(self) -> list[SlotResult]:
         """Run all attempts of the task, and return a result for each slot."""
-        with events.collect() as self._events, watched_task(self._run_plan.settings, self._still_alive):
+        with (
+            events.collect() as self._events,
+            measurements.collect() as self._measured,
+            watched_task(self._run_plan.settings, self._still_alive),
+        ):
             error = self._attempts()
         results = self._results()
         for result in results:
             result.error = error
+            result.attempt = self._reported.attempt
+            if result.slot == min(self._slots):
+                result.measured = self._measured.measured()
         return results
 
     def _attempts(self) -> IgniteKafkaError | None:
@@ -133,6 +152,7 @@ class TaskLoop(ABC):
             return None
 
     def _retried(self, error: IgniteKafkaError) -> None:
+        measurements.count_retry(measurements.ATTEMPT)
         report_retry(error, self.RETRIED, ", ".join(map(str, self._slots)))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+from typing import Protocol
 
 from ..errors import SettingsError
 from .base import setting
@@ -24,6 +25,32 @@ METRICS_HOST = setting(
 METRICS_OTLP = setting(
     False, BOOLEAN, "Export metrics by OTLP over HTTP, as the driver's variables OTEL_* say; needs the extra otlp"
 )
+
+
+HEARTBEAT_INTERVAL_MS = setting(
+    0, whole_number(0, 3_600_000),
+    "Interval at which the driver of a stream sends a heartbeat through nodes, backlog, task and Kafka, and measures "
+    "how long it takes (docs/monitor.md), in milliseconds; 0: no heartbeats. It needs the backlog service, and the "
+    "right to create a cache",
+    no_effect_because="only a stream has heartbeats",
+)  # fmt: skip
+
+
+class Exporters(Protocol):
+    """Settings that say whether a run's metrics are exported."""
+
+    @property
+    def metrics_port(self) -> int | None:
+        """Port of the endpoint for Prometheus."""
+
+    @property
+    def metrics_otlp(self) -> bool:
+        """Whether OTLP is on."""
+
+
+def exposes_metrics(settings: Exporters) -> bool:
+    """Return whether any exporter shows the metrics of a run."""
+    return settings.metrics_port is not None or settings.metrics_otlp
 
 
 def is_loopback(host: str) -> bool:

@@ -14,6 +14,7 @@ from .connector import PREFIX, TIME, ConnectorSettings
 from .converters import BYTES, IGNITE_BINARY, uses_registry
 from .fields import BOOLEAN, LINE, MAPPING, RULES, TEXTS, choice, text_like, whole_number
 from .findings import Findings
+from .metrics import HEARTBEAT_INTERVAL_MS
 from .name_rules import NamedBy
 from .overrides import values_of
 from .start_warnings import STREAM
@@ -201,6 +202,8 @@ class SourceSettings(ConnectorSettings):
         5_000, TIME, "Interval of checks for new caches, in milliseconds", reference="cacheListPollInterval",
         no_effect_because=STREAM,
     )  # fmt: skip
+
+    heartbeat_interval_ms: int = HEARTBEAT_INTERVAL_MS
 
     # Backlog
     backlog_cache_name: str = setting(

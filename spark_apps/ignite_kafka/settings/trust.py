@@ -60,6 +60,7 @@ SETTINGS: Mapping[str, str] = {
             "runs_kept",
             "progress_interval_ms",
             "metrics_otlp",
+            "heartbeat_interval_ms",
             "load_initial_data",
             "process_removals",
             "failover_policy",

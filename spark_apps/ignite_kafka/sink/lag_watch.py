@@ -10,9 +10,6 @@ from ..common.deadline import Clock
 from ..kafka.partition_lag import PartitionLag
 from ..kafka.topics import TopicPartition
 
-CHECK_S = 30.0
-"""Time between two reads of the positions, in seconds."""
-
 STALLED_S = 120.0
 """Time without progress after which a partition with waiting records is reported, in seconds."""
 

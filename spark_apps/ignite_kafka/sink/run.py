@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections import defaultdict
 from collections.abc import Collection, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import cached_property
 
 from pyspark.sql import SparkSession
 
@@ -15,7 +15,7 @@ from ..common.deadline import Interval
 from ..convert.to_ignite import ClusterTypes
 from ..errors import IgniteKafkaError, SettingsError
 from ..kafka.clients import BRIEF_S
-from ..kafka.partition_lag import PartitionLag, partition_lags, sum_by_name
+from ..kafka.partition_lag import PartitionLag, counts_by_name, open_by_name, partition_lags
 from ..kafka.topics import Topics, TopicSpec
 from ..plan.sink_plan import SinkPlan
 from ..runtime import parallelism
@@ -24,7 +24,7 @@ from ..runtime.connector_run import RunRequest
 from ..runtime.counts import SlotResult, counts_of
 from ..runtime.driver_consumer import DriverConsumer
 from ..runtime.epoch import LONGEST_S, Epoch
-from ..runtime.epoch_run import EpochRun
+from ..runtime.epoch_run import CHECK_S, EpochRun
 from ..runtime.spark_job import Work, slot_work
 from ..settings.sink import SinkSettings
 from ..state import status
@@ -33,7 +33,7 @@ from ..state.configs import ConnectorState
 from ..state.status import CacheStatus, RunStatus, TaskProgress
 from ..state.types_topic import TypesTopic
 from .caches import ensure_caches
-from .lag_watch import CHECK_S, STALLED_S, LagWatch
+from .lag_watch import STALLED_S, LagWatch
 from .planning import make_plan, partitions_of, with_batch_bytes, with_first_offsets
 from .record_types import RecordTypes
 from .start_offsets import own_group_offsets
@@ -99,10 +99,8 @@ class SinkRun(EpochRun[SinkSettings]):
     def _report_open(self) -> None:
         """Report records that this run could not read, because an open transaction precedes them."""
         lags = self._lags(self._topics)
-        self._metrics.update_lag(sum_by_name((lag.name, lag.count) for lag in lags))
-        counts: dict[str, int] = defaultdict(int)
-        for lag in lags:
-            counts[lag.name] += lag.open
+        self._metrics.update_lag(counts_by_name(lags))
+        counts = open_by_name(lags)
         if waiting := ", ".join(f"{topic} ({count:,})" for topic, count in sorted(counts.items()) if count):
             events.emit(events.RECORDS_OPEN, connector=self._settings.name, topics=waiting)
 
@@ -111,8 +109,12 @@ class SinkRun(EpochRun[SinkSettings]):
         names = [topic.name for topic in self._plan.topics]
         return partition_lags(topics, self._settings.group_id, names, stable=False)
 
+    @cached_property
+    def _lag_checks(self) -> Interval:
+        return Interval(CHECK_S)
+
     def _watch_lag(self) -> None:
-        """Emit an event for topic partitions with lag and without progress."""
+        """Read the lag, and emit an event for topic partitions with lag and without progress."""
         if not self._lag_checks.due():
             return
         try:
@@ -120,8 +122,9 @@ class SinkRun(EpochRun[SinkSettings]):
         except IgniteKafkaError as error:  # if the error matters, the tasks raise it, too
             log.warning("the lag cannot be read: %s", error)
             return
-        self._metrics.update_lag(sum_by_name((lag.name, lag.count) for lag in lags))
-        stalled = self._lag_watch.stalled(lags)
+        self._metrics.update_lag(counts_by_name(lags))
+        # positions do not move in a pause
+        stalled = self._lag_watch.stalled(lags) if self._job is not None else []
         if stalled:
             places = ", ".join(
                 f"{lag.name} {lag.partition} at offset {lag.position} ({lag.count:,} wait)" for lag in stalled
@@ -165,8 +168,6 @@ class SinkRun(EpochRun[SinkSettings]):
     def _work(self, epoch: Epoch, tasks: Sequence[Sequence[int]]) -> Work | None:
         if not self._plan.topics:
             return None
-        # a new watch, because positions do not move in a pause
-        self._lag_checks = Interval(CHECK_S)
         self._lag_watch = LagWatch(max(STALLED_S, 2 * self._settings.push_interval_ms / 1000))
         return slot_work(sink_slots, self._plan, tasks, self._request.secrets_file, epoch)
 
@@ -175,7 +176,6 @@ class SinkRun(EpochRun[SinkSettings]):
         self._publish_progress()
 
     def _on_progress(self, tasks: Sequence[TaskProgress], of: int) -> None:
-        self._watch_lag()
         self._add([counts_of(task) for task in tasks], planned_counts(self._plan))
         self._publish_progress()
 

@@ -14,8 +14,11 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 
+import numpy as np
+
 from .. import events
 from ..common.deadline import Deadline, Interval
+from ..common.measurements import BATCH, observe
 from ..convert.rules.failure_stages import policy_of
 from ..errors import EntriesRefused, IgniteKafkaError, RecordsLost, RecordsOvertaken
 from ..ignite.cluster import Cluster
@@ -29,6 +32,7 @@ from ..plan.slots import Owner
 from ..runtime.clients import ignite_cluster, slot_clients
 from ..runtime.counts import SlotResult
 from ..runtime.epoch import Epoch, EpochEnd
+from ..runtime.latencies import observe_latencies
 from ..runtime.memory import tune_allocation
 from ..runtime.task_loop import TaskLoop, TaskServices
 from ..settings.error_policies import DEAD_LETTER
@@ -74,7 +78,7 @@ class SinkTask(TaskLoop):
         services: TaskServices | None = None,
     ) -> None:
         self._clients = slot_clients(plan.settings, secrets)
-        super().__init__(plan, slots, epoch, services or TaskServices.of(plan, self._clients, epoch))
+        super().__init__(plan, slots, epoch, services or TaskServices.of(plan, self._clients, epoch), attempt)
         self._plan = plan
         self._secrets = secrets
         self._settings = plan.settings
@@ -139,10 +143,14 @@ class SinkTask(TaskLoop):
         committed = dict(reader.positions)
         due = Deadline.after(self._commit_s)
         pending: list[tuple[TopicPartition, CacheCount]] = []
+        begun_ms: list[int] = []
         while not reader.finished:
             batch = reader.read(self._wait_s)
             started = time.time()
             stored = store.store(batch)
+            if batch:
+                observe(BATCH, time.time() - started)
+            begun_ms += [consumed.first_ms for consumed in batch]
             pending += _counted(batch, stored, started)
             ends = reader.finished or end.reached()
             if not (ends or due.expired or stored.stopped or stored.skipped):
@@ -153,7 +161,11 @@ class SinkTask(TaskLoop):
                 moved[place] = int(error.where["offset"])
             if self._checks.due():
                 slots.check_topics()
-            slots.commit(moved, self._dead_letters(stored, slots), reader.group_metadata)
+            letters = self._dead_letters(stored, slots)
+            pending += [(place, CacheCount(dead_letters=len(of_place))) for place, of_place in letters.items()]
+            slots.commit(moved, letters, reader.group_metadata)
+            observe_latencies(np.array(begun_ms, np.int64))
+            begun_ms = []
             committed = committed | moved
             due = Deadline.after(self._commit_s)
             self._count(pending, slots)

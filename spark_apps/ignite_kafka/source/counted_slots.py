@@ -67,11 +67,16 @@ class CountedSlots:
         count = self._batch[slot][cache.name]
         count.bad += sent.bad.size
         count.filtered += sent.filtered.size
+        count.dead_letters += sent.dead_letters.size
         count.records += len(sent.records)
         count.bytes += sent.records.nbytes
         count.started = count.started or time.time()
         count.ended = time.time()
         return sent
+
+    def send_heartbeat(self, topic: str, key: bytes, value: bytes) -> None:
+        """Queue a record of the topic of heartbeats in the transaction of slot 0, which must be open here."""
+        self._writers[0].send_heartbeat(topic, key, value)
 
     def close(self) -> None:
         """Close the producers of all slots; open transactions are aborted."""

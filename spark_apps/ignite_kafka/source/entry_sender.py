@@ -6,7 +6,7 @@ The error policy decides about bad entries.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -63,12 +63,14 @@ class Sent:
     :param bad: rows of the entries that cannot be sent, which are skipped or become dead letters.
     :param filtered: rows of the entries left out by the filter.
     :param dropped: rows of the entries dropped by transforms.
+    :param dead_letters: rows of the bad entries that became dead letters.
     """
 
     records: Records
     bad: Int64Array
     filtered: Int64Array
     dropped: Int64Array
+    dead_letters: Int64Array = field(default_factory=lambda: _NONE)
 
 
 class EntrySender:
@@ -118,11 +120,14 @@ class EntrySender:
             write_uses(writer, self._types_topic, target.topic, part, self._cluster)
             writer.send(target.topic, target.topic_partitions, part, target.topic_id)
         every_bad = np.concatenate([np.array([bad.row for bad in chosen.bad], np.int64), chosen.positions(rows)])
-        for bad, partition in zip((*chosen.bad, *conversion.bad), batch.partitions[every_bad].tolist(), strict=True):
+        dead = [
             self._skip(writer, slot, cache, partition, bad)
+            for bad, partition in zip((*chosen.bad, *conversion.bad), batch.partitions[every_bad].tolist(), strict=True)
+        ]
         every_one = len(sent) + len(rows) == chosen.count
         dropped = _NONE if every_one else np.setdiff1d(np.arange(chosen.count), np.concatenate([sent, rows]))
-        return Sent(records, every_bad, chosen.filtered, chosen.positions(dropped))
+        dead_letters = every_bad[np.array(dead, bool)]
+        return Sent(records, every_bad, chosen.filtered, chosen.positions(dropped), dead_letters)
 
     def note_key_types(self, cache: str, types: Iterable[KeyType]) -> None:
         """Report or refuse a cache's key types that can give the same Kafka key, such as the text 1 and the number 1.
@@ -191,17 +196,18 @@ class EntrySender:
         )
         raise (conversion.bad[0].error if conversion.bad else cause) from cause
 
-    def _skip(self, writer: SlotWriter, slot: int, cache: CachePlan, partition: int, bad: BadEntry) -> None:
-        """Send a bad entry to the dead-letter topic, or only emit an event, as the error policy says."""
+    def _skip(self, writer: SlotWriter, slot: int, cache: CachePlan, partition: int, bad: BadEntry) -> bool:
+        """Send a bad entry to the dead-letter topic, or only emit an event; return whether it is a dead letter."""
         error = type(bad.error)(bad.error.what, "", **bad.error.where | {"partition": partition})
         if policy_of(self._settings, bad.stage, bad.error.where) != DEAD_LETTER:
             if not failed_in_filter(bad.stage, bad.error.where):  # a failed filter has its own event
                 events.emit(events.CONVERTER_FAILED, reason=error.what, stage=str(bad.stage), **error.where)
-            return
+            return False
         component = self._component(cache, bad)
         context = context_headers(error, bad.stage, component, self._connector, slot, {})
         headers = [*context, *entry_headers(cache.name, partition, cache.topic)]
         writer.send_dead_letters([DeadLetter(self._settings.dead_letter_topic, bad.key, bad.value, headers)])
+        return True
 
     def _component(self, cache: CachePlan, bad: BadEntry) -> type | str:
         """Return the class of the failed filter, transform, converter or producer, for a dead letter's headers."""

@@ -23,6 +23,11 @@ def comparisons_topic(prefix: str) -> str:
     return f"{prefix}-comparisons"
 
 
+def heartbeats_topic(prefix: str) -> str:
+    """Return the name of the topic of heartbeats, shared by all connectors of a prefix."""
+    return f"{prefix}-heartbeats"
+
+
 def slot_transactional_id(connector: str, slot: int) -> str:
     """Return the transactional id of a slot's producer."""
     return f"{connector}-{slot}"

@@ -8,11 +8,13 @@ units → data records and the units' offset records in one transaction → comm
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from confluent_kafka import TopicPartition as TopicPartitionOffset
 
+from ..common.measurements import COMMIT, count_retry, observe
 from ..errors import (
     Fenced,
     IgniteKafkaError,
@@ -204,6 +206,10 @@ class SlotWriter:
         """Queue a record of the types topic in the open transaction."""
         self._guarded(self._produce, topic, key, value, 0)
 
+    def send_heartbeat(self, topic: str, key: bytes, value: bytes) -> None:
+        """Queue a record of the heartbeats topic in the open transaction."""
+        self._guarded(self._produce, topic, key, value, 0)
+
     def unit_done(
         self,
         cache: str,
@@ -215,6 +221,7 @@ class SlotWriter:
         topic_id: str = "",
         key_kinds: Iterable[KeyKind] = (),
         dropped: int = 0,
+        dead_letters: int = 0,
     ) -> None:
         """Queue the offset record that marks a cache partition as done.
 
@@ -222,6 +229,7 @@ class SlotWriter:
 
         :param bad: number of entries skipped.
         :param dropped: number of entries that transforms dropped.
+        :param dead_letters: number of entries that became dead letters.
         :param topic_id: id of the topic that holds the unit's records.
         :param key_kinds: kinds of the keys sent of the cache.
         """
@@ -237,6 +245,7 @@ class SlotWriter:
             bad=bad,
             topic_id=topic_id,
             dropped=dropped,
+            dead_letters=dead_letters,
         )
         self.unit_offset(cache, partition, offset)
 
@@ -301,10 +310,16 @@ class SlotWriter:
         self._check_timeout()
         transaction.check_topics(self._topics)
         self.commit_requested = True
+        began_at = time.monotonic()
         try:
             self._producer.commit()
+        except IgniteKafkaError as error:
+            if not error.final:
+                count_retry(COMMIT)
+            raise
         finally:
             self.commit_requested = self._producer.outcome_unknown
+        observe(COMMIT, time.monotonic() - began_at)
         self.state.owner = max(self.state.owner, self._claim.owner)
         self._transaction = None
 

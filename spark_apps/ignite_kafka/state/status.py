@@ -23,6 +23,7 @@ from typing import Annotated, Any, TypeVar
 from confluent_kafka import KafkaError, Message
 
 from ..common.event_log import EventCount
+from ..common.measurements import Measurements
 from ..common.typed_json import Milliseconds, Range, dumps, read_as
 from ..errors import IgniteKafkaError, KafkaUnavailable
 from ..kafka.clients import REQUEST_TIMEOUT_S, KafkaClients
@@ -41,6 +42,7 @@ UNKNOWN = "UNKNOWN"
 _QUEUED = 10_000  # records; librdkafka's queue holds ten times as many
 _FIRST_PART = 1_000  # parts of a topic read backwards, in offsets: size of the first, and growth per part
 _LARGER = 8
+K = TypeVar("K")
 T = TypeVar("T")
 
 # sums of reports are written into a status, whose numbers have 64 bits
@@ -58,6 +60,7 @@ class CacheStatus:
     :param units: partitions of the cache; of a sink, of the topic.
     :param bad: entries or records that were skipped or became dead letters.
     :param filtered: entries or records that the filter left out.
+    :param dead_letters: records of the dead-letter topic.
     """
 
     topic: str
@@ -69,6 +72,7 @@ class CacheStatus:
     seconds: float = 0.0
     bad: int = 0
     filtered: int = 0
+    dead_letters: int = 0
 
 
 @dataclass
@@ -85,6 +89,7 @@ class CacheCount:
     :param ended: time of the last commit, likewise.
     :param bad: entries or records that were skipped or became dead letters.
     :param filtered: entries or records that the filter left out, of this run; `entries` does not include them.
+    :param dead_letters: records of the dead-letter topic.
     """
 
     entries: Count = 0
@@ -95,6 +100,7 @@ class CacheCount:
     ended: Seconds = 0.0
     bad: Count = 0
     filtered: Count = 0
+    dead_letters: Count = 0
 
     def add(self, more: CacheCount) -> None:
         """Add the counts of another slot or batch to these."""
@@ -104,6 +110,7 @@ class CacheCount:
         self.units += more.units
         self.bad += more.bad
         self.filtered += more.filtered
+        self.dead_letters += more.dead_letters
         self.started = (
             min(self.started, more.started) if self.started and more.started else self.started or more.started
         )
@@ -154,12 +161,27 @@ class RunStatus:
 
 
 @dataclass(frozen=True)
+class Waiting:
+    """Changes of one cache that are captured and not sent.
+
+    :param changes: number of changes; 0: none is left.
+    :param oldest_ms: time of the oldest one in milliseconds since 1970; 0: none, or unknown.
+    """
+
+    changes: Count = 0
+    oldest_ms: Milliseconds = 0
+
+
+@dataclass(frozen=True)
 class TaskProgress:
     """Progress record of a task in an epoch, by which the driver sees counts and signs of life.
 
     :param loaded: whether the initial data is sent.
     :param caches: counts by cache.
     :param events: events of the task so far, by id.
+    :param attempt: number of the task's attempt; each counts from 0.
+    :param measured: measurements of the task so far.
+    :param waiting: changes that the task has read and not sent, by cache; of continuous queries only.
     """
 
     generation: int
@@ -167,6 +189,9 @@ class TaskProgress:
     loaded: bool
     caches: Mapping[str, CacheCount]
     events: Mapping[str, EventCount] = field(default_factory=dict)
+    attempt: Count = 0
+    measured: Measurements = field(default_factory=Measurements)
+    waiting: Mapping[str, Waiting] = field(default_factory=dict)
 
     def to_json(self) -> bytes:
         """Return the value of the record."""
@@ -249,15 +274,15 @@ def read_records(clients: KafkaClients, prefix: str, connector: str) -> Iterator
             yield record
 
 
-def keep_newest(values: dict[str, T], run_id: str, record: InternalRecord, value: T | None) -> None:
-    """Update values by run id with a newer record: the run's value moves to the end; a tombstone removes it.
+def keep_newest(values: dict[K, T], key: K, record: InternalRecord, value: T | None) -> None:
+    """Update values, for example by run id, with a newer record: its value moves to the end; a tombstone removes it.
 
     :param value: value of the record; None for a tombstone, and for an unreadable record, which changes nothing.
     """
     if value is not None or record.value is None:
-        values.pop(run_id, None)
+        values.pop(key, None)
     if value is not None:
-        values[run_id] = value
+        values[key] = value
 
 
 def read_runs(clients: KafkaClients, prefix: str, connector: str) -> dict[str, RunStatus]:

@@ -26,6 +26,7 @@ from ignite_kafka.state.configs_writer import ConfigsWriter
 from ignite_kafka.state.status import RUNNING, RunStatus, StatusWriter, now_ms
 from tests.support import PARTITIONS, QUICK_JVM
 from tests.support.airflow_home import ROOT, AirflowHome, use_private_home
+from tests.support.browser import Browser, chromium
 from tests.support.yarn_cluster import YarnCluster
 from tools.servers import IgniteCluster, Jars, KafkaBroker
 
@@ -123,3 +124,9 @@ def run(secured: Secured) -> WriteRun:
         return control.record.run_id
 
     return write
+
+
+@pytest.fixture
+def browser(tmp_path: Path) -> Iterator[Browser]:
+    with chromium(tmp_path / "profile", Path(os.environ.get("SCREENSHOTS", tmp_path / "shots")).resolve()) as found:
+        yield found

@@ -5,10 +5,8 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -30,7 +28,7 @@ from ignite_kafka.state.target_state import PAUSED, STOPPED, read_target, write_
 from tests.integration.airflow.conftest import ENTRIES, PREFIX, Secured, WriteRun
 from tests.support.airflow_home import AirflowHome
 from tests.support.airflow_web import AirflowWeb, airflow_web
-from tests.support.browser import Browser, chromium
+from tests.support.browser import Browser
 from tests.support.connector_run import SLOTS, Run
 from tests.support.oracle import read_committed
 from tests.support.servers import destroy, fill
@@ -50,12 +48,6 @@ def web(airflow: AirflowHome, secured: Secured, tmp_path_factory: pytest.TempPat
     home = AirflowHome(tmp_path_factory.mktemp("web"), dags, secured.connections()).migrate()
     with airflow_web(home, {}) as running:
         yield running
-
-
-@pytest.fixture
-def browser(tmp_path: Path) -> Iterator[Browser]:
-    with chromium(tmp_path / "profile", Path(os.environ.get("SCREENSHOTS", tmp_path / "shots")).resolve()) as found:
-        yield found
 
 
 def log_in(browser: Browser, web: AirflowWeb, user: str) -> None:

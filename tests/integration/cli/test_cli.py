@@ -70,6 +70,18 @@ def test_a_file_of_the_reference_from_dry_run_to_offsets(
     assert shown["snapshot"] == {"id": "s1", "complete": True}
     assert (shown["runs"]["r1"]["state"], shown["runs"]["r1"]["caches"][f"{name}-many"]["records"]) == ("COMPLETED", 2_000)
 
+    (listed,) = json.loads(command("status", "--json", "--internal-topic-prefix", name).stdout)["connectors"]
+    assert (listed["name"], listed["state"], listed["run_id"], listed["records"]) == (name, "COMPLETED", "r1", 2_000)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    line = ["status", name, "--watch", "--internal-topic-prefix", name, "--kafka", kafka.bootstrap]
+    watch = ManagedProcess([sys.executable, "-m", "ignite_kafka.cli", *line], tmp_path / "watch.log", environment)
+    try:
+        wait_until(lambda: f"{name} COMPLETED: run r1, 2,000 records" in watch.output(), "the connector's line")
+        os.killpg(watch.pid, signal.SIGINT)
+        assert watch.wait() == 130, watch.output_tail()
+    finally:
+        watch.stop()
+
     offsets = command("offsets", "show", name, "--json", "--internal-topic-prefix", name)
     units = [json.loads(line) for line in offsets.stdout.splitlines()]
     assert len(units) == 2 * PARTITIONS

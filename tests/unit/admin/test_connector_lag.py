@@ -9,20 +9,20 @@ from typing import Any
 import pytest
 
 from ignite_kafka.admin import connector_lag
-from ignite_kafka.admin.backlog import BacklogView, CacheCapture, UnitBacklog
 from ignite_kafka.admin.connector_lag import NEVER_STARTED, UNKNOWN, ConnectorLag, ahead_of, marks_of, read_lag
+from ignite_kafka.ignite.backlog_units import ASKED, GIVEN_UP, GONE, LOST, MISSED
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.partition_lag import PartitionLag
 from ignite_kafka.settings.sink import SinkSettings
 from ignite_kafka.settings.source import SourceSettings
+from ignite_kafka.source.stream.backlog_lag import BacklogLag, UnitLag
 from ignite_kafka.state.configs import ConnectorRecord, ConnectorState
 from ignite_kafka.state.status import COMPLETED, RUNNING, CacheStatus, RunStatus, TaskProgress
 
 SINK = SinkSettings(name="c", topics=("t",)).to_dict()
 STREAM = SourceSettings(name="c", failover_policy="BACKLOG", run_mode="continuous").to_dict()
 SNAPSHOT = SourceSettings(name="c").to_dict()
-UNITS = (UnitBacklog("a", 0, 1, 4, 100, 6, 9, ()), UnitBacklog("a", 1, 1, 0, 0, -1, -1, ()))
-CACHES = (CacheCapture("a", 1, 2), CacheCapture("b", 1, 2))
+UNITS = (UnitLag("a", 0, 6, 9, 4, 90), UnitLag("a", 1, -1, -1, 0, 0, GONE))
 RUN = RunStatus(RUNNING, "c", "run", generation=3)
 
 
@@ -30,9 +30,8 @@ RUN = RunStatus(RUNNING, "c", "run", generation=3)
 def records(monkeypatch: pytest.MonkeyPatch) -> Any:
     """``records(settings, run, tasks)``: let Kafka and the nodes have these."""
 
-    def have(settings: Any, run: RunStatus | None = RUN, *tasks: TaskProgress, units: tuple[UnitBacklog, ...] = UNITS) -> None:
+    def have(settings: Any, run: RunStatus | None = RUN, *tasks: TaskProgress, units: tuple[UnitLag, ...] = UNITS) -> None:
         record = None if settings is None else ConnectorRecord(3, 2, run_id="run", settings=settings)
-        view = BacklogView("c", 1, 1, CACHES, (), units)
         behind = [PartitionLag("t", 0, 5, 9, 4), PartitionLag("t", 1, 3, 3, 0)]
         for name, value in {
             "Topics": lambda clients: None,
@@ -41,9 +40,9 @@ def records(monkeypatch: pytest.MonkeyPatch) -> Any:
             "read_progress": lambda *_: dict(enumerate(tasks)),
             "partition_lags": lambda topics, connector, names: behind,
             "list_topics": lambda *_: ["t"],
+            "backlog_lag": lambda cluster, connector: BacklogLag(("a", "b"), units),
         }.items():
             monkeypatch.setattr(connector_lag, name, value)
-        monkeypatch.setattr("ignite_kafka.admin.backlog.status_of", lambda cluster, connector: view)
 
     return have
 
@@ -89,7 +88,7 @@ def test_a_stream_is_loaded_once_all_tasks_of_its_newest_run_are(records: Any, t
     assert ahead_of(found, {"a/0": 9, "a/1": 5}) == {"a/0": 9}
 
 
-@pytest.mark.parametrize(("mark", "loaded"), [("given up", False), ("missed", False), ("lost", False), ("asked", False), ("gone", True)])
-def test_a_stream_is_not_loaded_while_a_partition_waits_to_be_sent_again(records: Any, mark: str, loaded: bool) -> None:
-    records(STREAM, RUN, TaskProgress(3, 1, True, {}), units=(UnitBacklog("a", 0, 1, 0, 0, -1, -1, (mark,)),))
+@pytest.mark.parametrize(("mark", "loaded"), [(GIVEN_UP, False), (MISSED, False), (LOST, False), (ASKED, False), (GONE, True)])
+def test_a_stream_is_not_loaded_while_a_partition_waits_to_be_sent_again(records: Any, mark: int, loaded: bool) -> None:
+    records(STREAM, RUN, TaskProgress(3, 1, True, {}), units=(UnitLag("a", 0, -1, -1, 0, 0, mark),))
     assert (lag().loaded, lag().behind) == (loaded, ())

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import cast
 
-from ignite_kafka.admin.backlog import BacklogView, CacheCapture, UnitBacklog
+import pytest
+
+from ignite_kafka.admin import lag_by_name
 from ignite_kafka.admin.lag_by_name import sink_lag, source_lag
 from ignite_kafka.kafka.topics import Topics
+from ignite_kafka.settings.secrets import Secrets
+from ignite_kafka.settings.source import SourceSettings
+from ignite_kafka.source.stream.backlog_lag import BacklogLag, UnitLag
 from tests.support.fake_lag import FakeTopics
 
 
@@ -27,7 +33,8 @@ def test_records_that_retention_deleted_do_not_count() -> None:
     assert lag(p0=100, p1=100, p2=0) == {"t": 90}
 
 
-def test_lag_of_a_source_is_its_backlog_by_cache() -> None:
-    units = (UnitBacklog("a", 0, 1, 5, 50, 1, 5, ()), UnitBacklog("a", 1, 1, 7, 70, 1, 7, ()))
-    view = BacklogView("c", 1, 1, (CacheCapture("a", 1, 2), CacheCapture("b", 1, 2)), (), units)
-    assert source_lag(view) == {"a": 12, "b": 0}
+def test_lag_of_a_source_is_its_backlog_by_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    lag = BacklogLag(("a", "b"), (UnitLag("a", 0, 1, 5, 5, 90), UnitLag("a", 1, 1, 7, 7, 80)))
+    monkeypatch.setattr(lag_by_name, "ignite_cluster", lambda settings, secrets: nullcontext(settings.name))
+    monkeypatch.setattr(lag_by_name, "read_backlog_lag", lambda ask, connector: lag)
+    assert source_lag(SourceSettings(name="c"), Secrets()) == {"a": 12, "b": 0}

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import json
-from types import SimpleNamespace
-from typing import Any, cast
+import time
+from typing import Any
 
 import pytest
 
-from ignite_kafka.admin.overview import SINK, SOURCE, ConnectorOverview, read_overview
-from ignite_kafka.errors import NewerFormat
+from ignite_kafka.admin import overview
+from ignite_kafka.admin.overview import SINK, SOURCE, ConnectorOverview, OverviewReader
+from ignite_kafka.errors import KafkaUnavailable, NewerFormat
 from ignite_kafka.kafka.clients import KafkaClients
-from ignite_kafka.kafka.topics import Topics
-from ignite_kafka.state import internal_records
-from ignite_kafka.state.internal_records import FORMAT_HEADERS
-from ignite_kafka.state.status import CacheStatus, RunStatus
+from ignite_kafka.state.internal_records import FORMAT_HEADERS, InternalRecord
+from ignite_kafka.state.status import CacheStatus, RunStatus, run_of
 from tests.support.fake_messages import FakeMessage
 from tests.support.hostile_records import KEYS, VALUES
+from tests.support.internal_topics import FakeTopics
 
 START = 1_000_000
 
@@ -43,9 +43,9 @@ def told(name: str, run_id: str, at_ms: int, records: int, state: str = "RUNNING
 
 def read(monkeypatch: pytest.MonkeyPatch, configs: list[Timed], status: list[Timed]) -> dict[str, ConnectorOverview]:
     records = {"p-configs": configs, "p-status": status}
-    monkeypatch.setattr(internal_records, "read_to_end", lambda clients, topics, topic, partitions: iter(records[topic]))
-    topics = SimpleNamespace(exists=lambda topic: bool(records[topic]))
-    return read_overview(KafkaClients({}), cast(Topics, topics), "p")
+    fake = FakeTopics(records)
+    monkeypatch.setattr(overview, "read_to", fake.read_to)
+    return OverviewReader("p").read(KafkaClients({}), fake.topics)
 
 
 def test_connectors_with_direction_target_and_newest_run(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,3 +115,108 @@ def test_no_topic_means_no_connector(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_start_that_failed_before_it_took_the_connector_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     [found] = read(monkeypatch, [], [told("c", "r1", START, 0, "FAILED", START)]).values()
     assert (found.direction, found.newest.state, found.active) == ("", "FAILED", False)
+
+
+class Continued:
+    """A reader of the connectors, and the topics to which tests add records between two reads."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.fake = FakeTopics({"p-configs": [taken("c", "r1")], "p-status": [told("c", "r1", START, 1)]})
+        monkeypatch.setattr(overview, "read_to", self.fake.read_to)
+        self.reader = OverviewReader("p")
+
+    def read(self) -> dict[str, ConnectorOverview]:
+        self.fake.read.clear()
+        return self.reader.read(KafkaClients({}), self.fake.topics)
+
+
+def test_a_second_read_continues_where_the_first_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    continued = Continued(monkeypatch)
+    continued.read()
+    continued.fake.messages["p-status"].append(told("c", "r1", START + 1_000, 101))
+    assert continued.read()["c"].rates == {"a": 100.0, "b": 0.0}
+    assert continued.fake.read == [("p-configs", 1), ("p-status", 1)]
+
+
+def test_a_topic_that_was_made_again_is_read_from_its_begin(monkeypatch: pytest.MonkeyPatch) -> None:
+    continued = Continued(monkeypatch)
+    continued.read()
+    continued.fake.ids["p-status"] = "another"
+    continued.fake.messages["p-status"] = [told("d", "r1", START, 1), told("e", "r1", START, 1)]
+    found = continued.read()
+    assert list(found) == ["c", "d", "e"]
+    assert list(found["c"].runs) == []
+    assert continued.fake.read == [("p-configs", 0), ("p-status", 0)]
+
+
+def test_a_topic_that_lost_records_is_read_from_its_begin(monkeypatch: pytest.MonkeyPatch) -> None:
+    continued = Continued(monkeypatch)
+    continued.fake.messages["p-status"] *= 3
+    continued.read()
+    del continued.fake.messages["p-status"][1:]
+    continued.read()
+    assert continued.fake.read == [("p-configs", 0), ("p-status", 0)]
+
+
+def test_topics_are_read_from_their_begin_after_a_pause_in_which_a_tombstone_may_be_removed(monkeypatch: pytest.MonkeyPatch) -> None:
+    continued = Continued(monkeypatch)
+    continued.read()
+    monkeypatch.setattr(continued.reader, "_read_s", time.monotonic() - 4_000)
+    continued.read()
+    assert continued.fake.read == [("p-configs", 0), ("p-status", 0)]
+
+
+def test_an_unreadable_record_that_compaction_has_removed_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    continued = Continued(monkeypatch)
+    continued.fake.messages["p-configs"].insert(0, taken("c", "r1", format=9))
+    assert continued.read()["c"].unreadable is not None
+    del continued.fake.messages["p-configs"][0]
+    assert continued.read()["c"].unreadable is None
+
+
+def test_a_read_that_failed_half_way_continues_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    continued = Continued(monkeypatch)
+    status = [told("c", "r1", START, 1), told("c", "r1", START + 1_000, 101)]
+    for offset, message in enumerate(status):
+        monkeypatch.setattr(message, "offset", lambda offset=offset: offset)
+    continued.fake.messages["p-status"] = status
+
+    def away(clients: Any, topic: str, ends: Any, starts: Any) -> Any:
+        for message in continued.fake.read_to(clients, topic, ends, starts):
+            yield message
+            if topic == "p-status":
+                raise KafkaUnavailable("no broker answers")
+
+    monkeypatch.setattr(overview, "read_to", away)
+    with pytest.raises(KafkaUnavailable):
+        continued.read()
+    monkeypatch.setattr(overview, "read_to", continued.fake.read_to)
+    assert continued.read()["c"].rates == {"a": 100.0, "b": 0.0}
+    assert continued.fake.read == [("p-configs", 1), ("p-status", 1)]
+
+
+def test_a_run_is_parsed_when_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed: list[Any] = []
+
+    def parse(record: InternalRecord) -> RunStatus | None:
+        parsed.append(record.rest)
+        return run_of(record)
+
+    monkeypatch.setattr(overview, "run_of", parse)
+    [found] = read(monkeypatch, [taken("c", "r3")], [told("c", f"r{number}", START, 1) for number in range(4)]).values()
+    assert found.newest.state == "RUNNING"
+    assert parsed == [("r3",)]
+    assert len(found.runs) == 4
+
+
+@pytest.mark.parametrize(("minutes_ago", "lag"), [(0, 5), (2, 5), (3, None)])
+def test_the_recorded_lag_is_that_of_the_newest_point(monkeypatch: pytest.MonkeyPatch, minutes_ago: int, lag: int | None) -> None:
+    minute = int(time.time() // 60) - minutes_ago
+    points = [[minute - 1, 1, 0, 9], [minute, 1, 0, 5]]
+    history = Timed(["history", "c", 3, 1], json.dumps({"points": points}).encode(), START)
+    older = Timed(["history", "c", 2, 1], json.dumps({"points": [[minute - 10, 1, 0, 7]]}).encode(), START)
+    [found] = read(monkeypatch, [taken("c", "r1")], [told("c", "r1", START, 1), history, older, history]).values()
+    assert found.recorded_lag() == lag
+    assert len(found.points()) == 3
+    [ended] = read(monkeypatch, [taken("c", "r1")], [told("c", "r1", START, 1, "STOPPED", START), history]).values()
+    assert ended.recorded_lag() is None

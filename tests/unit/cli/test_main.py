@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from ignite_kafka import errors
-from ignite_kafka.cli import local_run, views
+from ignite_kafka.app import show_progress
+from ignite_kafka.cli import connector_commands, local_run, views
 from ignite_kafka.cli import main as cli
 from ignite_kafka.cli.tables import table
 from ignite_kafka.cli.views import CachePreview, PlanView, StatusView
@@ -129,7 +130,7 @@ def test_errors_of_a_cluster_are_json_too(monkeypatch: pytest.MonkeyPatch, capsy
 
 
 @pytest.mark.parametrize(
-    "arguments", [["status", "--json"], ["stop", "c", "--json", "--wait-ms", "soon"], ["plan", "--json", "a", "--nope"]]
+    "arguments", [["pause", "--json"], ["stop", "c", "--json", "--wait-ms", "soon"], ["plan", "--json", "a", "--nope"]]
 )
 def test_errors_of_arguments_are_json_too(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
@@ -169,7 +170,6 @@ def test_bad_settings_are_event_15000(tmp_path: Path, caplog: pytest.LogCaptureF
         ["validate"],
         ["frobnicate"],
         ["offsets"],
-        ["status"],
         ["plan", "a", "--nope"],
         ["pause"],
         ["stop", "c", "--wait-ms", "soon"],
@@ -213,7 +213,7 @@ def test_a_full_local_folder_is_a_named_error(
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "/tmp/ignite-kafka-x")
 
     monkeypatch.setattr(local_run, "run_locally", full)
-    monkeypatch.setattr(cli, "settings_table", full)
+    monkeypatch.setattr(connector_commands, "settings_table", full)
     assert cli.main([command, file]) == 1
     last = last_line(capsys.readouterr().err)
     assert last.startswith(
@@ -275,6 +275,7 @@ def test_run_hands_its_arguments_on(file: str, monkeypatch: pytest.MonkeyPatch, 
     assert isinstance(stop, threading.Event)
     assert not stop.is_set()
     assert isinstance(seen.pop("log_of_run"), EventLog)
+    assert seen.pop("progress") is show_progress, "stderr is no terminal"
     assert (seen.pop("permissions"), seen.pop("ship_secrets_unprotected")) == (Permissions(), False)
     assert seen == {"master": "local[2]", "snapshot_id": "s1", "run_id": "r", "secrets": None, "mounted_secrets": "/m"}
     assert "snapshot s1 is complete after 2.5 s" in capsys.readouterr().out
@@ -341,4 +342,4 @@ def test_the_package_runs_as_the_command() -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     line = [sys.executable, "-m", "ignite_kafka.cli", "--help"]
     done = subprocess.run(line, capture_output=True, text=True, check=True, timeout=DEADLINE_S, env=environment)
-    assert "usage: ignite-kafka" in done.stdout
+    assert "Usage: ignite-kafka" in done.stdout

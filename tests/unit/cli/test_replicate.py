@@ -1,28 +1,17 @@
-"""A source and a sink as one command: their settings fit, and the end of one is the end of the other."""
+"""A source and a sink as one command: their settings fit, and their JSON and progress."""
 
 from __future__ import annotations
 
 import json
-import os
-import signal
-import sys
 from pathlib import Path
 
 import pytest
 
-from ignite_kafka.cli.replicate import Part, load_settings_of_both, run_together
+from ignite_kafka.cli.replicate import SinkProgress, load_settings_of_both
 from ignite_kafka.errors import SettingsError
 
 SOURCE = "name=a\ncache_whitelist=x\nrun_mode={mode}\ninternal_topic_prefix=in-a\n"
 SINK = "name=b\ntopics=ignite-x\nrun_mode={mode}\n{more}"
-ENDS = "print('done')"
-FAILS = "import sys; print('broken'); sys.exit(3)"
-STREAMS = (
-    "import signal, sys, time\n"
-    "signal.signal(signal.SIGTERM, lambda *_: (print('after the batch'), sys.exit({code})))\n"
-    "print('ready', flush=True)\n"
-    "while True: time.sleep(0.01)"
-)
 
 
 def files(tmp_path: Path, source: str = "once", sink: str = "once", more: str = "") -> tuple[Path, Path]:
@@ -98,42 +87,8 @@ def test_one_file_that_is_not_of_both_is_refused(tmp_path: Path, old: str, new: 
         load_settings_of_both(tmp_path / "both.properties")
 
 
-def part(name: str, program: str) -> Part:
-    return Part(name, [sys.executable, "-u", "-c", program])
-
-
-def test_both_end(capsys: pytest.CaptureFixture[str]) -> None:
-    polls: list[int] = []
-    assert run_together([part("source", ENDS), part("sink", ENDS)], lambda: polls.append(1)) == 0
-    assert sorted(capsys.readouterr().out.splitlines()) == ["sink   | done", "source | done"]
-
-
-def test_the_failure_of_one_ends_the_other(capsys: pytest.CaptureFixture[str]) -> None:
-    stream = part("source", STREAMS.format(code=0))
-    assert run_together([stream, part("sink", FAILS)], lambda: None) == 3
-    found = capsys.readouterr()
-    assert "sink   | broken" in found.out
-    assert "the sink failed with exit code 3; the source was ended" in found.err
-    assert stream.code is not None
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_both_after_their_batch(capsys: pytest.CaptureFixture[str], number: int) -> None:
-    parts = [part(name, STREAMS.format(code=0)) for name in ("source", "sink")]
-    lines: list[str] = []
-
-    def once_ready() -> None:
-        lines.extend(capsys.readouterr().out.splitlines())
-        if len(lines) == 2:
-            lines.append("")
-            os.kill(os.getpid(), number)
-
-    before = signal.getsignal(number)
-    assert run_together(parts, once_ready) == 0
-    assert capsys.readouterr().out.count("after the batch") == 2
-    assert signal.getsignal(number) == before
-
-
-def test_a_run_that_ends_at_once_is_interrupted() -> None:
-    with pytest.raises(KeyboardInterrupt):
-        run_together([part("source", STREAMS.format(code=143))], lambda: os.kill(os.getpid(), signal.SIGINT))
+def test_what_a_sink_has_stored_of_what_came(tmp_path: Path) -> None:
+    progress = SinkProgress()
+    for left, done, count in ((100, 0, 100), (60, 40, 100), (90, 40, 130), (0, 130, 130)):
+        progress.add(left)
+        assert (progress.done, progress.count) == (done, count)

@@ -10,10 +10,10 @@ import pytest
 from ignite_kafka.admin import comparison_history
 from ignite_kafka.admin.comparison_history import ConnectorComparisons, read_comparisons
 from ignite_kafka.cli import main
-from ignite_kafka.cli.verify import join_history
 from ignite_kafka.cli.verify_history import history_text
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.state.comparison_history import ComparisonHistory, PastComparison
+from tests.support.json_output import check_value
 
 NOON = 1_764_244_800_000  # 2025-11-27T12:00:00Z
 DAY = 86_400_000
@@ -42,7 +42,9 @@ def test_the_newest_comparison_is_the_first_row(history: ConnectorComparisons) -
 
 
 def test_json_has_times_as_texts(history: ConnectorComparisons) -> None:
-    newest, oldest = json.loads(json.dumps(history.to_dict()))["comparisons"]
+    shown = json.loads(json.dumps(history.to_dict()))
+    check_value("verify history", shown)
+    newest, oldest = shown["comparisons"]
     assert (newest["id"], newest["started"], newest["oldest"]) == ("v2", "2025-11-27T12:00:00.000Z", "2025-11-24T12:00:00.000Z")
     assert (oldest["equal"], oldest["oldest"]) == (True, None)
     assert not any(name.endswith("_ms") and name != "within_ms" for name in newest)
@@ -51,19 +53,6 @@ def test_json_has_times_as_texts(history: ConnectorComparisons) -> None:
 def test_keys_that_were_never_compared_are_named() -> None:
     assert history_text(ConnectorComparisons("c", ())) == "connector c was never compared"
     assert history_text(ConnectorComparisons("c", (FIRST,))).endswith("some keys were never compared")
-
-
-@pytest.mark.parametrize(
-    ("words", "joined"),
-    [
-        (["verify", "history", "c"], ["verify-history", "c"]),
-        (["-q", "verify", "history", "c", "--json"], ["-q", "verify-history", "c", "--json"]),
-        (["verify", "./history"], ["verify", "./history"]),
-        (["pause", "verify", "history"], ["pause", "verify", "history"]),
-    ],
-)
-def test_verify_history_is_a_command(words: list[str], joined: list[str]) -> None:
-    assert join_history(words) == joined
 
 
 def test_the_command_shows_the_history(history: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,9 +17,22 @@ from ignite_kafka.metrics.table import METRICS, PREFIX
 DOCKER = Path(__file__).parents[3] / "docker"
 DASHBOARD = json.loads((DOCKER / "grafana-dashboard.json").read_text())
 RULES = [rule for group in yaml.safe_load((DOCKER / "alerts.yml").read_text())["groups"] for rule in group["rules"]]
-NAMES = {metric.name: metric for metric in METRICS}
-OF_TARGETS = {"instance", "job"}  # labels that Prometheus adds
-FUNCTIONS = {"time", "rate", "increase", "deriv", "max", "sum", "max_over_time", "last_over_time", "label_values", "by", "on"}
+NAMES = {series: metric for metric in METRICS for series in metric.series}
+OF_TARGETS = {"instance", "job", "le"}  # labels that Prometheus adds, and that of buckets
+FUNCTIONS = {
+    "histogram_quantile",
+    "time",
+    "rate",
+    "increase",
+    "deriv",
+    "max",
+    "sum",
+    "max_over_time",
+    "last_over_time",
+    "label_values",
+    "by",
+    "on",
+}
 
 
 def _expressions() -> Iterator[str]:
@@ -49,7 +62,7 @@ def test_metrics_and_labels_are_those_of_the_table(expression: str) -> None:
 def test_counters_alone_are_given_to_functions_of_counters_and_brackets_close(expression: str) -> None:
     for function, name in re.findall(rf"(\w+)\(({PREFIX}_\w+)", expression):
         if function in ("rate", "increase"):
-            assert NAMES[name].kind == "counter", expression
+            assert NAMES[name].kind in ("counter", "histogram"), expression
         elif function in ("deriv", "max_over_time", "last_over_time"):
             assert NAMES[name].kind != "counter", expression
     assert set(re.findall(r"(\w+)\s*\(", expression)) - {"and", "unless"} <= FUNCTIONS
@@ -67,7 +80,17 @@ def test_each_rule_says_what_happened_and_what_to_do(rule: dict[str, Any]) -> No
 
 def test_the_rules_cover_what_ends_or_delays_a_copy() -> None:
     alerts = {rule["alert"].removeprefix("IgniteKafka") for rule in RULES}
-    assert alerts >= {"LagGrows", "NoProgress", "RunFailed", "RunFenced", "RunGone", "RecordsSkipped"}
+    assert alerts >= {
+        "LagGrows",
+        "ChangesOld",
+        "NoProgress",
+        "RunFailed",
+        "RunFenced",
+        "RunGone",
+        "RecordsSkipped",
+        "DeadLetters",
+        "BacklogFull",
+    }
 
 
 def test_panels_have_places_of_their_own() -> None:

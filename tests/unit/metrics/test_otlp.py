@@ -13,13 +13,15 @@ from typing import Any
 import pytest
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 
+from ignite_kafka.common.measurements import BOUNDS_S, COMMIT, Histogram, Measurements
 from ignite_kafka.metrics.otlp import metrics_export
-from ignite_kafka.metrics.samples import RunMetrics
+from ignite_kafka.metrics.samples import NodeBacklog, RunMetrics
 from ignite_kafka.metrics.table import METRICS
 from ignite_kafka.settings.source import SourceSettings
-from ignite_kafka.state.status import COMPLETED, RUNNING, CacheStatus, RunStatus
+from ignite_kafka.state.status import COMPLETED, RUNNING, CacheStatus, RunStatus, Waiting
 from tests.support.waiting import wait_until
 
+CUMULATIVE = 2
 ON = SourceSettings(name="c", metrics_otlp=True)
 CACHE = CacheStatus("t-flights", 8, 10, 1_000, 4, 3, 1.5, bad=2, filtered=1)
 STATUS = RunStatus(RUNNING, "c", "r1", started_ms=1_500, caches={"flights": CACHE}, events={"15100": 3})
@@ -72,7 +74,9 @@ def collector(monkeypatch: pytest.MonkeyPatch) -> Iterator[Collector]:
 def metrics_of(status: RunStatus = STATUS) -> RunMetrics:
     metrics = RunMetrics(replace(status, caches={}), ON)
     metrics.update(status)
-    metrics.update_lag({"t-flights": 5})
+    metrics.update_waiting({"flights": Waiting(5, 1)}, [NodeBacklog("node-1", 3, 300, 0.25)])
+    metrics.update_heartbeat(99.5)
+    metrics.update_measured(Measurements({COMMIT: Histogram((0, 2, *[0] * 12, 1), 400.015)}, {"put": 2}))
     return metrics
 
 
@@ -88,6 +92,11 @@ def test_every_metric_of_the_table_is_exported_with_its_last_values(collector: C
         assert exported.description == metric.meaning
         assert exported.sum.is_monotonic == (metric.kind == "counter")
     assert collector.points("ignite_kafka.records") == {("c", "flights", "t-flights"): 11}
+    (commits,) = collector.metrics()["ignite_kafka.commit_seconds"].histogram.data_points
+    assert (list(commits.bucket_counts), commits.sum, commits.count) == ([0, 2, *[0] * 12, 1], 400.015, 3)
+    assert list(commits.explicit_bounds) == list(BOUNDS_S)
+    assert collector.metrics()["ignite_kafka.commit_seconds"].histogram.aggregation_temporality == CUMULATIVE
+    assert collector.points("ignite_kafka.retries")["c", "put"] == 2
     assert collector.points("ignite_kafka.lag") == {("c", "flights", "t-flights"): 5}
     assert {labels for labels, value in collector.points("ignite_kafka.run_state").items() if value} == {("c", COMPLETED)}
     assert {collector.metrics()[f"ignite_kafka.{name}"].unit for name in ("bytes", "copy_seconds", "records")} == {"By", "s", "{records}"}

@@ -16,13 +16,14 @@ from prometheus_client import generate_latest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics_families
 from prometheus_client.parser import text_string_to_metric_families
 
+from ignite_kafka.common.measurements import BOUNDS_S, COMMIT, Histogram, Measurements
 from ignite_kafka.errors import PortTaken, SettingsError
 from ignite_kafka.metrics import table
 from ignite_kafka.metrics.prometheus import metrics_endpoint, registry_of
-from ignite_kafka.metrics.samples import RunMetrics, Sample
+from ignite_kafka.metrics.samples import NodeBacklog, RunMetrics, Sample
 from ignite_kafka.metrics.table import METRICS
 from ignite_kafka.settings.source import SourceSettings
-from ignite_kafka.state.status import FAILED, RUNNING, CacheStatus, RunStatus
+from ignite_kafka.state.status import FAILED, RUNNING, CacheStatus, RunStatus, Waiting
 
 CACHE = CacheStatus("t-flights", 8, 10, 1_000, 4, 3, 1.5, bad=2, filtered=1)
 STATUS = RunStatus(RUNNING, "c", "r1", generation=7, started_ms=1_500, caches={"flights": CACHE}, events={"15100": 3})
@@ -32,7 +33,9 @@ ON = SourceSettings(name="c", metrics_port=0)
 def metrics_of(status: RunStatus = STATUS) -> RunMetrics:
     metrics = RunMetrics(replace(status, caches={}), ON)
     metrics.update(status)
-    metrics.update_lag({"t-flights": 5})
+    metrics.update_waiting({"flights": Waiting(5, 1)}, [NodeBacklog("node-1", 3, 300, 0.25)])
+    metrics.update_heartbeat(99.5)
+    metrics.update_measured(Measurements({COMMIT: Histogram((0, 2, *[0] * 12, 1), 400.015)}))
     return metrics
 
 
@@ -49,11 +52,12 @@ def scraped(port: int, path: str = "metrics", accept: str = "") -> tuple[str, st
 def test_every_metric_of_the_table_appears_with_its_labels_and_meaning() -> None:
     text = generate_latest(registry_of(metrics_of().samples)).decode()
     samples = {sample.name: sample for family in parsed(text).values() for sample in family}
-    assert samples.keys() == {metric.name for metric in METRICS}
+    assert samples.keys() == {name for metric in METRICS for name in metric.series}
     for metric in METRICS:
-        assert set(samples[metric.name].labels) == set(metric.labels)
+        for name in metric.series:
+            assert set(samples[name].labels) - {"le"} == set(metric.labels)
         assert f"# HELP {metric.name} {metric.meaning}\n" in text
-        assert f"# TYPE {metric.name} {'counter' if metric.kind == 'counter' else 'gauge'}\n" in text
+        assert f"# TYPE {metric.name} {'gauge' if metric.kind == 'enum' else metric.kind}\n" in text
 
 
 def test_values_are_those_of_the_status() -> None:
@@ -63,6 +67,16 @@ def test_values_are_those_of_the_status() -> None:
     (lag,) = families["ignite_kafka_lag"]
     assert (lag.labels, lag.value) == ({"connector": "c", "cache": "flights", "topic": "t-flights"}, 5)
     assert {sample.labels["state"] for sample in families["ignite_kafka_run_state"] if sample.value} == {RUNNING}
+
+
+def test_buckets_of_a_histogram_count_what_is_at_most_their_bound() -> None:
+    samples = parsed(generate_latest(registry_of(metrics_of().samples)).decode())["ignite_kafka_commit_seconds"]
+    buckets = {sample.labels["le"]: sample.value for sample in samples if sample.name.endswith("_bucket")}
+    assert [*buckets] == [*map(str, BOUNDS_S), "+Inf"]
+    assert [*buckets.values()] == [0, *[2] * 13, 3]
+    assert {sample.name: sample.value for sample in samples if not sample.name.endswith("_bucket")} == {
+        "ignite_kafka_commit_seconds_count": 3, "ignite_kafka_commit_seconds_sum": 400.015,
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ['a"b', "a\\b", "a\nb", "a\\nb", "größe ✈", 'x"} 1\nevil{y="', "a,b={}", " a "])

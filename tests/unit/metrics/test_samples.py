@@ -5,16 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from ignite_kafka.common.measurements import OPERATIONS, Histogram, Measurements
 from ignite_kafka.events import EVENTS, RUN_FAILED, RUN_STARTED
 from ignite_kafka.metrics import table
-from ignite_kafka.metrics.samples import RunMetrics
-from ignite_kafka.metrics.table import Metric
+from ignite_kafka.metrics.samples import NodeBacklog, RunMetrics
+from ignite_kafka.metrics.table import METRICS, Metric
 from ignite_kafka.settings.connector import ConnectorSettings
 from ignite_kafka.settings.sink import SinkSettings
 from ignite_kafka.settings.source import SourceSettings
-from ignite_kafka.state.status import FAILED, PAUSED, RUNNING, CacheStatus, RunStatus
+from ignite_kafka.state.status import FAILED, PAUSED, RUNNING, CacheStatus, RunStatus, Waiting
 
-CACHE = CacheStatus("t-flights", 8, 10, 1_000, 4, 3, 1.5, bad=2, filtered=1)
+CACHE = CacheStatus("t-flights", 8, 10, 1_000, 4, 3, 1.5, bad=2, filtered=1, dead_letters=1)
 STATUS = RunStatus(
     RUNNING, "c", "r1", generation=7, started_ms=1_500, caches={"flights": CACHE},
     application_id="app-1", versions={"ignite-kafka": "0.1.0"},
@@ -45,7 +46,7 @@ def values(metrics: RunMetrics, metric: Metric) -> dict[tuple[str, ...], float]:
 def test_a_source_reads_entries_and_sends_records() -> None:
     metrics = metrics_of()
     expected = {
-        table.RECORDS: 10, table.READ: 8, table.BYTES: 1_000, table.SKIPPED: 2, table.FILTERED: 1,
+        table.RECORDS: 10, table.READ: 8, table.BYTES: 1_000, table.SKIPPED: 2, table.FILTERED: 1, table.DEAD_LETTERS: 1,
         table.COPY_SECONDS: 1.5, table.PARTITIONS: 4, table.PARTITIONS_DONE: 3,
     }  # fmt: skip
     assert {metric: values(metrics, metric) for metric in expected} == {metric: {LABELS: value} for metric, value in expected.items()}
@@ -112,6 +113,46 @@ def test_the_time_of_progress_is_that_of_the_newest_report_with_more() -> None:
     clock.now_s = 130.0
     metrics.update(replace(STATUS, caches={"flights": replace(CACHE, entries=9)}))
     assert values(metrics, table.PROGRESS_TIME) == {LABELS: 130.0}
+
+
+def test_lag_of_a_source_is_by_cache_with_the_age_of_its_oldest_change() -> None:
+    clock = Clock()
+    metrics = metrics_of(SOURCE, clock)
+    clock.now_s = 110.0
+    metrics.update_waiting({"flights": Waiting(5, 95_500), "new": Waiting(1), "late": Waiting(2, 900_000)})
+    assert values(metrics, table.LAG) == {LABELS: 5, ("c", "new", ""): 1, ("c", "late", ""): 2}
+    assert values(metrics, table.OLDEST_AGE) == {LABELS: 14.5, ("c", "new", ""): 0, ("c", "late", ""): 0}, "of clocks that differ"
+    metrics.update_waiting({"flights": Waiting()})
+    assert values(metrics, table.LAG)[LABELS] == values(metrics, table.OLDEST_AGE)[LABELS] == 0
+    assert values(metrics, table.OLDEST_AGE)["c", "late", ""] == 0, "a cache that is no longer captured"
+
+
+def test_the_backlog_of_each_node_is_that_of_the_newest_read() -> None:
+    metrics = metrics_of(SOURCE)
+    metrics.update_waiting({}, [NodeBacklog("node-1", 3, 300, 0.25), NodeBacklog("node-2", 0, 0, 0.5)])
+    assert values(metrics, table.BACKLOG_FILL) == {("c", "node-1"): 0.25, ("c", "node-2"): 0.5}
+    assert values(metrics, table.BUFFERED)["c", "node-1"] == 3
+    assert values(metrics, table.BUFFERED_BYTES)["c", "node-1"] == 300
+    metrics.update_waiting({}, [NodeBacklog("node-2", 1, 90, 0.5)])
+    assert values(metrics, table.BACKLOG_FILL) == {("c", "node-2"): 0.5}, "a node that has left"
+
+
+def test_a_heartbeat_has_a_time_once_one_came_back() -> None:
+    metrics = metrics_of(SOURCE)
+    metrics.update_heartbeat(0.0)
+    assert values(metrics, table.HEARTBEAT_TIME) == {}
+    metrics.update_heartbeat(99.5)
+    assert values(metrics, table.HEARTBEAT_TIME) == {("c",): 99.5}
+
+
+def test_histograms_and_retries_exist_from_the_beginning() -> None:
+    metrics = metrics_of(SOURCE)
+    histograms = {sample.metric: sample for sample in metrics.samples() if sample.histogram is not None}
+    assert {metric for metric in METRICS if metric.kind == "histogram"} == histograms.keys()
+    assert {sample.value for sample in histograms.values()} == {0}
+    assert values(metrics, table.RETRIES) == {("c", operation): 0 for operation in OPERATIONS}
+    metrics.update_measured(Measurements({"commit": Histogram(seconds=1.0)}, {"put": 2}))
+    assert values(metrics, table.RETRIES)["c", "put"] == 2
 
 
 def test_lag_is_by_topic_and_becomes_0() -> None:

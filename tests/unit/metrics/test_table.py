@@ -37,4 +37,4 @@ def test_each_metric_is_there_once() -> None:
 def test_names_in_airflow_stay() -> None:
     """Dashboards use them."""
     names = {metric.dotted_name for metric in METRICS if metric.in_airflow}
-    assert names == {f"ignite_kafka.{name}" for name in ("records", "bytes", "skipped", "events", "lag")}
+    assert names == {f"ignite_kafka.{name}" for name in ("records", "bytes", "skipped", "dead_letters", "events", "lag")}

@@ -67,6 +67,8 @@ def test_the_layout_of_a_unit_offset() -> None:
     assert UnitOffset(7, "inc", "s", True, 9, 2).to_json() == (
         b'{"generation":7,"incarnation":"inc","snapshot":{"id":"s","done":true,"records":9},"ranges":[[0,2]]}'
     )
+    letters = UnitOffset(7, "inc", "s", True, 9, bad=2, dead_letters=1)
+    assert UnitOffset.from_json(letters.to_json()) == letters
     assert json.loads(UnitOffset(7, "inc", "s", True, 9, bad=2).to_json())["snapshot"] == {"id": "s", "done": True, "records": 9, "bad": 2}
 
 

@@ -12,7 +12,7 @@ import pytest
 from ignite_kafka.common.event_log import count_of
 from ignite_kafka.errors import IgniteKafkaError, KafkaUnavailable, OutcomeUnknown
 from ignite_kafka.plan.source_plan import RunPlan
-from ignite_kafka.runtime.counts import SlotResult
+from ignite_kafka.runtime.counts import Counts, SlotResult
 from ignite_kafka.runtime.driver_consumer import DriverConsumer
 from ignite_kafka.runtime.epoch import Epoch, Running
 from ignite_kafka.runtime.epoch_run import EpochRun
@@ -128,6 +128,15 @@ def test_a_run_that_fails_has_the_counts_of_what_its_tasks_committed() -> None:
     assert run._status.caches["trades"].records == 100 + 7 + 20, "all of the failed task, and what the other task reported in this epoch"
 
 
+def test_what_repeated_attempts_had_committed_is_added() -> None:
+    run = Run()
+    run._sent = {"trades": CacheStatus("t-trades", records=100)}
+    run._status = RunStatus("RUNNING", "c", "r")
+    run._epoch_number = 7
+    run._add([{"trades": CacheCount(records=20)}], {})
+    assert (run._status.caches["trades"].records, run._status.caches["trades"].dead_letters) == (123, 1)
+
+
 def test_a_run_has_the_events_that_tasks_of_its_epoch_have_reported_and_none_before_it() -> None:
     run = Run()
     del run._consumer
@@ -140,8 +149,10 @@ def test_a_run_has_the_events_that_tasks_of_its_epoch_have_reported_and_none_bef
 
 
 def _consumer(tasks: dict[int, TaskProgress]) -> DriverConsumer:
-    reports = SimpleNamespace(tasks=tasks, reported_at=dict.fromkeys(tasks, 0.0))
+    reports = SimpleNamespace(tasks=tasks, reported_at=dict.fromkeys(tasks, 0.0), repeated=REPEATED.get)
     return cast(DriverConsumer, SimpleNamespace(reports=reports))
 
 
+REPEATED: dict[int, list[Counts]] = {0: [], 7: [{"trades": CacheCount(records=3, dead_letters=1)}]}
+"""Counts of repeated attempts by epoch."""
 REPORTS = ((0, 2, 5), (1, 2, 20), (2, 1, 1_000))  # first slot, epoch and records

@@ -95,8 +95,11 @@ def send(
     converters = Converters(settings, lambda _: value_converter) if value_converter else None
     sender = EntrySender(TransferPlan("c", "s", 1, 16, settings, (PLAN,)), cast(Any, types or Types()), converters)
     gone = None if removed is None else np.array(removed)
+    before = len(writer.dead_letters)
     sent = sender.send(cast(Any, writer), 9, PLAN, cache, EntryBatch([entries], PARTITIONS[: entries.rows], gone))
     assert tuple(sent.dropped.tolist()) == dropped
+    assert sent.dead_letters.size == len(writer.dead_letters) - before
+    assert set(sent.dead_letters.tolist()) <= set(sent.bad.tolist())
     return sent.records, sent.bad.tolist()
 
 

@@ -42,4 +42,6 @@ class SnapshotProgress(DriverConsumer):
             return
         place, unit = parsed
         if unit.done and unit.snapshot_id == self._plan.snapshot_id:
-            self.caches[place.cache].add(CacheCount(records=unit.records, units=1, bad=unit.bad))
+            self.caches[place.cache].add(
+                CacheCount(records=unit.records, units=1, bad=unit.bad, dead_letters=unit.dead_letters)
+            )

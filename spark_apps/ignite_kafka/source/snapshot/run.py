@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 
 from ... import events
 from ...common.deadline import Interval
+from ...common.measurements import Measurements
 from ...common.new_id import new_id
 from ...errors import IgniteKafkaError, SnapshotConflict
 from ...ignite.cache_configuration import CacheConfiguration
@@ -74,6 +75,10 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
         super().__init__(spark, request, stack)
         self._connect = connect
         self._run_slots = run_slots
+        self._progress: SnapshotProgress | None = None
+
+    def _measured(self) -> Measurements:
+        return Measurements() if self._progress is None else self._progress.reports.measured.total()
 
     def _run(self) -> None:
         state = self._state()
@@ -161,6 +166,7 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
         """
         progress = self._retry(lambda: SnapshotProgress(self._clients, self._topics, plan, from_start=ends is None))
         self._stack.callback(progress.close)
+        self._progress = progress
         self._status = replace(self._status, generation=plan.generation, caches=planned_counts(plan))
         self._retry(self._publish)
         tasks = slots_of_tasks(plan.slots, parallelism.tasks(self._settings, parallelism.cores(self._spark)))
@@ -168,7 +174,10 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
         job = self._start(work, len(tasks), f"snapshot {plan.snapshot_id}")
         try:
             self._follow(job, progress, plan)
-            caches = add_counts(planned_counts(plan), [result.caches for result in job.result()])
+            results = job.result()
+            for result in results:
+                progress.reports.measured.update(result.slot, (0, result.attempt), result.measured)
+            caches = add_counts(planned_counts(plan), [result.caches for result in results])
         except BaseException:
             job.cancel()
             self._settle(control)

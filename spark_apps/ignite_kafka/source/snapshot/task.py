@@ -16,8 +16,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ...common.arrays import Int64Array
 from ...common.deadline import Clock
+from ...common.measurements import ATTEMPT, BATCH, collect, count_retry, timed
 from ...common.retry import GROWING, RetryBudget, retry
 from ...errors import CacheDestroyed, CacheNotFound, IgniteKafkaError, OutcomeUnknown
 from ...ignite.cluster import Cluster
@@ -33,6 +33,7 @@ from ...plan.source_plan import CachePlan, TransferPlan
 from ...runtime.clients import ignite_cluster, slot_clients, slot_opener
 from ...runtime.counts import SlotResult
 from ...runtime.failure_events import report_retry
+from ...runtime.measurement_reports import measurement_report
 from ...runtime.memory import tune_allocation
 from ...runtime.silent_tasks import watched_task
 from ...settings.secrets import Secrets
@@ -41,7 +42,8 @@ from ...state.open_slots import SlotOpener
 from ...state.sent_topics import check_units
 from ...state.slot_writer import SlotWriter
 from ...state.status import CacheCount
-from ..entry_sender import EntryBatch, EntrySender, Sent, rows_by_partition
+from ..entry_sender import EntryBatch, EntrySender
+from .unit_counts import UnitCounts, count_left_out
 
 _BATCH_PAGES = 2
 _RECORD_PAGES = 4
@@ -58,7 +60,7 @@ def copy_slots(
     connect: Callable[[SourceSettings, Secrets], Cluster] = ignite_cluster,
     scan: Callable[..., Scan] = Scan,
 ) -> Iterator[SlotResult]:
-    """Copy slots, and yield a result for each; the first error ends the other slots at their next batch.
+    """Copy slots, and return a result for each; the first error ends the other slots at their next batch.
 
     Opening a slot and its last commit are waits, so they overlap with the copying of other slots. One slot is copied at
     a time, which bounds memory to one slot's batch and lets all slots share one connection.
@@ -70,16 +72,21 @@ def copy_slots(
     """
     tune_allocation()
     owner = Owner(plan.generation, attempt=attempt)
+    clients = slot_clients(plan.settings, secrets)
     with (
-        watched_task(plan.settings),
+        collect() as collector,
+        watched_task(plan.settings, measurement_report(plan, clients, min(slots, default=0), attempt, collector)),
         connect(plan.settings, secrets) as cluster,
         ThreadPoolExecutor(_THREADS, "slot") as pool,
     ):
-        clients = slot_clients(plan.settings, secrets)
         turn = Turn(cluster, slot_opener(plan, clients, Topics(clients), owner), scan)
         copies = [pool.submit(SlotCopy(plan, slot, turn, ends[slot] if ends else None).run) for slot in slots]
-        for copy in copies:
-            yield copy.result()
+        results = [copy.result() for copy in copies]
+    for result in results:
+        result.attempt = attempt
+        if result.slot == min(slots):
+            result.measured = collector.measured()
+        yield result
 
 
 def batch_bytes(page_bytes: int, read: int, written: int) -> int:
@@ -136,32 +143,6 @@ class Turn:
                 following()
 
 
-@dataclass
-class UnitCounts:
-    """Counts of a cache partition whose copying has not ended.
-
-    :param read: entries read from the cache.
-    :param bad: entries that cannot be sent.
-    :param filtered: entries left out by the filter.
-    :param dropped: entries that passed the filter and are dropped by transforms.
-    """
-
-    read: int = 0
-    bad: int = 0
-    filtered: int = 0
-    dropped: int = 0
-
-    @property
-    def entries(self) -> int:
-        """Number of entries that passed the filter."""
-        return self.read - self.filtered
-
-    @property
-    def records(self) -> int:
-        """Number of records sent."""
-        return self.entries - self.bad - self.dropped
-
-
 class _Stopped(Exception):
     """Raised to end a slot early, because another slot of the same task failed."""
 
@@ -205,6 +186,7 @@ class SlotCopy:
         return not error.final and not (self._turn.stop.is_set() and self._outcome_unknown)
 
     def _retried(self, error: IgniteKafkaError) -> None:
+        count_retry(ATTEMPT)
         report_retry(error, None, self._slot)
 
     def _pause(self, seconds: float) -> None:
@@ -296,7 +278,8 @@ class SlotCopy:
         bad = sum(unit.bad for unit in done.values())
         records = sum(unit.records for unit in done.values())
         read = records + bad + sum(unit.dropped for unit in done.values())
-        count = CacheCount(entries=read, records=records, units=len(done), bad=bad)
+        dead_letters = sum(unit.dead_letters for unit in done.values())
+        count = CacheCount(entries=read, records=records, units=len(done), bad=bad, dead_letters=dead_letters)
         left = self._left(writer, cache)
         if left:
             count.started = time.time()
@@ -307,7 +290,8 @@ class SlotCopy:
                 for batch in batches(scan.pages(), MIN_BATCH_ROWS, lambda: self._batch_bytes):
                     if not scan.left and cache is self._plan.caches[-1]:  # all pages of this slot are requested
                         self._turn.begin_next()
-                    self._copy_batch(writer, cache, info, batch, count)
+                    with timed(BATCH):
+                        self._copy_batch(writer, cache, info, batch, count)
         return count
 
     def _copy_batch(
@@ -330,7 +314,7 @@ class SlotCopy:
             partitions = np.repeat([page.partition for page in batch], [page.rows for page in batch])
             sent = self._sender.send(writer, self._slot, cache, info, EntryBatch(batch, partitions))
             records = sent.records
-            self._count_left_out(partitions, sent)
+            count_left_out(self._unit, partitions, sent)
             if records.key_kinds and not self._key_kinds:  # the topic may hold keys of former snapshots
                 self._key_kinds = kinds_of_keys(writer.state.by_cache.get(cache.name, {}).values())
             self._key_kinds |= records.key_kinds
@@ -350,24 +334,15 @@ class SlotCopy:
     def _unit(self, partition: int) -> UnitCounts:
         return self._units.setdefault(partition, UnitCounts())
 
-    def _count_left_out(self, partitions: Int64Array, sent: Sent) -> None:
-        """Add the bad, filtered and dropped entries of a batch to the counts of their partitions.
-
-        :param partitions: the partitions of the N entries.
-        """
-        for partition, rows in rows_by_partition(partitions[sent.bad]).items():
-            self._unit(partition).bad += rows
-        for partition, rows in rows_by_partition(partitions[sent.filtered]).items():
-            self._unit(partition).filtered += rows
-        for partition, rows in rows_by_partition(partitions[sent.dropped]).items():
-            self._unit(partition).dropped += rows
-
     def _end_unit(self, writer: SlotWriter, cache: CachePlan, partition: int, count: CacheCount) -> None:
         """Queue the offset record of a partition whose pages are all sent, and add its counts to the cache's."""
         unit = self._units.pop(partition)
         key = (cache.name, partition, cache.incarnation, self._plan.snapshot_id)
-        writer.unit_done(*key, unit.records, unit.bad, cache.topic_id, self._key_kinds, unit.dropped)
-        count.add(CacheCount(entries=unit.entries, records=unit.records, units=1, bad=unit.bad, filtered=unit.filtered))
+        left_out = unit.dropped, unit.dead_letters
+        writer.unit_done(*key, unit.records, unit.bad, cache.topic_id, self._key_kinds, *left_out)
+        sent = CacheCount(entries=unit.entries, records=unit.records, units=1, bad=unit.bad, filtered=unit.filtered)
+        sent.dead_letters = unit.dead_letters
+        count.add(sent)
 
     def _commit(self, writer: SlotWriter) -> None:
         writer.commit()

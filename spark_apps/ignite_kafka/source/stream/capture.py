@@ -19,6 +19,7 @@ from ...plan.slots import slots_of_tasks
 from ...plan.source_plan import CachePlan, TransferPlan
 from ...runtime.epoch import LONGEST_S, Unit
 from ...settings.source import SourceSettings
+from .backlog_lag import BacklogLag, read_backlog_lag
 from .start_policy import NO_CAPTURE_ID
 
 if TYPE_CHECKING:
@@ -106,6 +107,8 @@ class Capture:
     """Maximum duration of an epoch, in seconds."""
     follows_cores: ClassVar[bool] = True
     """Whether an epoch ends when the number of cores changes; tasks that wait for a core end it in any case."""
+    has_backlog: ClassVar[bool] = True
+    """Whether nodes hold the changes until they are sent; else the tasks report those that they hold."""
 
     def __init__(self, settings: SourceSettings, cluster: Cluster, owner: str) -> None:
         """Prepare calls of the service, without calling it yet.
@@ -117,6 +120,8 @@ class Capture:
         self._cluster = cluster
         self._owner = owner
         self.secret = cluster.credentials.backlog_secret
+        self.heartbeat_cache = ""
+        """Name of the cache of heartbeats, which is captured beside the others; empty: there is none."""
 
     def run_slots(self) -> RunSlots:
         """Return the function that runs a Spark task of this capture."""
@@ -178,7 +183,8 @@ class Capture:
             "backlogFlushFreq": str(settings.backlog_flush_freq_ms),
             "backlogOwner": self._owner,
         }
-        return Captured.of(self._retry(lambda service: service.start(settings.name, named, caches)))
+        captured = [*caches, self.heartbeat_cache] if self.heartbeat_cache else caches
+        return Captured.of(self._retry(lambda service: service.start(settings.name, named, captured)))
 
     def stop(self) -> None:
         """End the capture, if there is one, and destroy its backlog."""
@@ -210,6 +216,10 @@ class Capture:
         units = self._retry(lambda service: service.units(name))
         places = zip(units.unit["cache_id"].tolist(), units.unit["partition"].tolist(), strict=True)
         return {place: high for place, high in zip(places, units.high.tolist(), strict=True) if high >= 0}
+
+    def lag(self) -> BacklogLag:
+        """Read the changes that are captured and not sent; raise the errors of :func:`.read_backlog_lag`."""
+        return read_backlog_lag(self._ask, self._settings.name)
 
     def _status(self, service: BacklogService) -> Mapping[str, Any] | None:
         """Ask the service for the status of the connector's capture; None if there is no capture."""

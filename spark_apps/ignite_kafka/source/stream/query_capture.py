@@ -38,6 +38,7 @@ class QueryCapture(Capture):
 
     longest_epoch_s: ClassVar[float] = 10 * 365 * 86_400.0  # no end: each end of a query is a gap
     follows_cores: ClassVar[bool] = False  # for the same reason
+    has_backlog: ClassVar[bool] = False
 
     def __init__(self, settings: SourceSettings, cluster: Cluster, owner: str) -> None:
         super().__init__(settings, cluster, owner)

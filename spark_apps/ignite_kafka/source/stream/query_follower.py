@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import closing
 from itertools import groupby
 
 from ... import events
 from ...common.deadline import Clock, Deadline, Interval
+from ...common.measurements import BATCH, LATENCY, observe
 from ...ignite.cluster import Cluster
 from ...ignite.connection import ThinConnection
 from ...ignite.continuous_query import CacheEvents, ContinuousQueries
@@ -23,6 +25,7 @@ from ...ignite.page_batches import MIN_BATCH_ROWS, batches
 from ...ignite.scan import scan_partitions
 from ...ignite.types.model import Page
 from ...plan.source_plan import CachePlan, TransferPlan
+from ...state.status import Waiting, now_ms
 from .load_size import LoadSize
 from .query_sender import QuerySender
 from .rate_limit import RateLimiter
@@ -81,6 +84,9 @@ class QueryFollower:
         self._nodes: frozenset[uuid.UUID] = frozenset()
         self._node_checks = Interval(_NODES_S, clock)
         self._drained = False
+        self._held_since_ms = 0
+        self.waiting: Mapping[str, Waiting] = {name: Waiting() for name in self._caches}
+        """Changes of the last poll, and those before it that were not committed then, by cache."""
 
     @property
     def all_loaded(self) -> bool:
@@ -141,9 +147,16 @@ class QueryFollower:
     def step(self, cluster: Cluster, sender: QuerySender) -> None:
         """Send the changes that arrived, then the next cache partitions of the initial load."""
         self._read(0.0 if self._to_load or self._limiter.ahead_s else self._wait_s)
+        self._note_waiting()
         self._check(cluster, sender)
         self._send_unsent(sender)
         self._load(cluster, sender)
+
+    def _note_waiting(self) -> None:
+        rows = Counter[str]()
+        for cache_events in self._unsent:
+            rows[cache_events.cache] += cache_events.page.rows
+        self.waiting = {name: Waiting(rows[name], self._held_since_ms if rows[name] else 0) for name in self._caches}
 
     def _read(self, wait_s: float) -> None:
         """Read arriving changes into memory until a batch is full, an interval has passed, or none is left.
@@ -159,6 +172,7 @@ class QueryFollower:
         while held < self._settings.batch_bytes and (most is None or rows < most):
             received = self._queries.read(due.remaining())
             if received is not None:
+                self._held_since_ms = self._held_since_ms if self._unsent else now_ms()
                 self._unsent.append(received)
             if received is None or over.expired:
                 return
@@ -167,6 +181,7 @@ class QueryFollower:
 
     def _send_unsent(self, sender: QuerySender) -> None:
         """Send and commit the changes in memory, then drop them."""
+        began_at = time.monotonic()
         kept = (
             self._unsent
             if self._settings.process_removals
@@ -177,6 +192,10 @@ class QueryFollower:
         for name, of_cache in groupby(in_caches, _cache_of):
             sender.send_changes(self._caches[name], list(of_cache))
         self._commit(sender)
+        if self._unsent:
+            observe(BATCH, time.monotonic() - began_at)
+            # of the oldest change; the nodes do not say when they captured one
+            observe(LATENCY, (now_ms() - self._held_since_ms) / 1000)
         self._unsent = []
 
     def _commit(self, sender: QuerySender) -> None:

@@ -74,5 +74,5 @@ class QueryTask(SendingTask):
                 while not end.reached(self._limiter.ahead_s):
                     self._follower.step(cluster, sender)
                     self.progressed()
-                    self._report(loaded=self._follower.all_loaded)
+                    self._report(loaded=self._follower.all_loaded, waiting=self._follower.waiting)
                 self._follower.drain(cluster, sender)

@@ -11,11 +11,13 @@ import logging
 from collections.abc import Mapping, Sequence, Set
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import cached_property
 
 from pyspark.sql import SparkSession
 
 from ... import events
 from ...common.deadline import Deadline
+from ...common.measurements import Measurements, add_measurements
 from ...common.new_id import new_id
 from ...errors import BacklogRefused, CacheDestroyed, CacheNotFound, IgniteKafkaError, SettingsError
 from ...ignite.cluster import Cluster
@@ -26,19 +28,23 @@ from ...runtime.connector_run import RunRequest
 from ...runtime.counts import SlotResult, counts_of
 from ...runtime.driver_consumer import DriverConsumer
 from ...runtime.epoch import LOADING_S, STREAMING_S, Epoch, Running, Unit
-from ...runtime.epoch_run import EpochRun
+from ...runtime.epoch_run import CHECK_S, EpochRun
 from ...runtime.spark_job import Job, Work, slot_work
+from ...settings.metrics import exposes_metrics
 from ...settings.source import SourceSettings
 from ...state import status
 from ...state import target_state as target
 from ...state.configs import SnapshotRecord
 from ...state.sent_topics import check_plan
-from ...state.status import RunStatus, TaskProgress
+from ...state.status import RunStatus, TaskProgress, Waiting
 from ..expiring_entries import report_expiry_policies
 from ..planning import cache_configurations, make_plan, register_schemas
 from ..snapshot.run import planned_counts
 from ..topic_creation import ensure_topics, ensure_types_topic
+from .backlog_lag import held_by_tasks
+from .backlog_watch import BacklogWatch
 from .capture import Capture, Deployments, deployment_of, owner_of
+from .heartbeats import Heartbeats, destroy_heartbeats, heartbeat_cache
 from .query_capture import capture_of
 from .start_policy import StartState, loads_after_change, start_policy
 
@@ -69,6 +75,7 @@ class StreamRun(EpochRun[SourceSettings]):
         self._plan: TransferPlan
         self._deployments: Deployments = {}  # of the plan's caches
         self._loaded = False  # whether the entries of all caches of the plan are sent
+        self._heartbeats: Heartbeats | None = None
         self._rate_due = Deadline.after(0.0)  # when the next epoch may send, by max_records_per_second
 
     def _run(self) -> None:
@@ -127,6 +134,7 @@ class StreamRun(EpochRun[SourceSettings]):
         self._control = control = self._configs_writer()
         claimed = self._claim(control, slots, state)
         self._capture.secret = self._retry(lambda: control.ensure_capture_secret(claimed))
+        self._open_heartbeats()
         captured, self._deployments = self._start_capture(plan, claimed.snapshot)
         self._retry(lambda: check_plan(captured, claimed.snapshot, self._clients, self._topics))
         self._plan = self._with_topics(captured, {cache.name for cache in captured.caches}, control.record.generation)
@@ -171,7 +179,9 @@ class StreamRun(EpochRun[SourceSettings]):
             replace(captured.named(cache, deployments[cache.name]), load=decision.loads.get(cache.name, decision.load))
             for cache in planned_caches
         )
+        heartbeat = captured.incarnations.get(self._capture.heartbeat_cache, "")
         plan = replace(plan, caches=caches, snapshot_id=decision.snapshot_id, capture_id=captured.capture_id)
+        plan = replace(plan, heartbeat_incarnation=heartbeat)
         return plan, captured.seen({cache.name: deployments[cache.name] for cache in planned_caches})
 
     def _record(self) -> SnapshotRecord:
@@ -216,12 +226,42 @@ class StreamRun(EpochRun[SourceSettings]):
 
     def _on_epoch_end(self, epoch: Epoch, results: Sequence[SlotResult]) -> None:
         self._add([result.caches for result in results], planned_counts(self._plan))
+        if not self._capture.has_backlog:  # the tasks have sent all that they held
+            self._metrics.update_waiting({cache.name: Waiting() for cache in self._plan.caches})
         self._rate_due = Deadline.after(sum(result.ahead_s for result in results) / len(results))
         self._publish_progress()
         if all(result.loaded for result in results):
             self._all_loaded()
 
+    @cached_property
+    def _backlog_watch(self) -> BacklogWatch:
+        return BacklogWatch(self._capture.lag, CHECK_S)
+
+    def _open_heartbeats(self) -> None:
+        settings = self._settings
+        if settings.heartbeat_interval_ms and settings.run_mode != "once" and self._capture.has_backlog:
+            beats = self._retry(lambda: Heartbeats(self._cluster, self._clients, self._topics, settings))
+            self._heartbeats = beats
+            self._stack.callback(beats.close)
+            self._capture.heartbeat_cache = beats.cache
+
+    def _measured(self) -> Measurements:
+        own = [] if self._heartbeats is None else [self._heartbeats.collector.measured()]
+        return add_measurements((super()._measured(), *own))
+
+    def _watch_lag(self) -> None:
+        if self._heartbeats is not None:
+            self._heartbeats.step(sends=self._job is not None)
+            self._metrics.update_heartbeat(self._heartbeats.newest_s)
+        if not (exposes_metrics(self._settings) and self._capture.has_backlog and self._plan.caches):
+            return
+        lag = self._backlog_watch.read()
+        if lag is not None:
+            self._metrics.update_waiting(lag.waiting(), lag.nodes)
+
     def _on_progress(self, tasks: Sequence[TaskProgress], of: int) -> None:
+        if not self._capture.has_backlog:
+            self._metrics.update_waiting(held_by_tasks(tasks))
         self._add([counts_of(task) for task in tasks], planned_counts(self._plan))
         self._publish_progress()
         if len(tasks) == of and all(task.loaded for task in tasks):
@@ -278,7 +318,8 @@ class StreamRun(EpochRun[SourceSettings]):
         if self._plan.capture_id and captured.capture_id != self._plan.capture_id:
             events.emit(events.CAPTURE_LOST, connector=self._plan.connector, capture_id=self._plan.capture_id)
         self._report_changes(fresh, before.keys() - now.keys())
-        plan = replace(plan, caches=tuple(caches), capture_id=captured.capture_id)
+        heartbeat = captured.incarnations.get(self._capture.heartbeat_cache, "")
+        plan = replace(plan, caches=tuple(caches), capture_id=captured.capture_id, heartbeat_incarnation=heartbeat)
         self._retry(lambda: check_plan(plan, self._record(), self._clients, self._topics))
         self._plan = self._with_topics(plan, fresh, self._plan.generation)
         self._loaded = self._loaded and not fresh
@@ -295,6 +336,7 @@ class StreamRun(EpochRun[SourceSettings]):
         """End a stopped run, and its capture unless policy BACKLOG keeps the capture for the next run."""
         if self._settings.failover_policy != "BACKLOG":
             self._capture.stop()
+            destroy_heartbeats(self._cluster, self._settings.name, [heartbeat_cache(self._settings)])
         else:
             events.emit(events.CAPTURE_KEPT, connector=self._settings.name)
         self._close_run(status.STOPPED)

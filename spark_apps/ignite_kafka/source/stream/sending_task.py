@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import ClassVar
 
@@ -17,7 +17,7 @@ from ...runtime.epoch import Epoch
 from ...runtime.task_loop import TaskLoop, TaskServices
 from ...settings.secrets import Secrets
 from ...state.open_slots import SlotOpener
-from ...state.status import CacheCount
+from ...state.status import CacheCount, Waiting
 from ..counted_slots import CountedSlots
 from .rate_limit import RateLimiter
 
@@ -37,7 +37,7 @@ class SendingTask(TaskLoop):
     ) -> None:
         self._settings = plan.settings
         self._clients = slot_clients(plan.settings, secrets)
-        super().__init__(plan, slots, epoch, TaskServices.of(plan, self._clients, epoch))
+        super().__init__(plan, slots, epoch, TaskServices.of(plan, self._clients, epoch), attempt)
         self._plan = plan
         self._secrets = secrets
         self._owner = Owner(plan.generation, epoch=epoch.number, attempt=attempt)
@@ -63,11 +63,11 @@ class SendingTask(TaskLoop):
             self._in_doubt = self._in_doubt or sender.in_doubt
             sender.close()
 
-    def _report(self, *, loaded: bool) -> None:
+    def _report(self, *, loaded: bool, waiting: Mapping[str, Waiting] | None = None) -> None:
         """Report progress at intervals, and immediately when the initial load ends or restarts."""
         at_once = loaded != self._loaded
         self._loaded = loaded
-        self.report_progress(self._counts.values(), loaded=loaded, at_once=at_once)
+        self.report_progress(self._counts.values(), loaded=loaded, at_once=at_once, waiting=waiting)
 
     def _final_error(self, error: IgniteKafkaError) -> IgniteKafkaError:
         if self._in_doubt and not error.final:

@@ -8,21 +8,25 @@ the same way. So the initial load delays a change, or a stop, by at most ``batch
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 
 from ...common.deadline import Deadline, Interval
+from ...common.measurements import BATCH, observe
 from ...kafka.topics import Topics
 from ...plan.source_plan import TransferPlan
 from ...runtime.clients import ignite_cluster
 from ...runtime.counts import SlotResult
 from ...runtime.epoch import Epoch, EpochEnd
+from ...runtime.latencies import observe_latencies
 from ...runtime.memory import tune_allocation
 from ...settings.secrets import Secrets
 from .backlog_client import BacklogClient
 from .backlog_reader import BacklogReader
 from .batch import ChangeBatch
 from .cache_infos import CacheInfos
+from .heartbeats import HeartbeatRelay
 from .rate_limit import RateLimiter
 from .sender import SlotsSender
 from .sending_task import SendingTask
@@ -54,11 +58,21 @@ class BatchRunner:
 
     def changes(self) -> None:
         """Poll the backlog once, and send and commit the changes."""
-        self._commit(self._reader.changes())
+        began_at = time.monotonic()
+        batches = self._reader.changes()
+        self._commit(batches)
+        if any(batch.active.size for batch in batches):
+            observe(BATCH, time.monotonic() - began_at)
+            for batch in batches:
+                observe_latencies(batch.changes.time_ms[batch.classified.new])
 
     def load(self) -> None:
         """Load the next cache partitions, and send and commit their entries."""
-        self._commit(self._reader.load())
+        began_at = time.monotonic()
+        batches = self._reader.load()
+        self._commit(batches)
+        if batches:
+            observe(BATCH, time.monotonic() - began_at)
 
     def reconcile(self, *, ends: bool = False) -> None:
         """Read a few more records of the topic being reconciled, and send the tombstones that are due.
@@ -85,6 +99,7 @@ class TaskStream(SendingTask):
     def __init__(self, plan: TransferPlan, secrets: Secrets, slots: Sequence[int], attempt: int, epoch: Epoch) -> None:
         super().__init__(plan, secrets, slots, attempt, epoch, plan.slots)
         self._table = UnitTable.of(plan, slots)
+        self._heartbeats: HeartbeatRelay | None = None
         self._reconcile_commits = Interval(_RECONCILE_COMMIT_S)  # so that a later task continues where this one was
 
     def _attempt(self, end: EpochEnd) -> None:
@@ -103,6 +118,9 @@ class TaskStream(SendingTask):
             ):
                 reader.restore(sender.offsets())
                 self._in_doubt = False
+                self._heartbeats = None
+                if self._plan.heartbeat_incarnation and 0 in self._slots:
+                    self._heartbeats = HeartbeatRelay(self._plan, client, sender.send_heartbeat, sender.commit)
                 self._batches(BatchRunner(reader, sender, self._limiter), reader, end)
 
     def _batches(self, runner: BatchRunner, reader: BacklogReader, end: EpochEnd) -> None:
@@ -120,6 +138,8 @@ class TaskStream(SendingTask):
             # 1. changes
             next_poll = Deadline.after(self._settings.poll_interval_ms / 1000)
             runner.changes()
+            if self._heartbeats is not None:
+                self._heartbeats.forward()
             if self._epoch.until is not None and reader.caught_up(self._epoch.until):
                 self._finished = self._loaded = True
                 return

@@ -10,8 +10,9 @@ import pytest
 from airflow_provider_ignite_kafka.plugins import actions
 from airflow_provider_ignite_kafka.plugins.actions import ACTIONS, perform
 from airflow_provider_ignite_kafka.plugins.monitored import MonitoredCluster
-from ignite_kafka.admin import backlog, offsets, sink_offsets
+from ignite_kafka.admin import backlog, dead_letters, offsets, sink_offsets
 from ignite_kafka.admin.backlog import Resend
+from ignite_kafka.admin.dead_letters import Replay
 from ignite_kafka.admin.offsets import ResetOffsets
 from ignite_kafka.admin.sink_offsets import MovedOffsets
 from ignite_kafka.admin.target_state import NewestRun, TargetStateChange
@@ -57,6 +58,11 @@ def done(monkeypatch: pytest.MonkeyPatch) -> Done:
         found.append((*about(settings, secrets), to, topic, partition))
         return MovedOffsets({(topic or "every", partition or 0): (-1, 7)})
 
+    def replay(settings: ConnectorSettings, secrets: Secrets, limit_s: float) -> Replay:
+        found.append(about(settings, secrets))
+        return Replay(settings.name, 3)
+
+    monkeypatch.setattr(dead_letters, "replay", replay)
     monkeypatch.setattr(sink_offsets, "move", move)
     monkeypatch.setattr(actions, "request_target_state", target)
     monkeypatch.setattr(backlog, "resend", resend)
@@ -84,6 +90,7 @@ BOTH = ("c", "copies", "broker:9092", ("node:10800",), "kafka-sesame")
         ("reset", {"typed_name": "c", "cache": "air", "partition": "7"}, (*KAFKA_ONLY, "air", 7)),
         ("reset", {"typed_name": "c", "to": "latest", "topic": ""}, (*KAFKA_ONLY, "latest", None, None)),
         ("reset", {"typed_name": "c", "to": "7", "topic": "t-air", "partition": "3"}, (*KAFKA_ONLY, "7", "t-air", 3)),
+        ("replay", {"typed_name": "c"}, KAFKA_ONLY),
     ],
 )
 def test_each_action_asks_the_connector_of_its_cluster(done: Done, name: str, form: Mapping[str, str], asked: tuple[Any, ...]) -> None:
@@ -92,7 +99,7 @@ def test_each_action_asks_the_connector_of_its_cluster(done: Done, name: str, fo
 
 
 def test_every_action_is_tested_above() -> None:
-    assert set(ACTIONS) == {"pause", "resume", "stop", "resend", "reset"}
+    assert set(ACTIONS) == {"pause", "resume", "stop", "resend", "reset", "replay"}
 
 
 def test_what_was_done_is_told(done: Done) -> None:

@@ -15,16 +15,17 @@ from fastapi.testclient import TestClient
 from airflow_provider_ignite_kafka.plugins import html, page_data, views
 from airflow_provider_ignite_kafka.plugins.monitored import MonitoredCluster, monitored_clusters
 from airflow_provider_ignite_kafka.plugins.page import create_page
-from airflow_provider_ignite_kafka.plugins.page_data import ClusterReading, read_cluster
+from airflow_provider_ignite_kafka.plugins.page_data import ClusterReading
+from ignite_kafka.admin import overview
 from ignite_kafka.admin.comparison_history import ConnectorComparisons
-from ignite_kafka.admin.overview import ConnectorOverview, read_overview
+from ignite_kafka.admin.overview import ConnectorOverview
 from ignite_kafka.kafka.clients import KafkaClients
-from ignite_kafka.kafka.topics import Topics
-from ignite_kafka.state import internal_records
 from ignite_kafka.state.configs import ConnectorRecord, ConnectorState
 from ignite_kafka.state.status import CacheStatus, RunStatus, now_ms
 from tests.support.fake_messages import FakeMessage
 from tests.support.hostile_records import ILL_TYPED, KEYS, ODD, STATUS, VALUES, encoded
+from tests.support.internal_topics import FakeTopics
+from tests.support.waiting import REQUEST_S
 from tests.unit.airflow.bench import CONFIG
 
 PREFIX = "ignite-kafka"
@@ -44,8 +45,9 @@ def connectors(monkeypatch: pytest.MonkeyPatch, *hostile: Timed) -> dict[str, Co
     """The connectors of a cluster with a good one and these records in both topics."""
     taken = Timed(b'["connector","good"]', encoded({"generation": 1, "slots": 2, "run_id": "r"}))
     records = {f"{PREFIX}-configs": [*hostile, taken], f"{PREFIX}-status": [*hostile, Timed(b'["run","good","r"]', GOOD.to_json())]}
-    monkeypatch.setattr(internal_records, "read_to_end", lambda clients, topics, topic, partitions: iter(records[topic]))
-    return read_overview(KafkaClients({}), cast(Topics, SimpleNamespace(exists=lambda _: True)), PREFIX)
+    fake = FakeTopics(records)
+    monkeypatch.setattr(overview, "read_to", fake.read_to)
+    return overview.OverviewReader(PREFIX).read(KafkaClients({}), fake.topics)
 
 
 @pytest.fixture
@@ -54,7 +56,7 @@ def client(monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setenv("AIRFLOW__API__SECRET_KEY", "a secret key of the test")
     create_auth_manager()
 
-    def make(read: Callable[[MonitoredCluster], ClusterReading]) -> TestClient:
+    def make(read: Callable[[MonitoredCluster, str | None], ClusterReading]) -> TestClient:
         app = create_page(read, lambda _cluster, name: ConnectorComparisons(name, ()))
         app.dependency_overrides[get_user] = lambda: SimpleAuthManagerUser(username="olga", role="OP")
         return TestClient(app)
@@ -65,7 +67,7 @@ def client(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def shown(client: Any, found: dict[str, ConnectorOverview], *names: str) -> list[str]:
     """The list, and the pages of connectors."""
-    pages = client(lambda cluster: ClusterReading(cluster, found))
+    pages = client(lambda cluster, _name: ClusterReading(cluster, found))
     [cluster] = monitored_clusters()
     paths = ["/", *(f"{html.connector_path(cluster, name)}?prefix={PREFIX}" for name in names)]
     replies = [pages.get(path) for path in paths]
@@ -120,7 +122,7 @@ def test_an_unexpected_error_of_a_template_hides_no_other(client: Any, monkeypat
 
 
 def test_an_unexpected_error_of_a_cluster_is_shown_on_its_pages(client: Any) -> None:
-    def read(_: MonitoredCluster) -> ClusterReading:
+    def read(_: MonitoredCluster, _name: str | None) -> ClusterReading:
         raise OverflowError("timestamp")
 
     pages = client(read)
@@ -139,7 +141,7 @@ def test_an_unexpected_error_of_a_lag_is_that_of_its_connector(connect: Any, mon
         name: ConnectorOverview(name, ConnectorState(ConnectorRecord(1, run_id="r", settings={"topics": ["t"], "consumer_group": group})))
         for name, group in (("bad", "of bad"), ("good", ["no text"]))
     }
-    monkeypatch.setattr(page_data, "read_overview", lambda *_: sinks)
+    monkeypatch.setattr(page_data, "OverviewReader", lambda _prefix: SimpleNamespace(read=lambda *_: sinks))
 
     def lag(_topics: Any, group: str, _names: Any) -> dict[str, int]:
         if group == "of bad":
@@ -147,6 +149,6 @@ def test_an_unexpected_error_of_a_lag_is_that_of_its_connector(connect: Any, mon
         return {group: 3}
 
     monkeypatch.setattr(page_data, "sink_lag", lag)
-    found = read_cluster(MonitoredCluster("kafka_default"))
+    found = page_data.ClusterReader(wait_s=REQUEST_S).read(MonitoredCluster("kafka_default"))
     assert found.lags == {"good": {"connect-good": 3}}
     assert "TypeError" in str(found.lag_errors["bad"])

@@ -9,13 +9,13 @@ import pytest
 
 from airflow_provider_ignite_kafka.plugins import page_data
 from airflow_provider_ignite_kafka.plugins.monitored import MonitoredCluster
-from airflow_provider_ignite_kafka.plugins.page_data import read_cluster
-from ignite_kafka.admin import backlog
+from airflow_provider_ignite_kafka.plugins.page_data import ClusterReader, ClusterReading
 from ignite_kafka.admin.overview import ConnectorOverview
 from ignite_kafka.errors import BacklogMissing, BacklogRefused, IgniteKafkaError, IgniteUnreachable, KafkaUnavailable, SettingsError
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.state.configs import ConnectorRecord, ConnectorState
 from ignite_kafka.state.status import RUNNING, CacheStatus, RunStatus
+from tests.support.waiting import REQUEST_S
 from tests.unit.airflow.bench import CONFIG
 
 CLUSTER = MonitoredCluster("kafka_default", "copies", "ignite_default")
@@ -24,6 +24,11 @@ CLUSTER = MonitoredCluster("kafka_default", "copies", "ignite_default")
 def connector(name: str, **settings: Any) -> ConnectorOverview:
     run = RunStatus(RUNNING, name, "r", generation=1, caches={"air": CacheStatus(f"{name}-air")})
     return ConnectorOverview(name, ConnectorState(ConnectorRecord(1, 2, run_id="r", settings=settings)), {"r": run})
+
+
+def read_cluster(cluster: MonitoredCluster) -> ClusterReading:
+    """Read all lags, however long it takes."""
+    return ClusterReader(wait_s=REQUEST_S).read(cluster)
 
 
 STREAM, SNAPSHOT, SINK = {"failover_policy": "BACKLOG"}, {"run_mode": "once"}, {"topics": ["t"]}
@@ -37,10 +42,9 @@ def kafka(connect: Any, monkeypatch: pytest.MonkeyPatch) -> dict[str, ConnectorO
     connect("ignite_default", conn_type="ignite", host="node")
     monkeypatch.setenv("AIRFLOW__IGNITE_KAFKA__ALLOW_INSECURE_CONNECTIONS", "True")
     monkeypatch.setattr(KafkaClients, "check", lambda *_: None)
-    monkeypatch.setattr(page_data, "read_overview", lambda _clients, _topics, prefix: found if prefix == "copies" else {})
+    monkeypatch.setattr(page_data, "OverviewReader", lambda prefix: SimpleNamespace(read=lambda *_: found if prefix == "copies" else {}))
     monkeypatch.setattr(page_data, "sink_lag", lambda _topics, group, topics: {f"{group} {topic}": 3 for topic in topics})
-    monkeypatch.setattr(page_data, "source_lag", lambda view: {view.connector: 5})
-    monkeypatch.setattr(backlog, "status", lambda settings, _secrets: SimpleNamespace(connector=settings.name))
+    monkeypatch.setattr(page_data, "source_lag", lambda settings, _secrets: {settings.name: 5})
     return found
 
 
@@ -60,7 +64,7 @@ def test_a_stream_that_needs_no_backlog_service_has_no_error_without_it(
     def status(settings: Any, _secrets: Any) -> Any:
         raise error
 
-    monkeypatch.setattr(backlog, "status", status)
+    monkeypatch.setattr(page_data, "source_lag", status)
     kafka |= {"a": connector("a", run_mode="continuous", failover_policy="NONE"), "b": connector("b", **STREAM)}
     found = read_cluster(CLUSTER)
     assert (found.lags, found.lag_errors) == ({}, {"b": error})
@@ -82,7 +86,7 @@ def test_a_lag_that_cannot_be_read_is_an_error_of_its_connector(
         seen.append(settings.name)
         raise error
 
-    monkeypatch.setattr(backlog, "status", status)
+    monkeypatch.setattr(page_data, "source_lag", status)
     kafka |= {"a": connector("a", **STREAM), "b": connector("b", **STREAM), "sink": connector("sink", **SINK)}
     found = read_cluster(CLUSTER)
     assert (found.error, found.lag_errors, seen) == (None, {"a": error, "b": error}, asked)

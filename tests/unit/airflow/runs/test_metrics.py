@@ -26,7 +26,7 @@ from tests.support.airflow_versions import initialize_stats
 from tests.unit.airflow.bench import Bench, FakeMonitor, context, operator, run_status, sink
 
 Received = Callable[[], list[str]]
-CACHE = CacheStatus("t-flights", 8, 10, 1000, bad=2)
+CACHE = CacheStatus("t-flights", 8, 10, 1000, bad=2, dead_letters=1)
 RUN = RunStatus(RUNNING, "a.b", "r2", started_ms=2, caches={"flights": CACHE}, events={"15100": 1, "15070": 2})
 
 
@@ -76,6 +76,8 @@ def test_counters_are_the_differences_between_records(statsd: Received) -> None:
     assert statsd() == [
         "ignite_kafka.bytes.a_b.flights:1000|c",
         "ignite_kafka.bytes:1000|c",
+        "ignite_kafka.dead_letters.a_b.flights:1|c",
+        "ignite_kafka.dead_letters:1|c",
         "ignite_kafka.events.a_b.15070:2|c",
         "ignite_kafka.events.a_b.15100:1|c",
         "ignite_kafka.events:1|c",
@@ -100,6 +102,7 @@ def test_tags_go_to_statsd_that_knows_them(statsd: Received, monkeypatch: pytest
     metrics.lag("a.b", {"t-flights": 5})
     assert statsd() == [
         "ignite_kafka.bytes,connector=a.b,cache=flights:1000|c",
+        "ignite_kafka.dead_letters,connector=a.b,cache=flights:1|c",
         "ignite_kafka.events,connector=a.b,event=15070:2|c",
         "ignite_kafka.lag,connector=a.b,topic=t-flights:5|g",
         "ignite_kafka.records,connector=a.b,cache=flights:8|c",
@@ -155,11 +158,12 @@ def _points(body: bytes) -> Iterator[str]:
 def test_opentelemetry_gets_the_same_with_tags(otel: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AIRFLOW__METRICS__LEGACY_NAMES_ON", "False")
     metrics = RunMetrics(to_kafka=True)
-    metrics.update(replace(RUN, caches={"flights": CACHE, "air traffic": replace(CACHE, records=3, bad=0)}))
+    metrics.update(replace(RUN, caches={"flights": CACHE, "air traffic": replace(CACHE, records=3, bad=0, dead_letters=0)}))
     metrics.lag("a.b", {"flights": 5})
     assert otel() == [
         "airflow.ignite_kafka.bytes{cache=air traffic,connector=a.b} 1000",
         "airflow.ignite_kafka.bytes{cache=flights,connector=a.b} 1000",
+        "airflow.ignite_kafka.dead_letters{cache=flights,connector=a.b} 1",
         "airflow.ignite_kafka.events{connector=a.b,event=15070} 2",
         "airflow.ignite_kafka.events{connector=a.b,event=15100} 1",
         "airflow.ignite_kafka.lag{cache=flights,connector=a.b} 5",

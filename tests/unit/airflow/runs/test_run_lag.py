@@ -14,12 +14,12 @@ from airflow_provider_ignite_kafka.runs.lag import RunLag
 from airflow_provider_ignite_kafka.runs.monitor import RunMonitor
 from airflow_provider_ignite_kafka.runs.records import RunRecords
 from airflow_provider_ignite_kafka.runs.request import Request
-from ignite_kafka.admin import backlog
-from ignite_kafka.admin.backlog import BacklogView, CacheCapture, UnitBacklog
+from ignite_kafka.admin import lag_by_name
 from ignite_kafka.errors import IgniteUnreachable, KafkaUnavailable
 from ignite_kafka.settings.secrets import Secrets
 from ignite_kafka.settings.sink import SinkSettings
 from ignite_kafka.settings.source import SourceSettings
+from ignite_kafka.source.stream.backlog_lag import BacklogLag, UnitLag
 from ignite_kafka.state.status import RUNNING, CacheStatus, RunStatus
 
 STATUS = RunStatus(RUNNING, "c", "r", caches={"air": CacheStatus("t-air"), "b": CacheStatus("t-air")})
@@ -55,11 +55,7 @@ class FakeCluster:
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[float | None]:
     """Timeouts of the clusters whose backlog is read; the cache air has 2 changes, then none and is gone."""
     timeouts: list[float | None] = []
-    caches = (CacheCapture("air", 1, 2), CacheCapture("b", 1, 2))
-    views = [
-        BacklogView("c", 7, 1, caches, (), (UnitBacklog("air", 0, 1, 2, 9, 1, 2, ()),)),
-        BacklogView("c", 7, 1, caches[1:], (), ()),
-    ]
+    lags = [BacklogLag(("air", "b"), (UnitLag("air", 0, 1, 2, 2, 90),)), BacklogLag(("b",))]
 
     def opened(_from: Any, *arguments: Any) -> FakeCluster:
         timeouts.append(arguments[-1])
@@ -67,7 +63,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[float | None]:
 
     monkeypatch.setattr(IgniteConnection, "cluster", opened)
     monkeypatch.setattr(Request, "cluster", opened)
-    monkeypatch.setattr(backlog, "status_of", lambda _cluster, _connector: views.pop(0))
+    monkeypatch.setattr(lag_by_name, "backlog_lag", lambda _cluster, _connector: lags.pop(0))
     return timeouts
 
 

@@ -106,6 +106,7 @@ class CountingWriter:
         self.sent: list[bytes] = []
         self.units: dict[int, tuple[int, int]] = {}
         self.dropped: dict[int, int] = {}
+        self.dead_letters: dict[int, int] = {}
         self.past_limits, self.types_sent, self.uses_sent = False, dict[int, Any](), dict[str, Any]()
 
     def send_type_record(self, *_: Any) -> None:
@@ -119,7 +120,7 @@ class CountingWriter:
 
     def unit_done(self, cache: str, partition: int, incarnation: str, snapshot: str, records: int, bad: int, *more: Any) -> None:
         self.units[partition] = records, bad
-        self.dropped[partition] = more[-1]
+        self.dropped[partition], self.dead_letters[partition] = more[-2:]
 
 
 def test_filtered_entries_are_counted_and_wholly_filtered_partitions_are_done() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ignite_kafka.common.measurements import BATCH, LATENCY, collect
 from ignite_kafka.errors import CacheDestroyed, TopicError
 from ignite_kafka.events import CACHES_SENT_AGAIN, CHANGES_MISSING
 from ignite_kafka.ignite.continuous_query import CacheEvents
@@ -18,6 +19,7 @@ from ignite_kafka.source.stream import query_follower, query_sender
 from ignite_kafka.source.stream.batch import page_of_states
 from ignite_kafka.source.stream.query_sender import slot_of_cache, tasks_of_caches
 from ignite_kafka.state.slot_writer import SlotWriter
+from ignite_kafka.state.status import Waiting, now_ms
 from tests.support.event_log import event_log, ids
 from tests.support.fake_time import FakeTime
 from tests.support.followed_cache import CACHE, NEVER, World, Writer, long
@@ -38,6 +40,22 @@ def test_entries_then_changes() -> None:
     assert world.folded == world.expected
     assert sum(count["c"].records for count in world.counts.values()) == 102
     assert {unit.records for unit in world.state.units.values()} == {12, 13}
+
+
+def test_what_the_last_poll_brought_waits_until_the_next_one() -> None:
+    world = World()
+    world.step()
+    assert world.follower.waiting == {"c": Waiting()}
+    before_ms = now_ms()
+    world.put(1, 1)
+    world.put(2, 2)
+    with collect() as collector:
+        world.step()
+    assert world.follower.waiting["c"].changes == 2
+    assert before_ms <= world.follower.waiting["c"].oldest_ms <= now_ms()
+    assert {name: histogram.count for name, histogram in collector.measured().durations.items()} == {BATCH: 1, LATENCY: 1}
+    world.step()
+    assert world.follower.waiting == {"c": Waiting()}
 
 
 @pytest.mark.parametrize("past_limits", [False, True])

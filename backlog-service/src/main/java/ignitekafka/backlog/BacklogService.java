@@ -36,8 +36,11 @@ public interface BacklogService {
     /** Version of the formats that nodes store and exchange. */
     String VERSION = "1";
 
-    /** Version of this contract with callers; 2 added secrets. A later version keeps the calls of earlier ones. */
-    int CONTRACT = 2;
+    /**
+     * Version of this contract with callers; 2 added secrets, 3 added {@link #ends}. A later version keeps the calls of
+     * earlier ones.
+     */
+    int CONTRACT = 3;
 
     /** Returns the {@link #CONTRACT} of the answering node. */
     int version();
@@ -94,6 +97,18 @@ public interface BacklogService {
      *     each of cache id, partition, marks.
      */
     byte[] units(String connector);
+
+    /**
+     * Returns what each unit that has changes or marks has left to send. Nodes read the record of each unit, and of a
+     * unit with changes the first and the last chunk.
+     *
+     * @return int32 {@code 0x31454B42} ("BKE1"), int32 units U, then columns: int64[U] each of incarnation, lowest
+     *     number, highest number (-1: none), count, time of the oldest change in ms on the capturing node (0: none),
+     *     number of the mark; then int32[U] each of cache id, partition, marks. The count is the numbers from the
+     *     lowest to the highest, without those acknowledged, and the expired keys. It is at least the count of
+     *     {@link #units}, and larger where the cache's counter skipped numbers.
+     */
+    byte[] ends(String connector);
 
     /**
      * Returns the units whose backlog or marks have changed since the reader's previous call. Changes that were read

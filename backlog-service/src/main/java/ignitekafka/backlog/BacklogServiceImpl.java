@@ -66,8 +66,22 @@ public final class BacklogServiceImpl extends NodeService implements BacklogServ
     public byte[] units(String connector) {
         HashMap<Integer, Long> incarnations = new CacheIncarnations(plugin()).byCacheId(known(connector));
 
-        return guard().asNode(() ->
-                UnitTable.join(NodeJob.broadcast(context(), node -> UnitTable.ofNode(node, connector, incarnations))));
+        return guard().asNode(() -> UnitTable.join(
+                UnitTable.MAGIC,
+                NodeJob.broadcast(context(), node -> UnitTable.ofNode(node, connector, incarnations))));
+    }
+
+    @Override
+    public byte[] ends(String connector) {
+        Connector known = known(connector);
+        HashMap<Integer, Integer> partitions = UnitEnds.partitions(context(), known);
+        HashMap<Integer, Long> incarnations = new CacheIncarnations(plugin()).byCacheId(known);
+
+        incarnations.keySet().retainAll(partitions.keySet());
+
+        return guard().asNode(() -> UnitTable.join(
+                UnitEnds.MAGIC,
+                NodeJob.broadcast(context(), node -> UnitEnds.ofNode(node, connector, incarnations, partitions))));
     }
 
     @Override

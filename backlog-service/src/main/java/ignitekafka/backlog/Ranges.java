@@ -53,6 +53,18 @@ final class Ranges {
         return at != null && at.getValue() >= number;
     }
 
+    /** Count of the numbers from {@code low} to {@code high} that the ranges contain. */
+    long within(long low, long high) {
+        Long from = highByLow.floorKey(low);
+        long count = 0;
+
+        for (Map.Entry<Long, Long> range :
+                highByLow.subMap(from == null ? low : from, true, high, true).entrySet())
+            count += Math.max(0, Math.min(high, range.getValue()) - Math.max(low, range.getKey()) + 1);
+
+        return count;
+    }
+
     /** The highest number, or -1. */
     long last() {
         return highByLow.isEmpty() ? -1 : highByLow.lastEntry().getValue();

@@ -13,7 +13,7 @@ import org.apache.ignite.cache.query.ScanQuery;
 
 /** Counts the backlog of each unit on its primary node, for {@link BacklogService#units}. */
 final class UnitTable {
-    private static final int MAGIC = 0x31554B42;
+    static final int MAGIC = 0x31554B42;
 
     private static final int LONGS = 6;
     private static final int INTS = 3;
@@ -71,13 +71,13 @@ final class UnitTable {
     }
 
     /** Encodes the rows of all nodes. */
-    static byte[] join(Collection<ArrayList<long[]>> nodes) {
+    static byte[] join(int magic, Collection<ArrayList<long[]>> nodes) {
         List<long[]> rows = new ArrayList<>();
 
         nodes.forEach(rows::addAll);
 
         ByteBuffer out = Chunk.buffer(new byte[8 + rows.size() * (8 * LONGS + 4 * INTS)])
-                .putInt(MAGIC)
+                .putInt(magic)
                 .putInt(rows.size());
 
         for (int column = 0; column < LONGS; column++) {
