@@ -13,6 +13,9 @@ from airflow_provider_ignite_kafka.assets.ignite import SCHEME, cache_of
 if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import Context
 
+Extra = dict[str, Any]
+"""Extra data of an asset event, as JSON values."""
+
 
 def emit_asset_events(context: Context, outlets: Sequence[Any], copied: Copied) -> None:
     """Add asset events with counts to the outlets of a task that succeeds.
@@ -40,6 +43,30 @@ def emit_asset_events(context: Context, outlets: Sequence[Any], copied: Copied) 
                     named.get(copied_cache) or Asset(uri=copied.target_uri(copied_cache)),
                     extra=copied.extra(copied_cache),
                 )
+
+
+def emit_verified_events(context: Context, outlets: Sequence[Any], verified: Copied, extras: Sequence[Extra]) -> None:
+    """Add the result of a comparison to the asset events of a task that succeeds.
+
+    - An asset of one of the connector's topics (of a sink: caches) gets the counts of this topic and its cache.
+    - Any other asset stands for the connector, and gets the sums.
+    - An asset alias gets an event of each topic (of a sink: cache) that equals its other side.
+
+    :param verified: the compared caches and topics.
+    :param extras: counts of each of these, in their order; then the sums.
+    """
+    from airflow.sdk import Asset, AssetAlias
+
+    events = context["outlet_events"]
+    by_cache = dict(zip(verified.caches, extras[:-1], strict=True))
+    for outlet in outlets:
+        if isinstance(outlet, AssetAlias):
+            for cache, extra in by_cache.items():
+                if extra["equal"]:
+                    events[outlet].add(Asset(uri=verified.target_uri(cache)), extra=extra)
+        elif uri := getattr(outlet, "uri", None):
+            cache_of_outlet = _filled(uri, verified)
+            events[outlet].extra.update(extras[-1] if cache_of_outlet is None else by_cache[cache_of_outlet])
 
 
 def report_hook_lineage(hook: Any, copied: Copied) -> None:

@@ -6,11 +6,14 @@ import json
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 
+from airflow_provider_ignite_kafka.assets.copied import Copied, CopiedCache, clusters_of
+from airflow_provider_ignite_kafka.assets.events import Extra, emit_verified_events
 from airflow_provider_ignite_kafka.operators.spark_app import SparkAppOperator
 from airflow_provider_ignite_kafka.parse_check import check_settings, is_mapped
 from airflow_provider_ignite_kafka.runs import result as run_result
@@ -19,6 +22,8 @@ from airflow_provider_ignite_kafka.runs.identity import FollowedRun
 from airflow_provider_ignite_kafka.runs.request import Request
 from airflow_provider_ignite_kafka.spark.hook import SparkAppHook, spark_master
 from ignite_kafka.common import typed_json
+from ignite_kafka.common.event_log import format_time
+from ignite_kafka.common.time_spans import parse_span
 from ignite_kafka.errors import SettingsError
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.settings.fields import BOOLEAN
@@ -28,7 +33,10 @@ from ignite_kafka.verify_app import DIRECTIONS, RESULT_LINE
 if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import Context
 
+    from ignite_kafka.settings.connector import ConnectorSettings
+
 RESULT_KEY = "verified"
+_TEMPLATED = ("direction", "sample", "within", "recheck_wait", "repair", "repair_at_most")
 _COUNTS = ("missing", "different", "unexpected", "skipped", "repaired")
 
 
@@ -44,11 +52,20 @@ class VerifyOperator(SparkAppOperator):
     :param settings: settings of the connector by name, with its ``name``, or the path of its file on the worker.
         Templated.
     :param direction: ``source`` (Ignite to Kafka) or ``sink`` (Kafka to Ignite). Templated.
-    :param sample: percent of the keys that are compared. Templated.
+    An asset among the task's ``outlets`` gets an event only if nothing differs, so a Dag scheduled on it runs on
+    verified data. Its ``extra`` has the counts.
+
+    :param sample: percent of the keys to compare; each comparison takes those that were not compared for the longest
+        time. None: all, or as many as `within` requires. Templated.
+    :param within: time within which all keys are to be compared: a timedelta, or a text such as ``7d``. Without
+        `sample`, each comparison takes the share that this requires. Templated.
+    :param recheck_wait: maximum time to wait beside a run, until it has copied what it has to copy, before a difference
+        counts: a timedelta, or a text such as ``60s``. Templated.
     :param thorough: also decode every entry row by row (JSON only; slow).
     :param differences: maximum number of differences to describe for each cache.
     :param repair: send or put differing records or entries again; refused while the connector's newest run has not
         ended. Templated.
+    :param repair_at_most: repair nothing if more keys differ; 0: no limit. Templated.
     :param fail_on_differences: False: a task with differences succeeds, and a later task can read ``equal`` in its
         result.
 
@@ -56,7 +73,7 @@ class VerifyOperator(SparkAppOperator):
     """
 
     app_name = "verify_connector.py"
-    template_fields: Sequence[str] = (*SparkAppOperator.template_fields, "direction", "sample", "repair")
+    template_fields: Sequence[str] = (*SparkAppOperator.template_fields, *_TEMPLATED)
     ui_color = "#e3f1d9"
     comparison_of: Callable[[FollowedRun, KafkaClients], ClusterComparison] = staticmethod(ClusterComparison.of)
     _comparison: ClusterComparison | None = None
@@ -68,19 +85,25 @@ class VerifyOperator(SparkAppOperator):
         *,
         settings: Mapping[str, Any] | str,
         direction: str,
-        sample: float | str = 100,
+        sample: float | str | None = None,
+        within: timedelta | str | None = None,
+        recheck_wait: timedelta | str = "60s",
         thorough: bool = False,
         differences: int = 5,
         repair: bool | str = False,
+        repair_at_most: int | str = 0,
         fail_on_differences: bool = True,
         **kwargs: Any,
     ) -> None:
         super().__init__(settings=settings, **kwargs)
         self.direction = direction
         self.sample = sample
+        self.within = within
+        self.recheck_wait = recheck_wait
         self.thorough = thorough
         self.differences = differences
         self.repair = repair
+        self.repair_at_most = repair_at_most
         self.fail_on_differences = fail_on_differences
         if direction in DIRECTIONS and not is_mapped(self):
             check_settings(settings, DIRECTIONS[direction], {}, dag=self.dag_id, task=self.task_id)
@@ -94,21 +117,26 @@ class VerifyOperator(SparkAppOperator):
         :raises AirflowException: the comparison failed; a retry starts it again.
         """
         with self._app_folder() as folder:
-            result = self._verified(folder)
+            request = self._request()
+            result = self._verified(folder, request)
         context["ti"].xcom_push(RESULT_KEY, result)
         differing = [cache for cache in result["caches"] if not cache["equal"]]
         for cache in result["caches"]:
             self.log.info("%s", _line(cache))
         for difference in (difference for cache in differing for difference in cache["differences"]):
             self.log.warning("%s", difference["text"])
+        if result.get("gap"):
+            self.log.warning("Not all keys are compared in time: %s", result["gap"])
         if differing and self.fail_on_differences:
+            refusal = f". {result['repair_refusal']}: repair_at_most" if result.get("repair_refusal") else ""
+            differences = "; ".join(map(_line, differing))
             raise AirflowFailException(
-                f"{len(differing)} of {len(result['caches'])} caches differ: {'; '.join(map(_line, differing))}"
+                f"{len(differing)} of {len(result['caches'])} caches differ: {differences}{refusal}"
             )
+        emit_verified_events(context, self.outlets, *_verified_assets(request.settings, result))
         return result
 
-    def _verified(self, folder: Path) -> dict[str, Any]:
-        request = self._request()
+    def _verified(self, folder: Path, request: Request) -> dict[str, Any]:
         options = self._options()
         arguments = self._spark_arguments()
         master = spark_master(arguments)
@@ -173,14 +201,57 @@ class VerifyOperator(SparkAppOperator):
         :raises SettingsError: an argument is wrong.
         """
         try:
-            percent = float(self.sample)
+            percent = None if self.sample in (None, "", "None") else float(self.sample or 0)
             repair = bool(BOOLEAN.parse(self.repair))
+            at_most = int(self.repair_at_most)
         except ValueError as error:
-            what = f"sample is {self.sample!r}, repair is {self.repair!r}"
-            raise SettingsError(what, "Allowed: a number of percent; true or false.", setting="sample") from error
-        if not 0 < percent <= 100:
+            what = f"sample is {self.sample!r}, repair is {self.repair!r}, repair_at_most is {self.repair_at_most!r}"
+            remedy = "Allowed: a number of percent; true or false; a whole number."
+            raise SettingsError(what, remedy, setting="sample") from error
+        if percent is not None and not 0 < percent <= 100:
             raise SettingsError(f"sample is {percent:g}", "Allowed: above 0 and at most 100 percent.", setting="sample")
-        return {"percent": percent, "thorough": self.thorough, "limit": self.differences, "repair": repair}
+        if at_most < 0:
+            raise SettingsError(f"repair_at_most is {at_most}", "Allowed: 0 or more.", setting="repair_at_most")
+        return {
+            "percent": percent,
+            "thorough": self.thorough,
+            "limit": self.differences,
+            "repair": repair,
+            "repair_at_most": at_most,
+            "within_ms": _span_ms("within", self.within),
+            "recheck_wait_ms": _span_ms("recheck_wait", self.recheck_wait),
+        }
+
+
+def _span_ms(name: str, value: timedelta | str | None) -> int:
+    """Return an argument's time span in milliseconds; 0 for None and for an empty text.
+
+    :raises SettingsError: the value is no time span.
+    """
+    if isinstance(value, timedelta):
+        return max(0, round(value.total_seconds() * 1000))
+    if value in (None, "", "None"):
+        return 0
+    try:
+        return parse_span(str(value))
+    except ValueError as error:
+        raise SettingsError(f"{name}: {error}", setting=name) from None
+
+
+def _verified_assets(settings: ConnectorSettings, result: Mapping[str, Any]) -> tuple[Copied, list[Extra]]:
+    """Return the compared caches and topics, and the extra data of their asset events; the last one has the sums."""
+    oldest = result.get("oldest_ms")
+    common = {
+        "connector": settings.name,
+        "sample_percent": result.get("sample_percent"),
+        "all_compared_since": None if oldest is None else format_time(oldest),
+    }
+    caches = result["caches"]
+    names = ("entries", "records", *_COUNTS)
+    extras = [{**common, **{name: cache[name] for name in ("cache", "topic", "equal", *names)}} for cache in caches]
+    sums = {name: sum(cache[name] for cache in caches) for name in names}
+    verified = tuple(CopiedCache(cache["cache"], cache["topic"], cache["records"]) for cache in caches)
+    return replace(clusters_of(settings), caches=verified), [*extras, {**common, "equal": result.get("equal"), **sums}]
 
 
 def _keep(line: str, lines: list[str]) -> None:

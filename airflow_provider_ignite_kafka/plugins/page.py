@@ -35,8 +35,15 @@ from airflow_provider_ignite_kafka.plugins.access import (
 from airflow_provider_ignite_kafka.plugins.actions import ACTIONS, perform
 from airflow_provider_ignite_kafka.plugins.html import connector_path, render
 from airflow_provider_ignite_kafka.plugins.monitored import MonitoredCluster, monitored_clusters
-from airflow_provider_ignite_kafka.plugins.page_data import ClusterReader, ClusterReading, has_backlog, unexpected
+from airflow_provider_ignite_kafka.plugins.page_data import (
+    ClusterReader,
+    ClusterReading,
+    has_backlog,
+    read_history,
+    unexpected,
+)
 from airflow_provider_ignite_kafka.plugins.search import Search, states
+from ignite_kafka.admin.comparison_history import ConnectorComparisons
 from ignite_kafka.connect_rest.background import Background
 from ignite_kafka.errors import IgniteKafkaError
 
@@ -54,16 +61,19 @@ _HEADERS = {
     "X-Content-Type-Options": "nosniff",
 }
 Read = Callable[[MonitoredCluster, str | None], ClusterReading]
+ReadHistory = Callable[[MonitoredCluster, str], ConnectorComparisons]
 
 
-def create_page(read: Read | None = None) -> FastAPI:
+def create_page(read: Read | None = None, history: ReadHistory = read_history) -> FastAPI:
     """Create the page's FastAPI application with its routes, permission checks and error pages.
 
     :param read: reads the connectors of a cluster, and the lag of one of them in any case.
+    :param history: reads the comparisons of a connector.
     """
     app = FastAPI(title="Ignite and Kafka connectors", docs_url=None, redoc_url=None, openapi_url=None)
     app.state.background = Background()
     app.state.read = read or ClusterReader().read
+    app.state.history = history
     app.mount("/static", StaticFiles(directory=Path(__file__).with_name("static")), name="static")
     app.mount(rest.PATH, rest.create_rest(app.state.background))
     app.get("/", response_class=HTMLResponse, dependencies=READS_PAGE)(show_list)
@@ -204,6 +214,7 @@ async def _connector(
             "may_act": allowed,
             "token": token,
             "backlog": has_backlog(page.connector),
+            "comparisons": await _comparisons(request, cluster, name),
             **more,
         }
         return _html(request, "connector.html", status=status, **content)
@@ -214,6 +225,19 @@ async def _connector(
         return _html(
             request, "unavailable.html", cluster=cluster, name=name, problem=views.Problem.of(unexpected(error))
         )
+
+
+async def _comparisons(request: Request, cluster: MonitoredCluster, name: str) -> views.Comparisons:
+    background: Background = request.app.state.background
+    key = (*cluster.key, name)
+    try:
+        history = await background.shared(key, partial(request.app.state.history, cluster, name), _READ_LIMIT_S)
+    except IgniteKafkaError as error:
+        return views.Comparisons.of(error)
+    except Exception as error:
+        log.exception("The comparisons of connector %r cannot be read.", name)
+        return views.Comparisons.of(unexpected(error))
+    return views.Comparisons.of(history)
 
 
 async def _reading(request: Request, cluster: MonitoredCluster, name: str | None = None) -> ClusterReading:

@@ -12,6 +12,7 @@ from airflow.providers.common.compat.sdk import AirflowException
 from airflow_provider_ignite_kafka.plugins.connections import connector_access, kafka_clients
 from airflow_provider_ignite_kafka.plugins.lags import WAIT_S, Lag, LagReader, Read
 from airflow_provider_ignite_kafka.plugins.monitored import MonitoredCluster
+from ignite_kafka.admin.comparison_history import ConnectorComparisons, read_comparisons
 from ignite_kafka.admin.dead_letters import DeadLetterList, list_dead_letters
 from ignite_kafka.admin.lag_by_name import sink_lag, source_lag
 from ignite_kafka.admin.overview import SINK, ConnectorOverview, OverviewReader
@@ -134,6 +135,17 @@ def _read_letters(
         return list_dead_letters(access.settings, access.secrets)
     except IgniteKafkaError as error:
         return error
+
+
+def read_history(cluster: MonitoredCluster, connector: str) -> ConnectorComparisons:
+    """Read the last comparisons of a connector from Kafka.
+
+    :raises IgniteKafkaError: Kafka did not answer, or refused, or the connection cannot be used.
+    """
+    try:
+        return read_comparisons(kafka_clients(cluster), cluster.internal_topic_prefix, connector)
+    except AirflowException as error:
+        raise SettingsError(str(error), "Create the connection: Admin > Connections.") from error
 
 
 def unexpected(error: Exception) -> IgniteKafkaError:

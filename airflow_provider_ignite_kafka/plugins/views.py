@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from airflow_provider_ignite_kafka.plugins.charts import Chart, HourRow, charts, hours
 from airflow_provider_ignite_kafka.plugins.monitored import MonitoredCluster
 from airflow_provider_ignite_kafka.plugins.page_data import ClusterReading, unexpected
 from airflow_provider_ignite_kafka.plugins.task_links import TaskOfRun
+from ignite_kafka.admin.comparison_history import ConnectorComparisons
 from ignite_kafka.admin.dead_letters import DeadLetterList
 from ignite_kafka.admin.lost_run import LOST, silent_s
 from ignite_kafka.admin.overview import ConnectorOverview
 from ignite_kafka.admin.timeline import TimedEvent, timeline
 from ignite_kafka.errors import IgniteKafkaError
+from ignite_kafka.state.comparison_history import PastComparison
 from ignite_kafka.state.status import CacheStatus, RunStatus
 from ignite_kafka.state.target_state import RUNNING
 
@@ -24,6 +26,7 @@ NEVER_REPORTED = "STARTING"
 UNREADABLE = "UNREADABLE"
 _RUNS = 20
 _EVENTS = 20
+_COMPARISONS = 10
 _SEARCHED_CACHES = 100
 _MINUTE_S = 60
 
@@ -52,6 +55,21 @@ class CacheRow:
     counts: CacheStatus
     rate: float | None
     lag: int | None
+
+
+@dataclass(frozen=True)
+class Comparisons:
+    """The last comparisons of a connector's topics with its caches, newest first, or why they cannot be read."""
+
+    rows: Sequence[PastComparison] = ()
+    problem: Problem | None = None
+
+    @staticmethod
+    def of(history: ConnectorComparisons | IgniteKafkaError) -> Comparisons:
+        """Take the newest comparisons of a history."""
+        if isinstance(history, IgniteKafkaError):
+            return Comparisons(problem=Problem.of(history))
+        return Comparisons(history.comparisons[:_COMPARISONS])
 
 
 @dataclass(frozen=True)

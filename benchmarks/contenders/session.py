@@ -18,7 +18,8 @@ from ignite_kafka.run import RunRequest, run_request, run_source
 from ignite_kafka.settings.secrets import Secrets
 from ignite_kafka.settings.sink import SinkSettings
 from ignite_kafka.settings.source import SourceSettings
-from ignite_kafka.verification.connector import VerifyOptions, verify_connector
+from ignite_kafka.verification.connector import verify_connector
+from ignite_kafka.verification.result import VerifyOptions
 from tools.servers.jars import IGNITE_JAVA_OPTIONS, Jars
 
 from ..tables import SINK_CACHES, SINK_TOPICS

@@ -60,6 +60,8 @@ CAUSES: Mapping[Event, str] = {
     events.NAME_MATCHES_NOTHING: "A name is misspelled, or the cache or topic is gone.",
     events.SEVERAL_TYPES_IN_SUBJECT: "The subject name strategy gives one subject to topics with several types.",
     events.TRANSFORMED_KEYS: "Transforms of keys drop what a key of the cache needs.",
+    events.DIFFERENCES_FOUND: "Changes were lost, a cache was cleared, or another program wrote to a topic or cache.",
+    events.NOT_ALL_COMPARED: "Comparisons are too rare, or their share of the keys is too small.",
 }
 """Usual cause of an event; events whose message has the cause have none."""
 

@@ -331,5 +331,17 @@ TRANSFORMED_KEYS = Event(
     "entry was removed while changes were not captured, its record stays in the topic",
     "Find them with `ignite-kafka verify`; transforms of values have no such keys.",
 )
+DIFFERENCES_FOUND = Event(
+    15220,
+    WARNING,
+    "a comparison of connector {connector} found {keys} keys that differ between topics and caches: {caches}",
+    "`ignite-kafka verify --name {connector}` describes them; stop the connector, and --repair repairs them.",
+)
+NOT_ALL_COMPARED = Event(
+    15221,
+    WARNING,
+    "not all keys of connector {connector} are compared within {within}: {reason}",
+    "Compare more often, or a larger share of the keys; without a share, --within chooses it.",
+)
 
 EVENTS: dict[int, Event] = {event.id: event for event in tuple(globals().values()) if isinstance(event, Event)}

@@ -24,7 +24,7 @@ from .settings.sink import SinkSettings
 from .settings.source import SourceSettings
 
 if TYPE_CHECKING:
-    from .verification.connector import VerifyOptions, VerifyResult
+    from .verification.result import VerifyOptions, VerifyResult
 
 RESULT_LINE = "ignite-kafka verified: "
 """Prefix of the result line, before the JSON of :meth:`~ignite_kafka.verification.connector.VerifyResult.to_dict`."""
@@ -40,7 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     :returns: exit code 0 if there is a result, whatever it is; otherwise the error's exit code, and stderr ends with
         the error and its remedy.
     """
-    from .verification.connector import VerifyOptions
+    from .verification.result import VerifyOptions
 
     signal.signal(signal.SIGTERM, _end)
     own, rest = _parser().parse_known_args(argv)
@@ -49,7 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         arguments = Arguments.parse(rest)
         request = AppRequest.load(arguments.request, DIRECTIONS[own.direction])
         set_log_values(request.settings.log_values)
-        options = VerifyOptions(**json.loads(own.options))
+        options = VerifyOptions.from_json(json.loads(own.options))
         hidden = arguments.read_secrets(request.permissions)
         if own.record and _ended_before(request, hidden):
             return

@@ -22,6 +22,7 @@ from ignite_kafka.verification import source_direction
 from ignite_kafka.verification.direction import ComparedPair, Judged
 from ignite_kafka.verification.entry_comparison import PairDifferences
 from ignite_kafka.verification.job import VerifyJob
+from ignite_kafka.verification.key_slices import ALL
 from ignite_kafka.verification.source_direction import SourceDirection
 from tests.support.ignite_bytes import CACHE, Types, page
 from tests.support.local_exchange import LocalExchange
@@ -74,10 +75,11 @@ class Compared:
     def job(self, monkeypatch: pytest.MonkeyPatch, **more: Any) -> Judged:
         """The verdict of the job."""
         of_direction = {name: more.pop(name) for name in ("thorough",) if name in more}
-        direction = InMemory(self.types, self.plan, Secrets(), more.get("percent", 100), limit=more.get("limit", 5), **of_direction)
+        slices = more.pop("slices", ALL)
+        direction = InMemory(self.types, self.plan, Secrets(), limit=more.get("limit", 5), **of_direction)
         monkeypatch.setattr(source_direction, "scan_partitions", lambda _cluster, _info, numbers, **_: self._pages(numbers))
         monkeypatch.setattr(source_direction, "topic_batches", lambda _clients, _pair, numbers: self._consumed(numbers))
-        pair = ComparedPair(CACHE.name, "t", tuple((0, len(part)) for part in self.records), len(self.entries))
+        pair = ComparedPair(CACHE.name, "t", tuple((0, len(part)) for part in self.records), len(self.entries), slices=slices)
         options = {"buckets": 2, "cores": 2, **more}
         (judged,) = VerifyJob(LocalExchange, pairs=[pair], open=lambda: direction, **options).run()
         return judged

@@ -6,8 +6,9 @@ from typing import Any
 
 from ignite_kafka.settings.connector import ConnectorSettings
 from ignite_kafka.settings.secrets import Secrets
-from ignite_kafka.verification.connector import VerifyOptions, verify_connector
+from ignite_kafka.verification.connector import verify_connector
 from ignite_kafka.verification.direction import Judged
+from ignite_kafka.verification.result import VerifyOptions
 from tests.support.sink_connector import Sink
 from tests.support.snapshot_world import World
 

@@ -21,9 +21,9 @@ from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.state.comparisons import ComparisonStatus
 from ignite_kafka.state.status import COMPLETED
 from ignite_kafka.verification import connector, report
-from ignite_kafka.verification.connector import VerifyOptions, VerifyResult
 from ignite_kafka.verification.direction import Judged
 from ignite_kafka.verification.entry_comparison import PairDifferences
+from ignite_kafka.verification.result import VerifyOptions, VerifyResult
 
 
 @pytest.fixture(autouse=True)
@@ -41,7 +41,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, VerifyOptions]]:
     def verify(_spark: Any, settings: Any, _secrets: Any, _source: Any, options: VerifyOptions, progress: Any) -> VerifyResult:
         progress("comparing", 1, 2)
         found.append((settings, options))
-        return VerifyResult([Judged(PairDifferences("flights", "t", missing=1))], options.percent)
+        return VerifyResult([Judged(PairDifferences("flights", "t", missing=1))], options.percent or 100)
 
     context = SimpleNamespace(applicationId="local-1", uiWebUrl=None)
     session = SimpleNamespace(sparkContext=context, stop=lambda: None)

@@ -127,6 +127,14 @@ def status_of(cluster: Cluster, connector: str) -> BacklogView:
     )
 
 
+def flush_captured(cluster: Cluster, connector: str) -> None:
+    """Wait until the backlog has every change that the nodes captured before this call.
+
+    :raises BacklogRefused, BacklogMissing, BacklogUnavailable, IgniteUnreachable: as :func:`status`.
+    """
+    call_service(cluster, lambda service: service.barrier(connector))
+
+
 def _list_units(states: UnitStates, names: Mapping[int, str]) -> tuple[UnitBacklog, ...]:
     columns = (states.unit.tolist(), states.count.tolist(), states.stored_bytes.tolist())
     numbers = (states.low.tolist(), states.high.tolist(), states.marks.tolist())

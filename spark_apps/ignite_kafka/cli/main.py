@@ -1,8 +1,8 @@
 """The command `ignite-kafka`: check, plan, run, inspect and control connectors without Airflow.
 
 Exit codes are those of :mod:`ignite_kafka.errors`: 0 success, 1 failure, 2 invalid settings or arguments, 3 fenced by a
-newer run, 4 outcome unknown, 130 interrupted; `verify` also has 5 for differences. The last line on stderr of a failure
-is ``ignite-kafka: <error> <message>``, with ``--json`` a line of JSON.
+newer run, 4 outcome unknown, 130 interrupted; `verify` also has 5 and 6 for differences. The last line on stderr of a
+failure is ``ignite-kafka: <error> <message>``, with ``--json`` a line of JSON.
 """
 
 from __future__ import annotations

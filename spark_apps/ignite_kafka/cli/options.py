@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from ..common.time_spans import parse_span
 from .arguments import PROVIDER
 from .command_table import Positional
 from .completion import complete_names
@@ -31,6 +32,23 @@ class Percent(click.FloatRange):
         """
         number: Any = str(value).removesuffix("%")
         return super().convert(number, param, ctx)
+
+
+class Span(click.IntRange):
+    """Type of a time span, such as ``7d``, as milliseconds."""
+
+    def __init__(self) -> None:
+        super().__init__(min=0)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the span in milliseconds.
+
+        :raises click.BadParameter: the text is no time span.
+        """
+        try:
+            return value if isinstance(value, int) else parse_span(str(value))
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
 
 
 FILES = click.Path(readable=False)

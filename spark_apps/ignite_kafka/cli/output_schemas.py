@@ -74,7 +74,17 @@ def _run() -> Schema:
 
 
 def _verify() -> Schema:
-    counts = ("entries", "records", "repeated", "missing", "different", "unexpected", "skipped", "other_bytes")
+    counts = (
+        "entries",
+        "records",
+        "repeated",
+        "missing",
+        "different",
+        "unexpected",
+        "skipped",
+        "changing",
+        "other_bytes",
+    )
     difference = object_of({"kind": _TEXT, "text": _TEXT})
     cache = {
         "cache": _TEXT,
@@ -85,7 +95,32 @@ def _verify() -> Schema:
         "differences": array_of(difference),
     }
     percent: Schema = {"type": "number", "exclusiveMinimum": 0, "maximum": 100}
-    return object_of({"equal": _FLAG, "sample_percent": percent, "caches": array_of(object_of(cache))})
+    return object_of(
+        {
+            "equal": _FLAG,
+            "sample_percent": percent,
+            "oldest_ms": described(nullable(_COUNT), "all keys were compared since; null: some never were"),
+            "gap": described(_TEXT, "why not all keys are compared within the named time; empty if they are"),
+            "repair_refusal": described(_TEXT, "why nothing was repaired; empty otherwise"),
+            "caches": array_of(object_of(cache)),
+        }
+    )
+
+
+def _verify_history() -> Schema:
+    counts = ("caches", "entries", "records", "missing", "different", "unexpected", "skipped", "changing", "repaired")
+    past = {
+        "id": _TEXT,
+        "percent": {"type": "number", "minimum": 0, "maximum": 100},
+        **dict.fromkeys(counts, _COUNT),
+        "equal": described(_FLAG, "nothing differs, or all is repaired"),
+        "within_ms": described(_COUNT, "named time; 0: none"),
+        "gap": described(_TEXT, "why not all keys are compared within that time; empty if they are"),
+        "started": _TEXT,
+        "ended": _TEXT,
+        "oldest": described(nullable(_TEXT), "all keys were compared since; null: some never were"),
+    }
+    return object_of({"connector": _TEXT, "comparisons": array_of(object_of(past))})
 
 
 def _status() -> Schema:
@@ -179,6 +214,7 @@ SCHEMAS: Mapping[str, Callable[[], Schema]] = {
     "run": _run,
     "replicate": _runs,
     "verify": _verify,
+    "verify history": _verify_history,
     "status": _status,
     "events": _events,
     "pause": _target_state,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .command_table import CommandRow, Positional
-from .options import CLUSTERS, FILES, FORCE_DEAD, INSECURE, MASTER, WHOLE, Percent, flag, option, wait_ms
+from .options import CLUSTERS, FILES, FORCE_DEAD, INSECURE, MASTER, OF_NAME, WHOLE, Percent, Span, flag, option, wait_ms
 
 _SNAPSHOT = "(default: the last unfinished one, else a new one)"
 
@@ -143,13 +143,32 @@ ROWS = (
         "connector_commands.verify",
         "compare topics with caches, key by key; repair what differs",
         (
-            "verify flights.properties --sample 5",
+            "verify flights.properties --within 7d",
             "verify --name flights --kafka kafka:9092 --ignite ignite-1:10800 --repair",
         ),
         (
             MASTER,
             option(
-                "--sample", "PERCENT", "compare about so many percent of the keys only", type=Percent(), default=100.0
+                "--sample",
+                "PERCENT",
+                "compare about so many percent of the keys, those that were not compared for the longest time "
+                "(default: all)",
+                type=Percent(),
+            ),
+            option(
+                "--within",
+                "SPAN",
+                "time within which all keys are to be compared, such as 7d; without --sample, each comparison takes "
+                "the share that this requires",
+                type=Span(),
+                default=0,
+            ),
+            option(
+                "--recheck-wait",
+                "SPAN",
+                "beside a run, wait up to this time for the lag to pass before a difference counts (default: 60s)",
+                type=Span(),
+                default=60_000,
             ),
             flag(
                 "--thorough",
@@ -157,6 +176,13 @@ ROWS = (
             ),
             option("--differences", "N", "differences to show of each cache (default: 5)", type=WHOLE, default=5),
             flag("--repair", "send again, or put again, what differs; only while no run is active"),
+            option(
+                "--repair-at-most",
+                "N",
+                "repair nothing if more than N keys differ (default: 0, no limit)",
+                type=WHOLE,
+                default=0,
+            ),
             flag("--force", f"repair {FORCE_DEAD}"),
         ),
         ("file or name", "ignite", *CLUSTERS, "executor secrets"),
@@ -164,9 +190,18 @@ ROWS = (
         continues="repair",
         notes=(
             "exit codes: 0: compared, and all is equal or repaired; 5: compared, and something differs (counts are on "
-            "stdout); others: no result (1: the comparison failed, 2: a setting is wrong, 3: a run began during the "
+            "stdout); 6: compared, and nothing is repaired, because more differs than --repair-at-most allows; others: "
+            "no result (1: the comparison failed, 2: a setting is wrong, 3: a run began during the "
             "repair, 4: a repair got no reply)",
         ),
+    ),
+    CommandRow(
+        "verify history",
+        "verify_history.verify_history",
+        "show the last comparisons of a connector",
+        ("verify history flights --kafka kafka:9092", "verify history flights --kafka kafka:9092 --json"),
+        groups=OF_NAME,
+        output="the last comparisons, newest first",
     ),
     CommandRow(
         "serve",

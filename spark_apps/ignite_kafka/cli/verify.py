@@ -16,12 +16,15 @@ from .progress_bar import ProgressBar
 from .tables import table
 
 if TYPE_CHECKING:
-    from ..verification.connector import VerifyResult
     from ..verification.direction import Judged
     from ..verification.entry_comparison import PairDifferences
+    from ..verification.result import VerifyOptions, VerifyResult
 
 DIFFERS = 5
 """Exit code of a comparison with unrepaired differences; no error has this code."""
+
+TOO_MANY = 6
+"""Exit code of a comparison that repaired nothing, because more differs than ``--repair-at-most`` allows."""
 
 log = logging.getLogger(__name__)
 _COUNTS = ("cache", "topic", "entries", "records", "repeated", "missing", "different", "unexpected", "skipped")
@@ -31,22 +34,20 @@ _NEW_TOPIC = "they are two keys for Kafka; send the cache to a new topic (docs/t
 def verify_locally(settings: ConnectorSettings, secrets: Secrets, arguments: CommandArguments) -> int:
     """Compare topics with caches, with a Spark session in this process, and print the result.
 
-    :returns: 0, or :data:`DIFFERS` if something differs and was not repaired.
+    :returns: 0, :data:`DIFFERS` if something differs and was not repaired, or :data:`TOO_MANY`.
     :raises IgniteKafkaError: the comparison failed.
     """
     from ..app import Arguments, find_secrets
     from ..runtime.interrupts import interrupts_raised
     from ..runtime.java import require_java
     from ..runtime.spark_versions import require_spark
-    from ..verification.connector import VerifyOptions, check_connector, verify_connector
+    from ..verification.connector import check_connector, verify_connector
     from .local_run import local_session
 
     require_spark(arguments.master)
     require_java()
     secret_arguments = Arguments("", arguments.secrets, arguments.mounted_secrets, arguments.ship_secrets_unprotected)
-    options = VerifyOptions(
-        arguments.sample, arguments.thorough, arguments.differences, arguments.repair, arguments.force
-    )
+    options = _options_of(arguments)
     if options.thorough and isinstance(settings, SinkSettings):
         log.warning("--thorough has no effect on a sink: its entries are not decoded by a converter")
     check_connector(settings, secrets, options)
@@ -58,7 +59,25 @@ def verify_locally(settings: ConnectorSettings, secrets: Secrets, arguments: Com
         finally:
             bar.end()
     print(json.dumps(result.to_dict(), indent=2) if arguments.json else text_of(result, repair=arguments.repair))
+    if result.repair_refusal:
+        print(f"ignite-kafka: {result.repair_refusal}: --repair-at-most.", file=sys.stderr)
+        return TOO_MANY
     return 0 if result.equal else DIFFERS
+
+
+def _options_of(arguments: CommandArguments) -> VerifyOptions:
+    from ..verification.result import VerifyOptions
+
+    return VerifyOptions(
+        arguments.sample,
+        arguments.thorough,
+        arguments.differences,
+        arguments.repair,
+        arguments.force,
+        arguments.repair_at_most,
+        arguments.within,
+        arguments.recheck_wait,
+    )
 
 
 def text_of(result: VerifyResult, *, repair: bool) -> str:
@@ -82,7 +101,8 @@ def text_of(result: VerifyResult, *, repair: bool) -> str:
     ]
     notes = [note for judged in result.caches for note in _explain_counts(judged, repair=repair)]
     sample = [f"a sample of {result.sample:g} % of the keys"] if result.sample < 100 else []
-    return "\n".join([table((*head, "verified"), rows), *sample, *examples, *notes])
+    gap = [f"not all keys are compared in time: {result.gap}"] if result.gap else []
+    return "\n".join([table((*head, "verified"), rows), *sample, *gap, *examples, *notes])
 
 
 def _counts_of(verified: PairDifferences) -> tuple[object, ...]:
@@ -95,6 +115,8 @@ def _explain_counts(judged: Judged, *, repair: bool) -> list[str]:
     notes = []
     if result.skipped:
         notes.append(f"{result.cache}: {result.skipped} skipped by error_handling_policy")
+    if result.changing:
+        notes.append(f"{result.cache}: {result.changing} keys changed at each look, and are not compared")
     if repair and result.skipped and result.unexpected and not judged.equal:
         notes.append(
             f"{result.cache}: no tombstones were sent, because a key without an entry may be one of those that were "

@@ -18,6 +18,11 @@ def status_topic(prefix: str) -> str:
     return f"{prefix}-status"
 
 
+def comparisons_topic(prefix: str) -> str:
+    """Return the name of the comparisons topic, shared by all connectors of a prefix."""
+    return f"{prefix}-comparisons"
+
+
 def heartbeats_topic(prefix: str) -> str:
     """Return the name of the topic of heartbeats, shared by all connectors of a prefix."""
     return f"{prefix}-heartbeats"

@@ -211,21 +211,22 @@ class TaskProgress:
 
 
 class StatusWriter:
-    """Producer of records for the status topic.
+    """Producer of records for the status topic, or another compacted topic.
 
-    :raises KafkaUnavailable: from :meth:`run` and :meth:`forget`: the broker did not confirm a record, which may still
-        be written.
+    :param topic: the topic; None: the status topic of the prefix.
+    :raises KafkaUnavailable: from :meth:`run`, :meth:`flush` and :meth:`forget`: the broker did not confirm a record,
+        which may still be written.
     """
 
-    def __init__(self, clients: KafkaClients, prefix: str) -> None:
+    def __init__(self, clients: KafkaClients, prefix: str, topic: str | None = None) -> None:
         self._producer = clients.writer()
-        self._topic = status_topic(prefix)
+        self._topic = topic or status_topic(prefix)
         self._refused: KafkaError | None = None
 
     @staticmethod
-    def ensure_topic(topics: Topics, prefix: str, replication_factor: int) -> None:
-        """Create the compacted status topic if it is missing."""
-        topics.ensure([TopicSpec(status_topic(prefix), 1, replication_factor, COMPACTED)])
+    def ensure_topic(topics: Topics, prefix: str, replication_factor: int, topic: str | None = None) -> None:
+        """Create the compacted status topic, or another topic, if it is missing."""
+        topics.ensure([TopicSpec(topic or status_topic(prefix), 1, replication_factor, COMPACTED)])
 
     def run(self, status: RunStatus, wait_s: float = REQUEST_TIMEOUT_S) -> None:
         """Write a run's status record, and wait for the broker's confirmation."""
@@ -260,6 +261,10 @@ class StatusWriter:
         """Write a record of any kind, and wait for the broker's confirmation."""
         self._refused = None
         self._queue(key, value)
+        self.flush(wait_s)
+
+    def flush(self, wait_s: float = REQUEST_TIMEOUT_S) -> None:
+        """Wait for the broker's confirmation of all queued records."""
         if self._producer.flush(wait_s):
             raise KafkaUnavailable("the broker did not confirm a status record", topic=self._topic)
         if self._refused is not None:

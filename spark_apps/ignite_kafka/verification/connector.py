@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 from confluent_kafka.admin import OffsetSpec
@@ -38,7 +38,10 @@ from .direction import ComparedPair, Direction, Judged
 from .entry_comparison import PairDifferences
 from .exchange import Exchange
 from .job import Progress, VerifyJob, max_judging_tasks
+from .lag_wait import LagWait
+from .memory import ComparisonMemory
 from .repair_claim import Idle, RepairClaim
+from .result import VerifyOptions, VerifyResult
 from .routed_caches import Routes, add_routed_pairs, count_absent_caches, make_pairs
 from .sink_direction import SinkDirection
 from .source_direction import SourceDirection
@@ -50,68 +53,6 @@ _NO_SLOTS = 0
 _NAMES = 5
 
 
-@dataclass(frozen=True)
-class VerifyOptions:
-    """Options of a comparison: how many keys, how thoroughly, and whether to repair.
-
-    :param percent: share of the keys to compare, more than 0 and at most 100.
-    :param thorough: decode all entries by rows too, not only every 256th; only JSON has such a decoder.
-    :param limit: maximum number of described differences a cache.
-    :param repair: send records, or put entries, again where they differ.
-    :param force: repair although the newest run's status record shows no end.
-    """
-
-    percent: float = 100
-    thorough: bool = False
-    limit: int = 5
-    repair: bool = False
-    force: bool = False
-
-
-@dataclass(frozen=True)
-class VerifyResult:
-    """Result of comparing a connector: one result for each cache, and the percentage of compared keys."""
-
-    caches: Sequence[Judged]
-    sample: float
-
-    @property
-    def equal(self) -> bool:
-        """Whether nothing differs, or every difference was repaired."""
-        return all(judged.equal for judged in self.caches)
-
-    def to_dict(self) -> dict[str, object]:
-        """Return the result as a dict for JSON output."""
-        return {
-            "equal": self.equal,
-            "sample_percent": self.sample,
-            "caches": [_to_dict(judged) for judged in self.caches],
-        }
-
-
-def _to_dict(judged: Judged) -> dict[str, object]:
-    counts = asdict(judged.result)
-    names = (
-        "cache",
-        "topic",
-        "entries",
-        "records",
-        "repeated",
-        "missing",
-        "different",
-        "unexpected",
-        "skipped",
-        "other_bytes",
-    )
-    differences = [{"kind": difference.kind, "text": difference.text} for difference in judged.result.noted]
-    return {
-        **{name: counts[name] for name in names},
-        "repaired": judged.repaired,
-        "equal": judged.equal,
-        "differences": differences,
-    }
-
-
 def verify_connector(
     spark: SparkSession,
     settings: ConnectorSettings,
@@ -121,6 +62,8 @@ def verify_connector(
     progress: Progress = lambda _what, _done, _all: None,
 ) -> VerifyResult:
     """Compare all topics of a connector with their caches by Spark jobs, and repair differences if requested.
+
+    The result is kept in the connector's history; without the right to write there, only a warning is logged.
 
     :param secrets_source: where executors get the secrets.
     :raises UnsupportedVersion: PySpark is older than 3.5, or the session is one of Spark Connect.
@@ -137,11 +80,17 @@ def verify_connector(
             idle = Idle.check(clients, settings, force=options.force)
             claim = stack.enter_context(idle.claim(max_judging_tasks(cores(spark))))
         cluster = stack.enter_context(ignite_cluster(settings, secrets))
-        context = _Context(spark, clients, cluster, secrets_source, options, progress, claim)
+        memory = ComparisonMemory.read(settings, clients, options)
+        settle = None
+        if not options.repair:
+            settle = LagWait.of(
+                settings, clients, lambda: ignite_cluster(settings, secrets), options.recheck_wait_ms / 1000
+            )
+        context = _Context(spark, clients, cluster, secrets_source, options, progress, claim, memory, settle)
         judged = (
             _verify_sink(settings, context) if isinstance(settings, SinkSettings) else _verify_source(settings, context)
         )
-    return VerifyResult(judged, options.percent)
+    return memory.conclude(judged)
 
 
 def check_connector(settings: ConnectorSettings, secrets: Secrets, options: VerifyOptions) -> None:
@@ -172,6 +121,8 @@ class _Context:
     options: VerifyOptions
     progress: Progress
     claim: RepairClaim | None
+    memory: ComparisonMemory
+    settle: LagWait | None
 
     def count_entries(self, pairs: Sequence[ComparedPair]) -> int:
         """Count the entries of the compared caches, to choose the number of tasks."""
@@ -217,6 +168,7 @@ def _verify_source(settings: ConnectorSettings, context: _Context) -> list[Judge
         return [replace(pair, ends=topic_bounds(pair.topic, firsts, ends)) for pair in pairs]
 
     pairs = with_latest_ends([ComparedPair(cache.name, cache.topic, (), cache.partitions) for cache in compared])
+    pairs = context.memory.with_slices(pairs)
     job = _make_job(
         settings,
         context,
@@ -249,7 +201,7 @@ def _make_source_direction(
     plan: TransferPlan, secrets: SecretsSource | None, options: VerifyOptions, claim: RepairClaim | None
 ) -> Direction:
     own_secrets = secrets.load() if secrets else Secrets()
-    return SourceDirection(plan, own_secrets, options.percent, options.thorough, options.limit, claim)
+    return SourceDirection(plan, own_secrets, options.thorough, options.limit, claim)
 
 
 def _make_sink_plan(
@@ -313,7 +265,7 @@ def _verify_sink(settings: SinkSettings, context: _Context) -> list[Judged]:
     routed = {cache for counts in routes.values() for cache in counts}
     partitions = {cache: cluster.cache(cache).partitions for cache in sorted(routed & existing)}
     absent = count_absent_caches(routes, partitions)
-    pairs = add_routed_pairs(pairs, routes, partitions)
+    pairs = context.memory.with_slices(add_routed_pairs(pairs, routes, partitions))
     results = replace(job, pairs=pairs, open=partial(make, frozenset(absent))).run(context.count_entries(pairs))
     kept = [
         judged
@@ -389,9 +341,10 @@ def _make_job(
         cores(context.spark),
         pairs,
         make,
-        percent=context.options.percent,
         limit=context.options.limit,
         repair=context.options.repair,
+        repair_at_most=context.options.repair_at_most,
+        settle=context.settle,
         log_values=settings.log_values,
         latest=latest,
         progress=context.progress,

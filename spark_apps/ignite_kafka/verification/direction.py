@@ -20,7 +20,9 @@ from ..plan.source_plan import TransferPlan
 from ..runtime.clients import ignite_cluster, kafka_clients
 from ..settings.secrets import Secrets
 from .entry_comparison import PairDifferences
+from .fingerprint_join import find_keys
 from .fingerprints import OFFSET_BITS, ROW, Rows
+from .key_slices import ALL, SliceRange
 
 MOST_UNKNOWN = 1_000
 Columns = tuple[pa.BinaryArray, pa.BinaryArray]
@@ -36,6 +38,7 @@ class ComparedPair:
         not exist.
     :param routed: transforms choose the cache of each record.
     :param first_partition: number of the topic's first partition among the partitions of all topics.
+    :param slices: slices of the cache's keys to compare.
     """
 
     cache: str
@@ -44,6 +47,7 @@ class ComparedPair:
     partitions: int
     routed: bool = False
     first_partition: int = 0
+    slices: tuple[SliceRange, ...] = ALL
 
     @property
     def span(self) -> int:
@@ -88,6 +92,22 @@ class SuspectRows:
         self.first.append(columns[0])
         self.second.append(columns[1])
 
+    def joined_rows(self) -> Rows:
+        """Return the fingerprints of all rows."""
+        rows: Rows = np.concatenate([np.zeros(0, ROW), *self.rows])
+        return rows
+
+    def select(self, keys: Rows) -> SuspectRows:
+        """Return only the rows of some keys.
+
+        :param keys: sorted fingerprints.
+        """
+        selected = SuspectRows()
+        for rows, first, second in zip(self.rows, self.first, self.second, strict=True):
+            at = find_keys(rows, keys)
+            selected.add(rows[at], (first.take(pa.array(at)), second.take(pa.array(at))))
+        return selected
+
     def last(self) -> list[tuple[bytes, bytes | None]]:
         """Return the last row of each key, as a pair of the values of both columns."""
         return [(key, values[-1]) for key, values in self.last_by_partition().items()]
@@ -99,7 +119,7 @@ class SuspectRows:
             first of the list, otherwise the last.
         """
         values_of: dict[bytes, dict[int, bytes | None]] = {}
-        rows: Rows = np.concatenate([np.zeros(0, ROW), *self.rows])
+        rows = self.joined_rows()
         columns = self.zip_columns()
         for at in np.argsort(rows["order"], kind="stable").tolist():
             key, value = columns[at]
@@ -123,11 +143,16 @@ class Judged:
     :param repaired: number of keys that were sent, put or removed.
     :param unknown: number of keys by their fields (:func:`.entry_comparison.normalize_fields`), for at most
         :data:`MOST_UNKNOWN` unexpected keys that are JSON objects.
+    :param differing: keys that differ.
+    :param moved: fingerprints of keys whose differences are not counted: they may have a change on its way
+        (:mod:`.looks`).
     """
 
     result: PairDifferences
     repaired: int = 0
     unknown: Counter[str] = field(default_factory=Counter)
+    differing: Sequence[bytes] = ()
+    moved: Rows = field(default_factory=lambda: np.zeros(0, ROW))
 
     @property
     def empty(self) -> bool:
@@ -137,9 +162,7 @@ class Judged:
     @property
     def equal(self) -> bool:
         """Whether topic and cache are equal, or were made equal by a repair."""
-        return (
-            self.result.equal or self.repaired == self.result.missing + self.result.different + self.result.unexpected
-        )
+        return self.result.equal or self.repaired == self.result.count
 
 
 class Direction(Protocol):

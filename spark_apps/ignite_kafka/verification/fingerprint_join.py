@@ -9,6 +9,9 @@ import numpy as np
 from ..common.arrays import Int64Array, Mask, RowIndex
 from .fingerprints import NO_VALUE, OFFSET_BITS, Rows
 
+NO_RECORD = -1
+"""``order`` of a key without a record that counts."""
+
 
 def find_keys(rows: Rows, keys: Rows) -> RowIndex:
     """Return the positions of the rows with a key among ``keys`` (sorted by ``high``)."""
@@ -42,13 +45,30 @@ class JoinResult:
     :param records: number of records of the topic.
     :param repeated: number of records beyond the first of each key.
     :param entries: number of entries of the cache.
-    :param suspects: sorted fingerprints, one for each key whose record and entry have different bytes.
+    :param suspects: sorted fingerprints, one for each key whose record and entry have different bytes; `value` and
+        `order` are those of the record that counts, :data:`NO_VALUE` and :data:`NO_RECORD` without one.
     """
 
     records: int
     repeated: int
     entries: int
     suspects: Rows
+
+
+@dataclass(frozen=True)
+class _Groups:
+    """Records and entries of N keys.
+
+    :param keys: N fingerprints, sorted, of the record that counts.
+    :param alike: N flags: the record has the hash of the only entry, or neither side has a value.
+    :param records: number of records of each key.
+    :param entries: number of all entries.
+    """
+
+    keys: Rows
+    alike: Mask
+    records: Int64Array
+    entries: int
 
 
 def join_fingerprints(topic: Rows, cache: Rows, *, first: bool = False) -> JoinResult:
@@ -59,6 +79,36 @@ def join_fingerprints(topic: Rows, cache: Rows, *, first: bool = False) -> JoinR
 
     :param first: the first record with a value counts, not the last record.
     """
+    groups = _group_by_key(topic, cache, first=first)
+    repeated = int(np.clip(groups.records - 1, 0, None).sum())
+    return JoinResult(int(groups.records.sum()), repeated, groups.entries, groups.keys[~groups.alike])
+
+
+def join_keys(topic: Rows, cache: Rows, *, first: bool = False) -> Rows:
+    """Return one fingerprint of each key, sorted, with value and order as in :attr:`JoinResult.suspects`."""
+    return _group_by_key(topic, cache, first=first).keys
+
+
+def split_moved(suspects: Rows, topic: Rows, cache: Rows, *, first: bool = False) -> tuple[Rows, Rows]:
+    """Split suspects by whether their record is still that of the look before.
+
+    A change that was on its way at the look before has given the key another record since, if the connector has copied
+    all changes of before.
+
+    :param suspects: sorted fingerprints of all suspects, as :attr:`JoinResult.suspects` of the look before.
+    :param topic: fingerprints of the records of some suspects now.
+    :param cache: fingerprints of their entries now.
+    :returns: keys with the same record, and keys with another record whose bytes differ from the entry, too.
+    """
+    groups = _group_by_key(topic, cache, first=first)
+    at = find_keys(groups.keys, suspects)
+    keys = groups.keys[at]
+    before = suspects[np.searchsorted(suspects["high"], keys["high"])]
+    moved = keys["order"] != before["order"]
+    return keys[~moved], keys[moved & ~groups.alike[at]]
+
+
+def _group_by_key(topic: Rows, cache: Rows, *, first: bool) -> _Groups:
     rows = np.concatenate([topic, cache])
     is_entry = np.arange(len(rows)) >= len(topic)
     ignored = ~is_entry & (rows["value"] == NO_VALUE) if first else np.zeros(len(rows), bool)
@@ -74,13 +124,14 @@ def join_fingerprints(topic: Rows, cache: Rows, *, first: bool = False) -> JoinR
     ends = np.append(starts[1:], len(rows)) if len(rows) else starts
     entries = _sum_groups(is_entry, starts)
     counting = _sum_groups(~is_entry & ~ignored, starts)
-    last = np.where(counting > 0, rows["value"][np.clip(ends - entries - 1, 0, None)], np.uint64(NO_VALUE))
+    keys = rows[starts]
+    last = rows[np.clip(ends - entries - 1, 0, None)]
+    keys["value"] = np.where(counting > 0, last["value"], np.uint64(NO_VALUE))
+    keys["order"] = np.where(counting > 0, last["order"], NO_RECORD)
     entry = np.where(entries > 0, rows["value"][ends - 1], np.uint64(NO_VALUE))
-    alike = (last == entry) & (entries <= 1)
-    records = _sum_groups(~is_entry, starts)
+    alike = (keys["value"] == entry) & (entries <= 1)
     counted = int((is_entry & (rows["order"] >= 0)).sum())
-    repeated = int(np.clip(records - 1, 0, None).sum())
-    return JoinResult(int(records.sum()), repeated, counted, rows[starts[~alike]])
+    return _Groups(keys, alike, _sum_groups(~is_entry, starts), counted)
 
 
 def _sum_groups(flags: Mask, starts: RowIndex) -> Int64Array:

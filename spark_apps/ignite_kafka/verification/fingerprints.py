@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ..common.arrays import Int64Array, Mask
+from ..common.arrays import Int64Array
 from ..convert.rules.polars import pl
 from ..errors import IgniteKafkaError
 
@@ -74,11 +74,3 @@ def check_probe(expected: tuple[int, ...]) -> None:
     if probe() != expected:
         remedy = "Install the same version of polars on the driver and all executors."
         raise IgniteKafkaError("an executor hashes otherwise than the driver", remedy, polars=pl.__version__)
-
-
-def select_sample(rows: Rows, percent: float) -> Mask:
-    """Flag the rows of a sample of keys, about ``percent``; topic and cache get the same keys."""
-    if percent >= 100:
-        return np.full(len(rows), True)
-    sample: Mask = rows["high"] < np.uint64(percent / 100 * 2**64)
-    return sample

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -19,11 +20,13 @@ import numpy as np
 
 from ..state.configs import MOST_PRODUCERS
 from .differences import Difference
-from .direction import MOST_UNKNOWN, ComparedPair, Judged, SuspectRows
+from .direction import MOST_UNKNOWN, ComparedPair, Judged
 from .entry_comparison import PairDifferences, format_key, normalize_fields
-from .exchange import Block, MakeExchange
+from .exchange import Block, Buckets, MakeExchange
 from .fingerprint_join import JoinResult, find_keys, find_last_of_keys, join_fingerprints
-from .fingerprints import ROW, Rows, probe, select_sample
+from .fingerprints import ROW, Rows, probe
+from .key_slices import select_slices
+from .looks import MOST_LOOKS, Look, judge_bucket
 from .routed_caches import Routes, find_routes
 from .task import Open, Share, Task, distribute
 
@@ -36,6 +39,8 @@ _FEW = 100
 _MOST_UNKNOWN = 100 * MOST_UNKNOWN
 _NONE = np.zeros(0, np.int64)
 
+Unknown = Mapping[int, Counter[str]]
+"""Fields of unexpected JSON keys with the number of keys, by number of the pair."""
 Progress = Callable[[str, int, int], None]
 """Callback with the step's name, the number of ended tasks and the number of all tasks."""
 
@@ -55,21 +60,24 @@ class VerifyJob:
     :param exchange: makes an exchange of blocks: :class:`~.exchange.Exchange`.
     :param cores: number of Spark's cores, for the number of tasks.
     :param open: makes the direction on an executor.
-    :param percent: share of the keys to compare.
     :param first_counts: the first record of a key counts, not the last record.
     :param limit: maximum number of described differences a pair.
     :param latest: returns the pairs with the current ends of their topics: a suspect of step 1 counts as different only
         if it still differs in step 2.
+    :param repair_at_most: maximum number of differences that are repaired; if there are more, none is. 0: no maximum.
+    :param settle: waits until the connector has copied what it has to copy now, and returns whether it has; None: no
+        run copies beside the comparison, so each difference counts at once.
     """
 
     exchange: MakeExchange
     cores: int
     pairs: Sequence[ComparedPair]
     open: Open
-    percent: float = 100
     first_counts: bool = False
     limit: int = 5
     repair: bool = False
+    repair_at_most: int = 0
+    settle: Callable[[], bool] | None = None
     latest: Callable[[Sequence[ComparedPair]], Sequence[ComparedPair]] = lambda pairs: pairs
     log_values: bool = True
     progress: Progress = lambda _what, _done, _all: None
@@ -93,7 +101,6 @@ class VerifyJob:
         buckets = self.buckets or max(self.cores, -(-rows // _BUCKET_ROWS))
         task = self._make_task()
         shares = distribute(self.pairs, self.cores)
-        unknown = defaultdict[int, Counter[str]](Counter)
         read = partial(_read_fingerprints, task, buckets)
         reduce = partial(_join_bucket, task)
         # 1. fingerprints
@@ -103,19 +110,61 @@ class VerifyJob:
                 joined.add_to(results)
             task = replace(task, incomplete=frozenset(number for joined in joined_buckets for number, _ in joined.bad))
             # 2. suspects
-            for group in _group_buckets([joined.suspects for joined in joined_buckets], self.group_suspects):
-                again = replace(
-                    task, pairs=tuple(self.latest(self.pairs)), suspects=_merge_suspects(compare.fetch(group))
-                )
-                for number, judged in self._judge(shares, again):
-                    results[number].result.add(judged.result)
-                    results[number].repaired += judged.repaired
-                    if len(unknown[number]) < _MOST_UNKNOWN:
-                        unknown[number] += judged.unknown
+            groups = list(_group_buckets([joined.suspects for joined in joined_buckets], self.group_suspects))
+            suspects = sum(joined.suspects for joined in joined_buckets)
+            repair = self.repair
+            unknown: Unknown | None = None
+            if repair and 0 < self.repair_at_most < suspects:
+                counted = deepcopy(results)
+                unknown = self._judge_groups(shares, task, compare, groups, counted, repair=False)
+                repair = sum(judged.result.count for judged in counted) <= self.repair_at_most
+                results = results if repair else counted
+            if repair or unknown is None:
+                unknown = self._judge_groups(shares, task, compare, groups, results, repair=repair)
         # 3. other bytes
         if any(unknown.values()):
             self._count_other_bytes(shares, replace(task, unknown=dict(unknown)), results)
         return results
+
+    def _judge_groups(
+        self,
+        shares: Sequence[Share],
+        task: Task,
+        compare: Buckets,
+        groups: Sequence[Sequence[int]],
+        results: Sequence[Judged],
+        *,
+        repair: bool,
+    ) -> Unknown:
+        """Judge all suspects group by group, add the counts to the results, and return the unexpected JSON keys."""
+        unknown = defaultdict[int, Counter[str]](Counter)
+        for group in groups:
+            suspects = _merge_suspects(bucket.suspects_by_pair() for bucket in compare.fetch(group))
+            for number, judged in self._judge_group(shares, task, suspects, repair=repair):
+                results[number].result.add(judged.result)
+                results[number].repaired += judged.repaired
+                if len(unknown[number]) < _MOST_UNKNOWN:
+                    unknown[number] += judged.unknown
+        return unknown
+
+    def _judge_group(
+        self, shares: Sequence[Share], task: Task, suspects: Mapping[int, Rows], *, repair: bool
+    ) -> Iterator[tuple[int, Judged]]:
+        """Look at suspects until each is equal or differs after the lag has passed; yield pair number and result."""
+        look = Look.FINAL if self.settle is None or repair else Look.FIRST
+        for _ in range(MOST_LOOKS):
+            moved = []
+            again = replace(task, pairs=tuple(self.latest(self.pairs)), suspects=suspects)
+            for number, judged in self._judge(shares, again, look, repair=repair):
+                yield number, judged
+                moved.append({number: judged.moved})
+            suspects = _merge_suspects(moved)
+            if not suspects or self.settle is None:
+                return
+            look = Look.AGAIN if self.settle() else Look.FINAL
+        for number, rows in suspects.items():
+            pair = self.pairs[number]
+            yield number, Judged(PairDifferences(pair.cache, pair.topic, changing=len(rows)))
 
     def find_routes(self) -> Routes:
         """Count by cache the records of topics whose transforms choose a cache for each record.
@@ -127,15 +176,15 @@ class VerifyJob:
         )
 
     def _make_task(self) -> Task:
-        return Task(tuple(self.pairs), self.open, self.percent, self.first_counts, self.limit, self.log_values, probe())
+        return Task(tuple(self.pairs), self.open, self.first_counts, self.limit, self.log_values, probe())
 
-    def _judge(self, shares: Sequence[Share], task: Task) -> Iterator[tuple[int, Judged]]:
+    def _judge(self, shares: Sequence[Share], task: Task, look: Look, *, repair: bool) -> Iterator[tuple[int, Judged]]:
         """Read suspect keys again with all bytes, compare and repair them; yield pair number and result."""
         count = sum(map(len, task.suspects.values()))
         buckets = min(max_judging_tasks(self.cores), self.buckets or max(self.cores, -(-count // _JUDGED_BUCKET)))
         read = partial(_read_suspects, task, buckets)
-        reduce = partial(_judge_bucket, task, self.repair)
-        follow = partial(self.progress, "repairing" if self.repair else "judging")
+        reduce = partial(judge_bucket, task, look, repair)
+        follow = partial(self.progress, "repairing" if repair else "judging")
         with closing(self.exchange(shares, read, reduce, buckets, follow)) as judge:
             for judged_of in judge.collect(lambda item: item):
                 yield from judged_of.items()
@@ -177,6 +226,10 @@ class _Bucket:
     repeated: Counter[int] = field(default_factory=Counter)
     suspects: int = 0
 
+    def suspects_by_pair(self) -> dict[int, Rows]:
+        """Return the fingerprints of suspects by number of their pair."""
+        return {number: joined.suspects for number, joined in self.joined.items()}
+
     def add_to(self, results: Sequence[Judged]) -> None:
         """Add the bucket's counts to the pairs' results."""
         for number, joined in self.joined.items():
@@ -211,7 +264,7 @@ def _read_fingerprints(task: Task, buckets: int, share: Share) -> Iterator[Block
         for number, batch in task.read_batches(direction, share):
             if batch.bad:
                 yield 0, (number, _Bad(share.topic, tuple(batch.bad[: task.limit]), len(batch.bad)))
-            held[number].append(batch.rows[select_sample(batch.rows, task.percent)])
+            held[number].append(batch.rows[select_slices(batch.rows, task.pairs[number].slices)])
             count += len(held[number][-1])
             if count >= _BLOCK_ROWS:  # of all pairs: a share may have very many
                 yield from _split_blocks(task, held, share.topic, buckets)
@@ -285,15 +338,16 @@ def _group_buckets(suspects: Sequence[int], most: int) -> Iterator[list[int]]:
         yield group
 
 
-def _merge_suspects(buckets: Iterable[_Bucket]) -> dict[int, Rows]:
+def _merge_suspects(parts: Iterable[Mapping[int, Rows]]) -> dict[int, Rows]:
+    """Join and sort the fingerprints of suspects by number of their pair, without pairs that have none."""
     rows_of: dict[int, list[Rows]] = defaultdict(list)
-    for bucket in buckets:
-        for number, joined in bucket.joined.items():
-            rows_of[number].append(joined.suspects)
+    for part in parts:
+        for number, rows in part.items():
+            rows_of[number].append(rows)
     return {
-        number: np.sort(np.concatenate(parts), order=["high", "low"])
-        for number, parts in rows_of.items()
-        if sum(map(len, parts))
+        number: np.sort(np.concatenate(of_pair), order=["high", "low"])
+        for number, of_pair in rows_of.items()
+        if sum(map(len, of_pair))
     }
 
 
@@ -311,22 +365,6 @@ def _read_suspects(task: Task, buckets: int, share: Share) -> Iterator[Block]:
             for bucket_number in np.unique(bucket).tolist():
                 chosen = at[bucket == bucket_number]
                 yield bucket_number, (number, (share.topic, batch.rows[chosen], batch.take(chosen)))
-
-
-def _judge_bucket(task: Task, repair: bool, blocks: Iterator[tuple[int, Any]]) -> dict[int, Judged]:
-    """Compare the suspect keys of each pair in one bucket, and repair them if requested."""
-    parts: dict[int, tuple[SuspectRows, SuspectRows]] = {}
-    for number, (topic, rows, columns) in blocks:
-        parts.setdefault(number, (SuspectRows(), SuspectRows()))[topic].add(rows, columns)
-    if not parts:
-        return {}
-    with task.begin() as direction:
-        return {
-            number: direction.judge(
-                task.pairs[number], topic, cache, repair=repair, complete=number not in task.incomplete
-            )
-            for number, (cache, topic) in parts.items()
-        }
 
 
 def _find_other_keys(task: Task, share: Share) -> Iterator[Block]:

@@ -14,7 +14,7 @@ from ..kafka.topics import Topics
 from ..settings.connector import ConnectorSettings
 from ..state.comparisons import ComparisonStatus, forget_comparisons, write_comparison
 from ..state.status import COMPLETED, FAILED, RUNNING, StatusWriter, now_ms
-from .connector import VerifyResult
+from .result import VerifyResult
 
 log = logging.getLogger(__name__)
 

@@ -114,7 +114,7 @@ class SinkDirection(DirectionClients):
         first = self.first_counts
         expected = topic.last_by_partition(first=first)
         entries = {key: value or b"" for key, value in cache.zip_columns()}
-        result = PairDifferences(pair.cache, pair.topic, limit=self.limit)
+        result = PairDifferences(pair.cache, pair.topic, limit=self.limit, keys={})
         put = {}
         remove = []
         held = {key: entries.pop(key, None) for key in expected}
@@ -133,10 +133,10 @@ class SinkDirection(DirectionClients):
             kind, text = equality.describe_difference(key, value, held[key])
             assert kind is not None
             result.note(kind, key, text)
-            if value is not None:
-                put[key] = value
-            else:
+            if value is None:
                 remove.append(key)
+            else:
+                put[key] = value
         for key in entries:  # of an application, or of a record that the topic no longer has: never removed
             text = f"an entry of key {equality.format_key(key)} of which the topic has no record"
             result.note("unexpected", key, text)
@@ -144,7 +144,7 @@ class SinkDirection(DirectionClients):
         if repair and (put or remove):
             assert self.claim is not None, "a repair has a claim"
             repaired = store_again(self.claim, self.clients, self.cluster, pair.cache, put, remove)
-        return Judged(result, repaired)
+        return Judged(result, repaired, differing=result.pop_keys())
 
     def _describe_refusal(self, key: str) -> str:
         return f"the cache refused the record of key {key}, which is in {self.plan.settings.dead_letter_topic}"

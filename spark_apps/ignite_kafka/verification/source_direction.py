@@ -34,7 +34,8 @@ from ..source.entry_selection import EntrySelectors
 from .direction import MOST_UNKNOWN, Batch, Columns, ComparedPair, DirectionClients, Judged, SuspectRows, make_taker
 from .entry_comparison import PairDifferences, compare_last_records, normalize_fields
 from .entry_reader import EntryReader
-from .fingerprints import Rows, fingerprint, record_order, select_sample
+from .fingerprints import Rows, fingerprint, record_order
+from .key_slices import select_slices
 from .repair import select_records, send_again
 from .repair_claim import RepairClaim
 from .topic_batches import topic_batches
@@ -52,7 +53,6 @@ _UNLIKE_VALUE = b""
 class SourceDirection(DirectionClients):
     """Reads and compares a source's records in topics with the converted entries of its caches.
 
-    :param percent: share of the keys to compare.
     :param thorough: the row decoder reads all entries, too.
     :param limit: maximum number of described differences.
     :param claim: claim of the repair; None: nothing is repaired.
@@ -60,7 +60,6 @@ class SourceDirection(DirectionClients):
 
     plan: TransferPlan
     secrets: Secrets
-    percent: float = 100
     thorough: bool = False
     limit: int = 5
     claim: RepairClaim | None = None
@@ -104,7 +103,7 @@ class SourceDirection(DirectionClients):
                 continue
             converted = self._convert(pair, info, batch, again=again)
             yield converted
-            checked += converted.take(self._choose_checked(converted.rows))[0].to_pylist() if checks else []
+            checked += converted.take(self._choose_checked(pair, converted.rows))[0].to_pylist() if checks else []
             if len(checked) >= _JUDGED_ROWS:
                 yield self._fingerprint_unlike(pair, info, checked)
                 checked = []
@@ -164,10 +163,10 @@ class SourceDirection(DirectionClients):
             self.readers[pair.cache] = EntryReader(self.plan.settings, pair.topic, self.cluster, info, decode_rows)
         return self.readers[pair.cache]
 
-    def _choose_checked(self, rows: Rows) -> RowIndex:
+    def _choose_checked(self, pair: ComparedPair, rows: Rows) -> RowIndex:
         """Choose entries that the row decoder reads too, as a check of the converter."""
         if self.thorough:
-            return np.flatnonzero(select_sample(rows, self.percent))
+            return np.flatnonzero(select_slices(rows, pair.slices))
         return np.arange(0, len(rows), _CHECKED)
 
     def _fingerprint_unlike(self, pair: ComparedPair, info: CacheInfo, entries: Sequence[bytes]) -> Batch:
@@ -209,9 +208,9 @@ class SourceDirection(DirectionClients):
         repaired = self._send_again(planned, pages, result, tombstones=complete) if repair else 0
         gone = sorted((result.keys or {}).get("unexpected", set()))
         unknown = filter(None, map(normalize_fields, gone[:MOST_UNKNOWN])) if self._has_json_keys(pair) else ()
-        result.keys = None  # counted only after all keys of the cache are known
+        differing = result.pop_keys()  # counted only after all keys of the cache are known
         result.other_bytes = 0
-        return Judged(result, repaired, Counter(unknown))
+        return Judged(result, repaired, Counter(unknown), differing)
 
     def _has_json_keys(self, pair: ComparedPair) -> bool:
         return self._reader_of(pair, self.cluster.cache(pair.cache)).json_keys

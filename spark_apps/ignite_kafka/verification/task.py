@@ -56,7 +56,6 @@ class Task:
 
     pairs: Sequence[ComparedPair]
     open: Open
-    percent: float
     first_counts: bool
     limit: int
     log_values: bool

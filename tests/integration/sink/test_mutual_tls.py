@@ -23,8 +23,9 @@ from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.sink.run import run_sink
 from ignite_kafka.source.snapshot.run import run_snapshot
 from ignite_kafka.state import status
-from ignite_kafka.verification.connector import VerifyOptions, verify_connector
+from ignite_kafka.verification.connector import verify_connector
 from ignite_kafka.verification.entry_comparison import PairDifferences
+from ignite_kafka.verification.result import VerifyOptions
 from tests.support import PARTITIONS, QUICK_JVM
 from tests.support.java_stores import STORE_PASSWORD, JavaStores
 from tools.servers import IgniteCluster, Jars, KafkaBroker

@@ -23,8 +23,9 @@ from ignite_kafka.settings.secrets import Secrets
 from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.state import status
 from ignite_kafka.state.status import CacheStatus, RunStatus
-from ignite_kafka.verification.connector import VerifyOptions, verify_connector
+from ignite_kafka.verification.connector import verify_connector
 from ignite_kafka.verification.entry_comparison import PairDifferences
+from ignite_kafka.verification.result import VerifyOptions
 from tests.support.bad_entries import NULL_KEY, OF_UNKNOWN_TYPE, long, put_bytes
 from tests.support.ignite_bytes import string
 from tests.support.kept_events import assert_kept

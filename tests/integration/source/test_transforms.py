@@ -17,7 +17,8 @@ from ignite_kafka.common.python_compat import UTC
 from ignite_kafka.errors import SettingsError, TransformFailed
 from ignite_kafka.kafka.topics import Topics, read_to_end
 from ignite_kafka.settings.secrets import Secrets
-from ignite_kafka.verification.connector import VerifyOptions, check_connector
+from ignite_kafka.verification.connector import check_connector
+from ignite_kafka.verification.result import VerifyOptions
 from tests.support.snapshot_world import ROWS, Trade, World
 from tests.support.stream_world import Part, await_that
 from tests.support.stream_world import World as StreamWorld

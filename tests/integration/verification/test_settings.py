@@ -15,7 +15,8 @@ from ignite_kafka.errors import CacheNotFound, EntriesRefused, TopicError
 from ignite_kafka.runtime.connector_run import RunRequest
 from ignite_kafka.settings.secrets import Secrets
 from ignite_kafka.source.snapshot.run import run_snapshot
-from ignite_kafka.verification.connector import VerifyOptions, check_connector
+from ignite_kafka.verification.connector import check_connector
+from ignite_kafka.verification.result import VerifyOptions
 from tests.support.sink_connector import Record, Running, Sink, cache_of_short_symbols, expected, trade
 from tests.support.snapshot_world import ROWS, World
 from tests.support.verified_results import counts, verified

@@ -19,6 +19,7 @@ from airflow_provider_ignite_kafka.operators.backlog_cleanup import BacklogClean
 from airflow_provider_ignite_kafka.operators.ignite_to_kafka import IgniteToKafkaOperator
 from airflow_provider_ignite_kafka.operators.kafka_to_ignite import KafkaToIgniteOperator
 from airflow_provider_ignite_kafka.operators.spark_copy import SparkCopyOperator
+from airflow_provider_ignite_kafka.operators.verify import VerifyOperator
 from airflow_provider_ignite_kafka.sensors.cache_watch import IgniteCacheWatchSensor
 from ignite_kafka.plan.cache_changes import CacheState, state_of, state_to_dict
 from ignite_kafka.settings.connector import ConnectorSettings
@@ -36,6 +37,7 @@ NAMES = [
     "ignite_to_kafka_snapshot",
     "ignite_to_kafka_stream",
     "ignite_to_kafka_temporary",
+    "ignite_verify",
     "kafka_to_ignite_manual",
     "kafka_to_ignite_scheduled",
 ]
@@ -66,6 +68,11 @@ def test_dag_is_read_without_connections(name: str, monkeypatch: pytest.MonkeyPa
     dag = read(name)
     check_cycle(dag)
     assert dag.dag_id == name
+    if name == "ignite_verify":
+        verify = dag.get_task("verify")
+        assert isinstance(verify, VerifyOperator)
+        assert [outlet.name for outlet in verify.outlets] == ["verified nightly"]
+        return
     task = dag.get_task("copy")
     if isinstance(task, MappedOperator):
         task = task.unmap({"op_kwargs": {"group": "flights"}})

@@ -32,9 +32,9 @@ from ignite_kafka.plan.sink_offsets import PartitionOffset
 from ignite_kafka.plan.slots import SlotState, UnitOffset
 from ignite_kafka.state.configs import ConnectorRecord, ConnectorState, SnapshotRecord
 from ignite_kafka.state.status import CacheStatus, RunStatus
-from ignite_kafka.verification.connector import VerifyResult
 from ignite_kafka.verification.direction import Judged
 from ignite_kafka.verification.entry_comparison import PairDifferences
+from ignite_kafka.verification.result import VerifyResult
 from tests.support.connect_files import VARIABLES, allowing, copied
 from tests.support.json_output import check_json_output, check_value
 

@@ -60,7 +60,7 @@ def test_bash_completes_commands_options_and_values(complete: Callable[..., list
     assert complete("offsets", "") == ["show", "alter", "reset"]
     assert complete("run", "flights.json", "--ma") == ["--master"]
     assert complete("completion", "") == list(SHELLS)
-    assert complete("-q", "verify", "--name", "c", "--rep") == ["--repair"]
+    assert complete("-q", "verify", "--name", "c", "--rep") == ["--repair", "--repair-at-most"]
     everything = complete("")
     assert sorted(set(everything)) == sorted({row.path.partition(" ")[0] for row in COMMANDS})
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -22,9 +23,9 @@ from ignite_kafka.settings.sink import SinkSettings
 from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.state.configs import ConnectorRecord
 from ignite_kafka.verification import connector
-from ignite_kafka.verification.connector import VerifyOptions, VerifyResult
 from ignite_kafka.verification.direction import Judged
 from ignite_kafka.verification.entry_comparison import PairDifferences
+from ignite_kafka.verification.result import VerifyOptions, VerifyResult
 
 
 @pytest.fixture
@@ -75,7 +76,8 @@ class Verification:
         progress("comparing", 1, 2)
         if self.failure is not None:
             raise self.failure
-        return VerifyResult([self.judged], options.percent)
+        at_most = options.repair_at_most if options.repair else 0
+        return VerifyResult([self.judged], options.percent or 100, repair_at_most=at_most)
 
 
 @pytest.fixture
@@ -155,9 +157,20 @@ def test_plan_needs_no_file_for_a_connector_that_has_run(recorded: list[Connecto
 
 
 def test_verify_hands_its_options_on(source: str, verification: Verification) -> None:
-    arguments = ["--sample", "2.5%", "--thorough", "--differences", "7", "--repair", "--force"]
-    assert main.main(["verify", source, *arguments]) == 0
-    assert verification.asked[0][1] == VerifyOptions(2.5, thorough=True, limit=7, repair=True, force=True)
+    arguments = ["--sample", "2.5%", "--thorough", "--differences", "7", "--repair", "--force", "--repair-at-most", "9"]
+    assert main.main(["verify", source, *arguments, "--within", "7d", "--recheck-wait", "5s"]) == 0
+    expected = VerifyOptions(2.5, thorough=True, limit=7, repair=True, force=True)
+    assert verification.asked[0][1] == replace(expected, repair_at_most=9, within_ms=604_800_000, recheck_wait_ms=5_000)
+
+
+def test_a_repair_of_too_many_differences_ends_with_6(source: str, verification: Verification, capsys: pytest.CaptureFixture[str]) -> None:
+    verification.judged.result.note("missing", b"1", "no record of key '1'")
+    verification.judged.result.note("missing", b"2", "no record of key '2'")
+    assert main.main(["verify", source, "--repair", "--repair-at-most", "1"]) == 6
+    shown = capsys.readouterr()
+    assert "no record of key '1'" in shown.out
+    assert shown.err.splitlines()[-1].startswith("ignite-kafka: nothing was repaired: 2 keys differ, and a repair may change 1.")
+    assert main.main(["verify", source, "--repair", "--repair-at-most", "2"]) == 5
 
 
 def test_thorough_has_no_effect_on_a_sink(sink: str, verification: Verification, caplog: pytest.LogCaptureFixture) -> None:
@@ -166,7 +179,17 @@ def test_thorough_has_no_effect_on_a_sink(sink: str, verification: Verification,
     assert "--thorough has no effect on a sink" in caplog.text
 
 
-@pytest.mark.parametrize("wrong", [["--sample", "0"], ["--sample", "101"], ["--sample", "some"], ["--differences", "-1"]])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ["--sample", "0"],
+        ["--sample", "101"],
+        ["--sample", "some"],
+        ["--within", "7 days"],
+        ["--repair-at-most", "-1"],
+        ["--differences", "-1"],
+    ],
+)
 def test_bad_options_of_verify_end_with_2(source: str, wrong: list[str], verification: Verification) -> None:
     with pytest.raises(SystemExit) as caught:
         main.main(["verify", source, *wrong])
@@ -273,6 +296,6 @@ def test_the_result_as_json(source: str, verification: Verification, capsys: pyt
     assert main.main(["verify", source, "--json"]) == 5
     shown = json.loads(capsys.readouterr().out)
     (cache,) = shown.pop("caches")
-    assert shown == {"equal": False, "sample_percent": 100.0}
+    assert shown == {"equal": False, "sample_percent": 100.0, "oldest_ms": None, "gap": "", "repair_refusal": ""}
     assert (cache["cache"], cache["different"], cache["equal"], cache["repaired"]) == ("flights", 1, False, 0)
     assert cache["differences"] == [{"kind": "different", "text": "key '1' differs"}]

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from ignite_kafka.errors import IgniteKafkaError
-from ignite_kafka.verification.fingerprints import Rows, check_probe, fingerprint, probe, record_order, select_sample
+from ignite_kafka.verification.fingerprints import Rows, check_probe, fingerprint, probe, record_order
 
 
 def rows(pairs: Sequence[tuple[bytes, bytes | None]]) -> Rows:
@@ -22,16 +22,6 @@ def test_a_null_key_is_an_empty_one_and_a_tombstone_is_no_empty_value() -> None:
     empty = fingerprint(pa.array([b""], pa.binary()), pa.array([b""], pa.binary()))
     assert null["high"] == empty["high"]
     assert null["value"] != empty["value"]
-
-
-def test_a_sample_has_the_same_keys_on_both_sides() -> None:
-    many = rows([(b"%d" % number, b"x") for number in range(20_000)])
-    changed = rows([(b"%d" % number, b"y") for number in range(20_000)])
-    chosen = select_sample(many, 5)
-    assert 0.04 < chosen.mean() < 0.06
-    assert (chosen == select_sample(changed, 5)).all()
-    assert select_sample(many, 100).all()
-    assert not (chosen & ~select_sample(many, 10)).any(), "a larger sample has the keys of a smaller one"
 
 
 def test_the_order_of_records_is_that_of_offsets() -> None:

@@ -23,11 +23,11 @@ from ignite_kafka.kafka.producer import size_limit
 from ignite_kafka.plan.slots import Owner
 from ignite_kafka.runtime.clients import slot_opener
 from ignite_kafka.settings.secrets import Secrets
-from ignite_kafka.verification import job, repair, source_direction
+from ignite_kafka.verification import fingerprints, job, repair, source_direction
 from ignite_kafka.verification.direction import Batch
 from ignite_kafka.verification.entry_comparison import compare_last_records
 from ignite_kafka.verification.fingerprint_join import join_fingerprints
-from ignite_kafka.verification.fingerprints import ROW
+from ignite_kafka.verification.key_slices import ALL
 from ignite_kafka.verification.task import Share
 from tests.support.bad_entries import long
 from tests.support.ignite_bytes import binary, number, string
@@ -151,7 +151,7 @@ def test_the_first_differences_by_key_are_described_with_their_fields(monkeypatc
 def test_a_sample_finds_about_its_share_of_the_differences(monkeypatch: pytest.MonkeyPatch) -> None:
     case = equal_case(400)
     case.records[0][:] = []  # type: ignore[index]
-    whole, part = case.job(monkeypatch).result, case.job(monkeypatch, percent=25).result
+    whole, part = case.job(monkeypatch).result, case.job(monkeypatch, slices=((0, 2_500),)).result
     assert (whole.missing, whole.entries) == (400, 400)
     assert part.missing == part.entries
     assert 50 < part.missing < 150
@@ -341,10 +341,10 @@ def test_fingerprints_of_many_caches_are_held_up_to_a_block(monkeypatch: pytest.
     def batches(*_: object) -> Iterator[tuple[int, Batch]]:
         for cache in range(10):
             begun.append(cache)
-            yield cache, Batch(np.zeros(30, ROW), lambda at: (pa.nulls(len(at), pa.binary()), pa.nulls(len(at), pa.binary())))
+            yield cache, Batch(np.zeros(30, fingerprints.ROW), lambda at: (pa.nulls(len(at), pa.binary()), pa.nulls(len(at), pa.binary())))
 
-    task: Any = SimpleNamespace(begin=nullcontext, read_batches=batches, percent=100)
-    blocks = job._read_fingerprints(task, 1, Share(False, {}))
+    pairs = [SimpleNamespace(slices=ALL)] * 10
+    blocks = job._read_fingerprints(cast(Any, SimpleNamespace(begin=nullcontext, read_batches=batches, pairs=pairs)), 1, Share(False, {}))
     first = next(blocks)
     assert begun == [0, 1, 2, 3]
     assert [number for _, (number, _) in (first, *blocks)] == list(range(10))

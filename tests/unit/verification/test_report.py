@@ -12,10 +12,10 @@ from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.state.comparisons import ComparisonStatus
 from ignite_kafka.state.status import COMPLETED, FAILED, RUNNING
 from ignite_kafka.verification import report
-from ignite_kafka.verification.connector import VerifyResult
 from ignite_kafka.verification.direction import Judged
 from ignite_kafka.verification.entry_comparison import PairDifferences
 from ignite_kafka.verification.report import ComparisonReport
+from ignite_kafka.verification.result import VerifyResult
 
 
 @pytest.fixture

@@ -53,7 +53,7 @@ class Direction:
 
 def test_routed_topics_are_read_partition_by_partition() -> None:
     bounded = [ComparedPair(one.cache, one.topic, ((0, 9), (0, 9)), 7, one.routed) for one in pairs()[:2]]
-    task = Task(bounded, lambda: cast(Any, Direction()), 100, False, 5, True, probe())
+    task = Task(bounded, lambda: cast(Any, Direction()), False, 5, True, probe())
     assert find_routes(LocalExchange, task, 2, lambda *_: None) == {1: Counter({"x": 2, "b-0": 2, "b-1": 2})}
-    unrouted = Task(bounded[:1], lambda: cast(Any, Direction()), 100, False, 5, True, probe())
+    unrouted = Task(bounded[:1], lambda: cast(Any, Direction()), False, 5, True, probe())
     assert find_routes(LocalExchange, unrouted, 2, lambda *_: None) == {}

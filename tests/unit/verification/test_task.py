@@ -33,7 +33,7 @@ def test_every_partition_is_read_once_and_topics_come_first() -> None:
 
 
 def task() -> Task:
-    return Task((READER, CACHE, OTHER), lambda: cast(Any, None), 100, False, 5, True, probe())
+    return Task((READER, CACHE, OTHER), lambda: cast(Any, None), False, 5, True, probe())
 
 
 def batch(cache: str | None) -> Batch:

@@ -7,11 +7,12 @@ import json
 import os
 import time
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
-from airflow.sdk import DAG
+from airflow.sdk import DAG, Asset, AssetAlias
 
 from airflow_provider_ignite_kafka.operators.verify import RESULT_KEY, VerifyOperator
 from airflow_provider_ignite_kafka.runs.comparison import ClusterComparison
@@ -20,8 +21,11 @@ from airflow_provider_ignite_kafka.spark.app_paths import app_path
 from ignite_kafka.errors import IgniteKafkaError, KafkaUnavailable, SettingsError
 from ignite_kafka.state.comparisons import ComparisonStatus
 from ignite_kafka.state.status import COMPLETED, FAILED, RUNNING, now_ms
+from ignite_kafka.verification.result import VerifyOptions
 from ignite_kafka.verify_app import RESULT_LINE
 from tests.unit.airflow.bench import PASSWORDS, Bench, context
+
+DAY = 86_400_000
 
 
 def task(settings: Any = None, **arguments: Any) -> VerifyOperator:
@@ -53,12 +57,61 @@ def test_it_submits_the_app_with_options_and_secrets_and_returns_the_result(benc
     assert str(app_path("verify_connector.py")) in argv
     assert argv[argv.index("--direction") + 1] == "source"
     options = json.loads(argv[argv.index("--options") + 1])
-    assert options == {"percent": 12.5, "thorough": True, "limit": 3, "repair": True}
+    assert options == {
+        "percent": 12.5, "thorough": True, "limit": 3, "repair": True, "repair_at_most": 0, "within_ms": 0, "recheck_wait_ms": 60_000,
+    }  # fmt: skip
+    assert VerifyOptions.from_json(options).percent == 12.5
     assert "spark.x=1" in argv
     assert (seen["request"]["connector"], seen["request"]["settings"]["bootstrap_servers"]) == ("c", "broker:9092")
     assert seen["secrets_mode"] == 0o600
     assert not any(secret in " ".join(argv) for secret in PASSWORDS)
     assert list((bench.folder / "tmp").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ({}, (None, 0, 60_000, 0)),
+        ({"sample": "", "within": "7d", "recheck_wait": timedelta(seconds=5), "repair_at_most": "9"}, (None, 7 * DAY, 5_000, 9)),
+        ({"sample": 5, "within": timedelta(days=1), "recheck_wait": "0s"}, (5.0, DAY, 0, 0)),
+        ({"within": "None", "sample": "None"}, (None, 0, 60_000, 0)),  # templates that rendered None
+    ],
+)
+def test_options_of_samples_and_bounds(arguments: dict[str, Any], expected: tuple[Any, ...], bench: Bench) -> None:
+    order_result(bench, result())
+    task(**arguments).execute(context())
+    argv = bench.seen["argv"]
+    options = VerifyOptions.from_json(json.loads(argv[argv.index("--options") + 1]))
+    assert (options.percent, options.within_ms, options.recheck_wait_ms, options.repair_at_most) == expected
+
+
+TOPIC, CONNECTOR, ALIAS = Asset(uri="kafka://broker:9092/t-flights"), Asset("verified c"), AssetAlias("verified")
+
+
+def test_assets_get_an_event_with_the_counts_if_nothing_differs(bench: Bench) -> None:
+    """A Dag that is scheduled on such an asset runs on verified data only."""
+    order_result(bench, {**result(), "oldest_ms": 1_764_244_800_000})
+    ran = context()
+    task(outlets=[TOPIC, CONNECTOR, ALIAS]).execute(ran)
+    events = ran["outlet_events"]
+    common = {"connector": "c", "sample_percent": 100, "all_compared_since": "2025-11-27T12:00:00.000Z", "equal": True}
+    counts = dict.fromkeys(("entries", "records", "missing", "different", "unexpected", "skipped", "repaired"), 0)
+    names = {"cache": "flights", "topic": "t-flights"}
+    assert events[CONNECTOR].extra == {**common, **counts}
+    assert events[TOPIC].extra == {**common, **names, **counts}
+    (event,) = events[ALIAS].asset_alias_events
+    assert (event.dest_asset_key.uri, event.extra) == (TOPIC.uri, {**common, **names, **counts})
+
+
+def test_differences_give_no_event(bench: Bench) -> None:
+    order_result(bench, {**result(missing=2), "repair_refusal": "nothing was repaired: 2 keys differ"})
+    ran = context()
+    with pytest.raises(AirflowFailException, match=r"1 of 1 caches differ: .* nothing was repaired: 2 keys differ: repair_at_most"):
+        task(outlets=[TOPIC, CONNECTOR, ALIAS]).execute(ran)
+    assert len(ran["outlet_events"]) == 0
+    task(outlets=[CONNECTOR, ALIAS], fail_on_differences=False).execute(ran)
+    assert ran["outlet_events"][CONNECTOR].extra["equal"] is False
+    assert ran["outlet_events"][ALIAS].asset_alias_events == []
 
 
 @pytest.mark.parametrize("where", ["tempfile.mkdtemp", "airflow_provider_ignite_kafka.runs.request.Request.write"])
@@ -112,6 +165,9 @@ def test_a_result_of_another_form_is_an_error_with_a_retry(line: str, bench: Ben
         ({"sample": "0"}, "sample is 0"),
         ({"sample": "a lot"}, "sample is 'a lot'"),
         ({"repair": "perhaps"}, "repair is 'perhaps'"),
+        ({"repair_at_most": "few"}, "repair_at_most is 'few'"),
+        ({"repair_at_most": -1}, "repair_at_most is -1"),
+        ({"within": "a week"}, "within: 'a week' is no time span"),
         ({"settings": {"cache_whitelist": "flights"}}, "the settings have no name"),
         ({"spark_submit": "{'executor_coers': 1}"}, "spark_submit must be a mapping of names to values"),
     ],

@@ -17,6 +17,7 @@ from airflow_provider_ignite_kafka.plugins.monitored import MonitoredCluster, mo
 from airflow_provider_ignite_kafka.plugins.page import create_page
 from airflow_provider_ignite_kafka.plugins.page_data import ClusterReading
 from ignite_kafka.admin import overview
+from ignite_kafka.admin.comparison_history import ConnectorComparisons
 from ignite_kafka.admin.overview import ConnectorOverview
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.state.configs import ConnectorRecord, ConnectorState
@@ -56,7 +57,7 @@ def client(monkeypatch: pytest.MonkeyPatch) -> Any:
     create_auth_manager()
 
     def make(read: Callable[[MonitoredCluster, str | None], ClusterReading]) -> TestClient:
-        app = create_page(read)
+        app = create_page(read, lambda _cluster, name: ConnectorComparisons(name, ()))
         app.dependency_overrides[get_user] = lambda: SimpleAuthManagerUser(username="olga", role="OP")
         return TestClient(app)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
@@ -24,6 +24,7 @@ from airflow_provider_ignite_kafka.plugins.access import read_message, sign_mess
 from airflow_provider_ignite_kafka.plugins.monitored import monitored_clusters
 from airflow_provider_ignite_kafka.plugins.page import create_page
 from airflow_provider_ignite_kafka.plugins.page_data import ClusterReading
+from ignite_kafka.admin.comparison_history import ConnectorComparisons
 from ignite_kafka.admin.dead_letters import DeadLetterList, DeadLetterRow
 from ignite_kafka.admin.overview import ConnectorOverview, Report
 from ignite_kafka.errors import BacklogRefused, CacheDestroyed, KafkaUnavailable
@@ -44,6 +45,7 @@ class Page:
     readings: list[ClusterReading] = field(default_factory=list)
     logged: list[Any] = field(default_factory=list)
     done: list[tuple[Any, ...]] = field(default_factory=list)
+    compared: Callable[[], ConnectorComparisons] = lambda: ConnectorComparisons("c", ())
 
     def get(self, path: str = f"{PATH}?prefix=ignite-kafka") -> str:
         reply = self.client.get(path)
@@ -73,7 +75,7 @@ def page(monkeypatch: pytest.MonkeyPatch) -> Iterator[Page]:
     monkeypatch.setenv("AIRFLOW__CORE__AUTH_MANAGER", "airflow.api_fastapi.auth.managers.simple.simple_auth_manager.SimpleAuthManager")
     monkeypatch.setenv("AIRFLOW__API__SECRET_KEY", "a secret key of the test")
     create_auth_manager()
-    app = create_page(lambda cluster, name: found.readings[-1])
+    app = create_page(lambda cluster, name: found.readings[-1], lambda _cluster, _name: found.compared())
     found = Page(TestClient(app), SimpleAuthManagerUser(username="olga", role="OP"))
     app.dependency_overrides[get_user] = lambda: found.user
     app.dependency_overrides[_get_session] = lambda: SimpleNamespace(add=found.logged.append, commit=lambda: None)

@@ -1,0 +1,52 @@
+"""The page of a connector shows its last comparisons."""
+
+from __future__ import annotations
+
+import pytest
+
+from ignite_kafka.admin.comparison_history import ConnectorComparisons
+from ignite_kafka.errors import KafkaUnavailable
+from ignite_kafka.state.comparison_history import PastComparison
+from tests.unit.airflow.plugins.test_page import Page, page
+
+__all__ = ["page"]
+NOON = 1_764_244_800_000  # 2025-11-27T12:00:00Z
+
+
+def show(page: Page, *comparisons: PastComparison) -> None:
+    page.compared = lambda: ConnectorComparisons("c", comparisons)
+
+
+def test_comparisons_are_shown_with_what_differs(page: Page) -> None:
+    show(
+        page,
+        PastComparison("v2", NOON, NOON + 90_000, 14.29, 2, 1_234, 1_234, 1, 20, equal=False, gap="cache <x>: too small"),
+        PastComparison("v1", NOON - 1, NOON, 100.0, 2, 8_000, 8_000, oldest_ms=NOON - 1),
+    )
+    shown = page.get()
+    assert shown.index('data-comparison="v2"') < shown.index('data-comparison="v1"')
+    assert "Some keys were never compared. Not in time: cache &lt;x&gt;: too small." in shown
+    assert '<td class="number">14.29</td><td class="number">1,234</td>' in shown
+    assert '<td class="warn">no</td>' in shown
+    assert "were never compared: <code>" not in shown
+
+
+def test_the_time_since_which_all_keys_are_compared_is_shown(page: Page) -> None:
+    show(page, PastComparison("v1", NOON, NOON + 1, oldest_ms=NOON))
+    assert 'All keys were compared since <time datetime="2025-11-27T12:00:00+00:00">' in page.get()
+
+
+def test_a_connector_that_was_never_compared_has_the_command(page: Page) -> None:
+    assert "ignite-kafka verify --name c" in page.get()
+
+
+@pytest.mark.parametrize("refusal", [KafkaUnavailable("the topic is <away>"), RuntimeError("unexpected")])
+def test_a_history_that_cannot_be_read_hides_nothing_else(refusal: Exception, page: Page) -> None:
+    def refuse() -> ConnectorComparisons:
+        raise refusal
+
+    page.compared = refuse
+    shown = page.get()
+    assert "The comparisons cannot be read" in shown
+    assert ("the topic is &lt;away&gt;" in shown) is isinstance(refusal, KafkaUnavailable)
+    assert 'data-cache="people"' in shown
