@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 from confluent_kafka import Producer
 
+from airflow_provider_ignite_kafka.operators.snapshot_signal import SnapshotSignalOperator
+from airflow_provider_ignite_kafka.runs.signals import SignalReader
 from ignite_kafka import events
 from ignite_kafka.admin.signals import SignalView, change_signals, list_signals, read_signal, request_snapshot
 from ignite_kafka.errors import SettingsError
@@ -155,7 +157,22 @@ def notifications(world: World) -> list[tuple[str, str, str]]:
     return [(value["id"], value["aggregate_type"], value["type"]) for value in values if value["type"] != "IN_PROGRESS"]
 
 
-def test_a_signal_topic_and_notifications(stream: World, kafka: KafkaBroker) -> None:
+def by_airflow(world: World, cache: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A task of the operator, whose connection has the test's broker, sends a signal and returns its counts."""
+    monkeypatch.setattr("airflow_provider_ignite_kafka.runs.signals.connection_clients", lambda *_: world.clients)
+    prefix = world.settings.internal_topic_prefix
+    operator = SnapshotSignalOperator(
+        task_id="again", connector=world.stem, caches={cache: "_value > 15"}, signal="task", internal_topic_prefix=prefix, poke_interval=0.2
+    )
+    context: Any = {}
+    progress = operator.execute(context)
+    assert (progress["state"], progress["records"], progress["caches"]) == ("COMPLETED", 4, {cache: 4})
+    copied = SignalReader(world.stem, internal_topic_prefix=prefix).copied(progress)
+    assert [(one.topic, one.records) for one in copied.caches] == [(cache, 4)]
+    assert copied.topic_uri(copied.caches[0]) == f"kafka://{world.settings.bootstrap_servers}/{cache}"
+
+
+def test_a_signal_topic_and_notifications(stream: World, kafka: KafkaBroker, monkeypatch: pytest.MonkeyPatch) -> None:
     signals = f"signals-{stream.stem}"
     stream.settings = replace(stream.settings, signal_topic=signals, notifications_topic=f"notices-{stream.stem}")
     stream.put("a", {key: key for key in range(20)})
@@ -178,15 +195,15 @@ def test_a_signal_topic_and_notifications(stream: World, kafka: KafkaBroker) -> 
         assert await_state(stream, "below", "COMPLETED", run).total.records == 5
         send("unknown", {"data-collections": ["secrets"]})
         assert "does not copy" in await_state(stream, "unknown", "FAILED", run).error
+        by_airflow(stream, cache, monkeypatch)
         run.stop()
     listed = {signal.id: signal for signal in list_signals(stream.settings, Secrets()).signals}
-    (code,) = set(listed) - {"below", "unknown"}
+    (code,) = set(listed) - {"below", "unknown", "task"}
     assert "'function'" in listed[code].error
     stream.run(run_mode="once")  # its position is behind all of them
     of_signals = [(id, kind) for id, aggregate, kind in notifications(stream) if aggregate == "Incremental Snapshot"]
-    assert sorted(of_signals) == sorted(
-        [(code, "FAILED"), ("unknown", "FAILED"), ("below", "STARTED"), ("below", "CACHE_DONE"), ("below", "COMPLETED")]
-    )
+    complete = [(id, kind) for id in ("below", "task") for kind in ("STARTED", "CACHE_DONE", "COMPLETED")]
+    assert sorted(of_signals) == sorted([(code, "FAILED"), ("unknown", "FAILED"), *complete])
     initial = [(id, kind) for id, aggregate, kind in notifications(stream) if aggregate == "Initial Snapshot"]
     assert initial == [(first.snapshot_id, kind) for kind in ("STARTED", "CACHE_DONE", "COMPLETED")]
 
