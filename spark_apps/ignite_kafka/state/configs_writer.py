@@ -298,16 +298,19 @@ class ConfigsWriter:
         requests: Sequence[Signal] = (),
         targets: Mapping[str, str] = MappingProxyType({}),
         refused: Sequence[SignalStatus] = (),
+        forgotten: Sequence[str] = (),
     ) -> None:
         """Record what was read from the signal topic, and the position behind it, in one transaction.
 
         :param targets: what is wanted of signals, by id.
         :param refused: ends of signals that cannot be requested so.
+        :param forgotten: ids of older ended signals, whose ends are removed.
         """
         records = [self._config(asdict(position), KIND)]
         records += [self._config(asdict(signal), KIND, signal.id) for signal in requests]
         records += [self._config({"state": state}, KIND, id, TARGET) for id, state in targets.items()]
-        self._write([*records, *(self._config(asdict(end), KIND, end.id, END) for end in refused)])
+        records += [self._config(asdict(end), KIND, end.id, END) for end in refused]
+        self._write([*records, *(self._config(None, KIND, id, END) for id in forgotten)])
 
     def _config(self, value: Any, kind: str, *rest: str) -> _Record:
         """Make a record of the configs topic for this connector; a value of None is a tombstone."""

@@ -25,7 +25,7 @@ from ..kafka.single_record import write_record
 from ..kafka.topics import Topics
 from .internal_names import configs_topic
 from .internal_records import FORMAT_HEADERS, InternalRecord, read_internal_topic, report_skipped
-from .signal_records import TARGETS, Signal, SignalPosition, SignalStatus, fault_of
+from .signal_records import MOST_ENDED, TARGETS, Signal, SignalPosition, SignalStatus, fault_of
 from .status import parsed_record, read_records, run_id_of
 
 KIND = "signal"
@@ -82,6 +82,10 @@ class SignalFold:
             self.targets.pop(id, None)
         else:
             self.targets[id] = str(value["state"])
+
+    def oldest_ends(self, more: int) -> list[str]:
+        """Return the ids of the ended signals to forget, oldest first, if so many more end now."""
+        return list(self.ends)[: max(0, len(self.ends) + more - MOST_ENDED)]
 
     @property
     def waiting(self) -> list[Signal]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ignite_kafka import events
 from ignite_kafka.common.typed_json import dumps
 from ignite_kafka.state.internal_records import InternalRecord
-from ignite_kafka.state.signal_records import CacheSelection, Signal, SignalStatus
+from ignite_kafka.state.signal_records import MOST_ENDED, CacheSelection, Signal, SignalStatus
 from ignite_kafka.state.signals import SignalFold
 from tests.support.event_log import Emitted, ids
 from tests.support.fake_messages import record
@@ -56,3 +56,10 @@ def test_records_that_cannot_be_read_are_skipped_with_an_event(emitted: Emitted)
 
 def test_a_request_under_the_key_of_another_id_is_none() -> None:
     assert fold_of(of("two", Signal("one", (CacheSelection("a"),)).to_json())).waiting == []
+
+
+def test_only_the_newest_ends_are_remembered() -> None:
+    fold = SignalFold("c")
+    fold.ends = {f"s{number}": SignalStatus(f"s{number}", "FAILED") for number in range(MOST_ENDED - 1)}
+    assert fold.oldest_ends(1) == []
+    assert fold.oldest_ends(3) == ["s0", "s1"]

@@ -13,7 +13,6 @@ from ...state.signal_records import (
     ABORTED,
     COMPLETED,
     FAILED,
-    MOST_ENDED,
     PAUSED,
     RUNNING,
     STOPPED,
@@ -155,8 +154,7 @@ class SignalQueue:
     def _finish(self, status: SignalStatus, state: str, error: str = "") -> None:
         signal = self._fold.requests[status.id]
         ended = self._now(status, state=state, error=error, run_id=self._run_id)
-        forgotten = list(self._fold.ends)[: max(0, len(self._fold.ends) + 1 - MOST_ENDED)]
-        self._end(ended, forgotten)
+        self._end(ended, self._fold.oldest_ends(1))
         self._fold.ends[status.id] = ended
         if self.current is None or self.current.id == status.id:
             self.current = ended

@@ -84,7 +84,9 @@ class SignalTopic:
         recorded = before.offsets if before is not None and before.topic_id == topic_id else {}
         self.begins = not recorded
         """Whether no position in this topic is recorded yet, so that the present one must be."""
-        self.position = SignalPosition(topic_id, {number: recorded.get(number, end) for number, end in ends.items()})
+        self.position = SignalPosition(
+            topic_id, {number: recorded.get(number, 0 if recorded else end) for number, end in ends.items()}
+        )
         self._consumer = clients.reader(**{"enable.partition.eof": False, "auto.offset.reset": "earliest"})
         self._consumer.assign([TopicPartition(self._topic, *place) for place in self.position.offsets.items()])
 

@@ -16,7 +16,7 @@ from ...runtime.epoch import Running
 from ...runtime.notifications import AD_HOC, Notifications, Turn
 from ...settings.source import SourceSettings
 from ...state.configs_writer import ConfigsWriter
-from ...state.signal_records import Signal, SignalStatus
+from ...state.signal_records import MOST_ENDED, Signal, SignalStatus
 from ...state.signals import KIND, read_signal_progress, read_signals
 from ...state.status import StatusWriter
 from .signal_notices import emit_turn, turn_details
@@ -104,15 +104,17 @@ class StreamSignals:
         if accepted is None:
             return
         parts = self._parts
+        refusals = accepted.refused[-MOST_ENDED:]
+        forgotten = self._fold.oldest_ends(len(refusals))
         parts.retry(
             lambda: parts.control.accept_signals(
-                accepted.position, accepted.requests, accepted.targets, accepted.refused
+                accepted.position, accepted.requests, accepted.targets, refusals, forgotten
             )
         )
         # the consumer reads them once more, which changes nothing
         self._fold.requests.update({signal.id: signal for signal in accepted.requests})
         self._fold.targets.update(accepted.targets)
-        for refused in accepted.refused:
+        for refused in refusals:
             self._fold.ends[refused.id] = refused
             self._notify(Turn.FAILED, Signal(refused.id, ()), refused, "")
 
