@@ -266,10 +266,9 @@ class StreamRun(EpochRun[SourceSettings]):
         if self._heartbeats is not None:
             self._heartbeats.step(sends=self._job is not None)
             self._metrics.update_heartbeat(self._heartbeats.newest_s)
-        if not (self._capture.has_backlog and self._plan.caches):
+        is_wanted = self._capture.contract >= HAS_ENDS or exposes_metrics(self._settings)  # older nodes read all of it
+        if not (self._capture.has_backlog and self._plan.caches and is_wanted):
             return
-        if self._capture.contract < HAS_ENDS and not exposes_metrics(self._settings):
-            return  # older nodes would read the whole backlog
         lag = self._backlog_watch.read()
         if lag is not None:
             self._metrics.update_waiting(lag.waiting(), lag.nodes)
