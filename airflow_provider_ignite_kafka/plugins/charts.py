@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -37,24 +37,32 @@ class HourRow:
 
     :param begin_ms: begin of the hour, in milliseconds since 1970.
     :param highest_lag: highest lag; None: unknown.
+    :param highest_latency_ms: highest mean latency of a minute, in milliseconds; None: unknown.
     """
 
     begin_ms: int
     records: int
     skipped: int
     highest_lag: int | None
+    highest_latency_ms: int | None
 
 
 def charts(points: Sequence[HistoryPoint], now_minute: int) -> list[Chart]:
-    """Return a chart of the records in each minute, and one of the lag if it is known of any minute.
+    """Return a chart of the records in each minute, and of the lag and the latency if they are known of any minute.
 
     :param points: points of the last hours, oldest first.
     :param now_minute: present minute since 1970.
     """
-    drawn = [_chart("Records in each minute", points, now_minute, lambda point: point.records)]
-    if any(point.lag is not None for point in points):
-        drawn.append(_chart("Lag, in records or changes", points, now_minute, lambda point: point.lag))
-    return drawn if points else []
+    values: Mapping[str, Callable[[HistoryPoint], int | None]] = {
+        "Records in each minute": lambda point: point.records,
+        "Lag, in records or changes": lambda point: point.lag,
+        "Mean latency, in ms": lambda point: point.latency_ms,
+    }
+    return [
+        _chart(title, points, now_minute, value_of)
+        for title, value_of in values.items()
+        if any(value_of(point) is not None for point in points)
+    ]
 
 
 def hours(points: Sequence[HistoryPoint]) -> list[HourRow]:
@@ -67,11 +75,13 @@ def hours(points: Sequence[HistoryPoint]) -> list[HourRow]:
 
 def _hour_row(hour: int, points: Sequence[HistoryPoint]) -> HourRow:
     lags = [point.lag for point in points if point.lag is not None]
+    latencies = [point.latency_ms for point in points if point.latency_ms is not None]
     return HourRow(
         hour * 3_600_000,
         sum(point.records for point in points),
         sum(point.skipped for point in points),
         max(lags, default=None),
+        max(latencies, default=None),
     )
 
 

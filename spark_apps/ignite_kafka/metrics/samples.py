@@ -153,6 +153,11 @@ class RunMetrics:
         lag = self._newest.lag
         return sum(lag.values()) if lag else None
 
+    @property
+    def latency(self) -> Histogram:
+        """Latencies of all changes or records of the run so far."""
+        return self._newest.measured.durations.get(LATENCY, Histogram())
+
     def samples(self) -> Iterator[Sample]:
         """Yield the present value of each series."""
         newest = self._newest

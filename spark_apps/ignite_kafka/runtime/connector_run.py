@@ -253,7 +253,7 @@ class ConnectorRun(ABC, Generic[S]):
         self._metrics.update_measured(self._measured())
         if self._writer is not None and self._recorder is not None and self._history is not None:
             self._recorder.record(counts)
-            self._history.record(self._status, self._metrics.lag)
+            self._history.record(self._status, self._metrics.lag, self._metrics.latency)
             self._writer.run(self._status, wait_s)
         self._request.report(self._status)
 

@@ -1,9 +1,9 @@
-"""Records of the last hours of a connector in the status topic: what it copied in each minute, and its lag.
+"""Records of the last hours of a connector in the status topic: what it copied in each minute, lag and latency.
 
 ====================================================== ================================================================
 key (JSON)                                             value (JSON)
 ====================================================== ================================================================
-``["history","<connector>",<part>,<generation % 4>]``  ``{"points": [[minute, records, skipped, lag or null], …]}``
+``["history","<connector>",<part>,<generation % 4>]``  ``{"points": [[minute, records, skipped, lag, latency], …]}``
 ====================================================== ================================================================
 
 A part has ten minutes. After six hours its key is used again, so that compaction bounds the history to some kilobytes
@@ -13,7 +13,7 @@ for each connector. The generation in the key keeps a run's points when a later 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass
 from typing import Annotated, Any, TypeAlias
 
 from ..common.typed_json import Range, dumps, read_as
@@ -27,7 +27,7 @@ _PART_MINUTES = 10
 _PARTS = HOURS * 60 // _PART_MINUTES
 _GENERATIONS = 4
 _Count: TypeAlias = Annotated[int, Range(0, (1 << 63) - 1)]
-_Point: TypeAlias = tuple[_Count, _Count, _Count, _Count | None]
+_Point: TypeAlias = tuple[_Count, _Count, _Count, _Count | None, _Count | None]
 
 
 @dataclass(frozen=True)
@@ -38,12 +38,14 @@ class HistoryPoint:
     :param records: records copied since the point before.
     :param skipped: entries or records that could not be copied, since the point before.
     :param lag: records or changes to copy at the end; None: unknown.
+    :param latency_ms: mean latency of the changes or records since the point before, in milliseconds; None: of none.
     """
 
     minute: int
     records: int
     skipped: int
     lag: int | None
+    latency_ms: int | None = None
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ def queue_history(writer: StatusWriter, connector: str, generation: int, points:
     :param points: all points of the part, oldest first; at least one.
     """
     key = [KIND, connector, part_of(points[-1].minute) % _PARTS, generation % _GENERATIONS]
-    value = _Part(tuple((point.minute, point.records, point.skipped, point.lag) for point in points))
+    value = _Part(tuple(map(astuple, points)))
     writer.queue(key, dumps(asdict(value)))
 
 
@@ -95,4 +97,5 @@ def _part_from_dict(value: Mapping[str, Any]) -> _Part:
 def _added(first: HistoryPoint, second: HistoryPoint) -> HistoryPoint:
     """Return the point of a minute in which one run ended and another began."""
     lag = first.lag if second.lag is None else second.lag
-    return HistoryPoint(first.minute, first.records + second.records, first.skipped + second.skipped, lag)
+    latency_ms = first.latency_ms if second.latency_ms is None else second.latency_ms
+    return HistoryPoint(first.minute, first.records + second.records, first.skipped + second.skipped, lag, latency_ms)

@@ -49,7 +49,10 @@ class Charted(ConnectorOverview):
 
     def points(self) -> list[HistoryPoint]:
         now = int(time.time() // 60)
-        return [HistoryPoint(now - minute, (minute * 37) % 900, minute % 7, (minute * minute) % 5_000) for minute in range(350, -1, -1)]
+        return [
+            HistoryPoint(now - minute, (minute * 37) % 900, minute % 7, (minute * minute) % 5_000, 20 + minute % 50)
+            for minute in range(350, -1, -1)
+        ]
 
 
 class Readings:
@@ -119,7 +122,7 @@ def test_a_connector_s_page_has_charts_and_menus_for_the_keyboard(readings: Read
     with page_server(readings.read) as address:
         browser.open(f"{address}/connections/kafka_default/connectors/connector-001?prefix=ignite-kafka")
         browser.has("Records in each minute")
-        assert len(browser.all("svg.chart polyline")) == 2
+        assert len(browser.all("svg.chart polyline")) == 3
         assert violations(browser) == []
         browser.shoot("history", height=1_100)
         menu = browser.labelled("Stop…", "summary")

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any, cast
 
+from ignite_kafka.common.measurements import Collector, Histogram
 from ignite_kafka.runtime.history_recorder import HistoryRecorder
 from ignite_kafka.state.history_records import HistoryPoint, history_of
 from ignite_kafka.state.status import CacheStatus, RunStatus, StatusWriter
 from tests.unit.state.test_history_records import MINUTE, Queue
+
+NONE = Histogram()
 
 
 class Recorded:
@@ -18,10 +21,10 @@ class Recorded:
         self.now_ms = MINUTE * 60_000
         self.recorder = HistoryRecorder(cast(StatusWriter, self.queue), lambda: self.now_ms)
 
-    def record(self, minute: float, records: int, bad: int = 0, lag: int | None = None, **more: Any) -> None:
+    def record(self, minute: float, records: int, bad: int = 0, lag: int | None = None, latency: Histogram = NONE, **more: Any) -> None:
         self.now_ms = int((MINUTE + minute) * 60_000)
         caches = {"a": CacheStatus("t", 5, records=records, bad=bad), "b": CacheStatus("u")}
-        self.recorder.record(RunStatus("RUNNING", "c", "r", generation=3, caches=caches, **more), lag)
+        self.recorder.record(RunStatus("RUNNING", "c", "r", generation=3, caches=caches, **more), lag, latency)
 
     def points(self) -> list[HistoryPoint]:
         return history_of(self.queue.records, self.now_ms // 60_000)
@@ -65,3 +68,19 @@ def test_a_part_that_begins_keeps_the_one_before() -> None:
         recorded.record(minute, minute)
     assert len(recorded.queue.kept) == 3
     assert len(recorded.points()) == 25
+
+
+def test_the_latency_of_a_minute_is_the_mean_of_its_changes() -> None:
+    recorded = Recorded()
+    collector = Collector()
+
+    def latency(*seconds: float) -> Histogram:
+        for each in seconds:
+            collector.observe("latency", each)
+        return collector.measured().durations.get("latency", Histogram())
+
+    recorded.record(0, 0, latency=latency())
+    recorded.record(1, 2, latency=latency(0.1, 0.3))
+    recorded.record(2, 2, latency=latency())
+    recorded.record(3, 3, latency=latency(2.0))
+    assert [point.latency_ms for point in recorded.points()] == [None, 200, None, 2_000]

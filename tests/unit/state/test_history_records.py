@@ -35,7 +35,7 @@ class Queue:
 
 def test_points_are_read_as_they_were_written() -> None:
     queue = Queue()
-    points = [HistoryPoint(MINUTE, 5, 1, None), HistoryPoint(MINUTE + 1, 7, 0, 3)]
+    points = [HistoryPoint(MINUTE, 5, 1, None), HistoryPoint(MINUTE + 1, 7, 0, 3, 250)]
     queue.write(*points)
     assert [key_of_history(each) for each in queue.records] == [(MINUTE // 10 % 36, 1)]
     assert history_of(queue.records, MINUTE + 1) == points
@@ -69,10 +69,10 @@ def test_other_keys_are_no_history(key: bytes) -> None:
     "value",
     [
         *VALUES,
-        b'{"points":[[-1,0,0,0]]}',
-        b'{"points":[[1,2,3]]}',
-        b'{"points":[[1,2,3,"x"]]}',
-        b'{"points":[[9223372036854775808,0,0,0]]}',
+        b'{"points":[[-1,0,0,0,0]]}',
+        b'{"points":[[1,2,3,4]]}',
+        b'{"points":[[1,2,3,"x",0]]}',
+        b'{"points":[[9223372036854775808,0,0,0,0]]}',
     ],
 )
 def test_what_another_program_wrote_is_passed_over(value: bytes) -> None:

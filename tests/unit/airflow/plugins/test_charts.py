@@ -11,7 +11,7 @@ NOW = 30_000_000
 
 
 def points(*values: tuple[int, int, int | None]) -> list[HistoryPoint]:
-    return [HistoryPoint(NOW + minute, records, 0, lag) for minute, records, lag in values]
+    return [HistoryPoint(NOW + minute, records, 0, lag, None if lag is None else lag * 100) for minute, records, lag in values]
 
 
 def lines(drawing: str) -> list[list[tuple[float, float]]]:
@@ -24,10 +24,11 @@ def test_nothing_is_drawn_without_points() -> None:
 
 
 def test_the_newest_value_is_at_the_right_and_the_highest_at_the_top() -> None:
-    [records, lag] = charts(points((-360, 0, 9), (-1, 100, 3), (0, 50, 0)), NOW)
+    [records, lag, latency] = charts(points((-360, 0, 9), (-1, 100, 3), (0, 50, 0)), NOW)
     assert lines(records.drawing) == [[(-2.0, 120.0), (0.0, 120.0)], [(718.0, 14.0), (720.0, 67.0)]]
     assert records.summary == "Records in each minute: now 50, highest of the last 6 hours 100, 1 minutes ago."
     assert ElementTree.fromstring(lag.drawing).get("aria-label") == lag.summary
+    assert latency.summary == "Mean latency, in ms: now 0, highest of the last 6 hours 900, 360 minutes ago."
 
 
 def test_a_lag_that_is_unknown_has_no_chart() -> None:
@@ -47,6 +48,6 @@ def test_values_of_zero_are_drawn_at_the_bottom() -> None:
 def test_an_hour_has_its_sums_and_its_highest_lag() -> None:
     begin = NOW // 60 * 60 - NOW
     assert hours(points((begin - 1, 4, None), (begin, 5, 2), (begin + 1, 6, 7))) == [
-        HourRow((NOW + begin) * 60_000, 11, 0, 7),
-        HourRow((NOW + begin - 60) * 60_000, 4, 0, None),
+        HourRow((NOW + begin) * 60_000, 11, 0, 7, 700),
+        HourRow((NOW + begin - 60) * 60_000, 4, 0, None, None),
     ]
