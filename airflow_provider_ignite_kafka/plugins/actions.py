@@ -1,4 +1,4 @@
-"""Actions of the page on a connector: pause, resume, stop, resend, reset, replay.
+"""Actions of the page on a connector: pause, resume, stop, resend, reset, replay, and signals.
 
 Each function calls :mod:`ignite_kafka.admin`, and blocks.
 """
@@ -12,11 +12,13 @@ from airflow.providers.common.compat.sdk import AirflowException
 
 from airflow_provider_ignite_kafka.plugins.connections import connector_access
 from airflow_provider_ignite_kafka.plugins.monitored import MonitoredCluster
-from ignite_kafka.admin import backlog, dead_letters, offsets, sink_offsets
+from ignite_kafka.admin import backlog, dead_letters, offsets, signals, sink_offsets
 from ignite_kafka.admin.target_state import request_target_state
 from ignite_kafka.cli import render
 from ignite_kafka.cli.dead_letters import replay_text
+from ignite_kafka.cli.signals import requested_text
 from ignite_kafka.errors import SettingsError
+from ignite_kafka.state.signal_records import CacheSelection
 from ignite_kafka.state.target_state import PAUSED, RUNNING, STOPPED
 
 Form = Mapping[str, str]
@@ -84,6 +86,29 @@ def _replay(cluster: MonitoredCluster, connector: str, form: Form) -> str:
     return replay_text(dead_letters.replay(access.settings, access.secrets, _REPLAY_S))
 
 
+def _snapshot(cluster: MonitoredCluster, connector: str, form: Form) -> str:
+    """Request an ad-hoc snapshot of a cache, or of one partition of it."""
+    cache = form.get("cache", "").strip()
+    if not cache:
+        raise SettingsError("no cache is given", "Choose the cache to send from.", connector=connector)
+    partition = _partition(form)
+    partitions = () if partition is None else (partition,)
+    chosen = CacheSelection(cache, form.get("where", "").strip(), partitions=partitions)
+    access = connector_access(cluster, connector)
+    return requested_text(signals.request_snapshot(access.settings, access.secrets, [chosen], origin="page"))
+
+
+def _change_signal(action: str) -> Callable[[MonitoredCluster, str, Form], str]:
+    def run(cluster: MonitoredCluster, connector: str, form: Form) -> str:
+        signal = form.get("signal", "").strip()
+        if not signal:
+            raise SettingsError("no signal is given", "Choose one.", connector=connector)
+        access = connector_access(cluster, connector)
+        return requested_text(signals.change_signals(access.settings, access.secrets, action, signal))
+
+    return run
+
+
 def _partition(form: Form) -> int | None:
     text = form.get("partition", "").strip()
     if not text:
@@ -102,4 +127,8 @@ ACTIONS: Mapping[str, Action] = {
     "resend": Action(_resend),
     "reset": Action(_reset, confirmed_by_name=True),
     "replay": Action(_replay, confirmed_by_name=True),
+    "snapshot": Action(_snapshot),
+    "pause-signal": Action(_change_signal("pause")),
+    "resume-signal": Action(_change_signal("resume")),
+    "stop-signal": Action(_change_signal("stop")),
 }

@@ -16,6 +16,7 @@ from ignite_kafka.admin.comparison_history import ConnectorComparisons, read_com
 from ignite_kafka.admin.dead_letters import DeadLetterList, list_dead_letters
 from ignite_kafka.admin.lag_by_name import sink_lag, source_lag
 from ignite_kafka.admin.overview import SINK, ConnectorOverview, OverviewReader
+from ignite_kafka.admin.signals import SignalList, list_signals
 from ignite_kafka.errors import BacklogMissing, BacklogRefused, IgniteKafkaError, SettingsError
 from ignite_kafka.kafka.topics import Topics
 from ignite_kafka.settings.sink import group_of
@@ -29,6 +30,7 @@ class ClusterReading:
     """Connectors of a monitored cluster, or the error that prevented reading them.
 
     :param letters: dead letters of the one connector whose page is shown; None: it has no dead-letter topic.
+    :param signals: its signals; None: it cannot follow any.
     :param lags: number of records or changes not copied yet, by connector, and by topic of a sink or cache of a source.
     """
 
@@ -38,6 +40,7 @@ class ClusterReading:
     error: IgniteKafkaError | None = None
     lag_errors: Mapping[str, IgniteKafkaError] = field(default_factory=dict)
     letters: DeadLetterList | IgniteKafkaError | None = None
+    signals: SignalList | IgniteKafkaError | None = None
 
 
 class ClusterReader:
@@ -79,6 +82,7 @@ class ClusterReader:
             None,
             {name: lag for name, lag in lags.items() if isinstance(lag, IgniteKafkaError)},
             _read_letters(cluster, connectors.get(needed or "")),
+            _read_signals(cluster, connectors.get(needed or "")),
         )
 
 
@@ -133,6 +137,18 @@ def _read_letters(
     access = connector_access(cluster, connector.name)
     try:
         return list_dead_letters(access.settings, access.secrets)
+    except IgniteKafkaError as error:
+        return error
+
+
+def _read_signals(
+    cluster: MonitoredCluster, connector: ConnectorOverview | None
+) -> SignalList | IgniteKafkaError | None:
+    if connector is None or connector.unreadable is not None or not has_backlog(connector):
+        return None
+    access = connector_access(cluster, connector.name)
+    try:
+        return list_signals(access.settings, access.secrets)
     except IgniteKafkaError as error:
         return error
 

@@ -15,6 +15,7 @@ from ignite_kafka.admin.comparison_history import ConnectorComparisons
 from ignite_kafka.admin.dead_letters import DeadLetterList
 from ignite_kafka.admin.lost_run import LOST, silent_s
 from ignite_kafka.admin.overview import ConnectorOverview
+from ignite_kafka.admin.signals import SignalList
 from ignite_kafka.admin.timeline import TimedEvent, timeline
 from ignite_kafka.errors import IgniteKafkaError
 from ignite_kafka.state.comparison_history import PastComparison
@@ -126,7 +127,7 @@ class ConnectorRow:
 
 @dataclass(frozen=True)
 class ConnectorPage:
-    """Data for the template of a connector's page: caches, runs, events, charts of the last hours, and dead letters."""
+    """Data for the template of a connector's page: caches, runs, events, charts, dead letters and signals."""
 
     row: ConnectorRow
     connector: ConnectorOverview
@@ -137,6 +138,8 @@ class ConnectorPage:
     hours: tuple[HourRow, ...] = ()
     letters: DeadLetterList | None = None
     letters_problem: Problem | None = None
+    signals: SignalList | None = None
+    signals_problem: Problem | None = None
 
 
 def rows(reading: ClusterReading) -> list[ConnectorRow]:
@@ -178,6 +181,8 @@ def page(reading: ClusterReading, name: str) -> ConnectorPage | None:
         tuple(hours(points)),
         reading.letters if isinstance(reading.letters, DeadLetterList) else None,
         Problem.of(reading.letters) if isinstance(reading.letters, IgniteKafkaError) else None,
+        reading.signals if isinstance(reading.signals, SignalList) else None,
+        Problem.of(reading.signals) if isinstance(reading.signals, IgniteKafkaError) else None,
     )
 
 

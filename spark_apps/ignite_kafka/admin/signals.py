@@ -5,10 +5,11 @@ The next run takes up what a connector without a run is asked for.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import asdict, dataclass
 
 from ..common.new_id import new_id
+from ..common.redaction import in_message
 from ..errors import SettingsError, UnsupportedType
 from ..kafka.clients import KafkaClients
 from ..kafka.topics import Topics
@@ -147,18 +148,44 @@ def _check_condition(selection: CacheSelection) -> None:
         raise SettingsError(error.what, error.remedy, cache=selection.cache, where=selection.where) from error
 
 
+def request_signal(settings: ConnectorSettings, secrets: Secrets, value: bytes, origin: str) -> RequestedSignals:
+    """Request what a record of a signal topic would: a snapshot, or that signals are paused, resumed or stopped.
+
+    :param value: value of the record, see :func:`.signal_topic.parse_signal`.
+    :param origin: as in :func:`request_snapshot`.
+    :raises SettingsError: as :func:`request_snapshot` and :func:`change_signals`, or the value has another form.
+    """
+    from ..source.stream.signal_topic import Change, parse_signal
+
+    try:
+        parsed = parse_signal(value, new_id(), now_ms())
+    except ValueError as error:
+        what = f"the signal cannot be read: {in_message(str(error))}"
+        raise SettingsError(what, "Its form is that of a signal topic.", connector=settings.name) from error
+    if isinstance(parsed, Change):
+        action = next(name for name, state in ACTIONS.items() if state == parsed.state)
+        return change_signals(settings, secrets, action, caches=parsed.caches)
+    return request_snapshot(settings, secrets, parsed.caches, parsed.id, origin)
+
+
 def change_signals(
-    settings: ConnectorSettings, secrets: Secrets, action: str, signal_id: str | None = None
+    settings: ConnectorSettings,
+    secrets: Secrets,
+    action: str,
+    signal_id: str | None = None,
+    caches: Set[str] | None = None,
 ) -> RequestedSignals:
     """Pause, resume or stop signals that have not ended.
 
     :param action: a name of :data:`ACTIONS`.
     :param signal_id: the signal; None: every one that has not ended.
+    :param caches: only signals whose caches are all among these; None: every signal.
     :raises SettingsError: there is no source stream of that name, or no such signal that has not ended.
     """
     clients, topics, run = _source_stream(settings, secrets)
     prefix = settings.internal_topic_prefix
-    waiting = [signal.id for signal in read_signals(clients, topics, prefix, settings.name).waiting]
+    unfinished = read_signals(clients, topics, prefix, settings.name).waiting
+    waiting = [signal.id for signal in unfinished if caches is None or caches >= set(signal.names)]
     chosen = waiting if signal_id is None else [id for id in waiting if id == signal_id]
     if not chosen:
         hint = did_you_mean(signal_id, waiting) if signal_id is not None else ""

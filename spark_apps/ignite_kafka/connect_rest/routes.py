@@ -1,4 +1,4 @@
-"""Table of the REST interface's requests, and their dispatch. Source: ``ConnectorsResource`` of Kafka 4.3."""
+"""Table of the REST interface's requests, and their dispatch. Source: ``ConnectorsResource`` of Kafka 4.3; signals are our own."""
 
 from __future__ import annotations
 
@@ -156,6 +156,15 @@ def _reset_offsets(service: ConnectService, _: Request, path: tuple[str, ...]) -
     return Answer(200, service.reset_offsets(path[0]))
 
 
+def _signals(service: ConnectService, _: Request, path: tuple[str, ...]) -> Answer:
+    return Answer(200, service.signals(path[0]))
+
+
+def _request_signal(service: ConnectService, request: Request, path: tuple[str, ...]) -> Answer:
+    request.json()  # refuses other content types and what is no JSON
+    return Answer(202, service.request_signal(path[0], request.body))
+
+
 def _target(state: str, status: int) -> Handler:
     def handle(service: ConnectService, _: Request, path: tuple[str, ...]) -> Answer:
         service.request_target(path[0], state)
@@ -210,6 +219,8 @@ ROUTES: Mapping[tuple[str, str], Handler] = {
     ("GET", "connectors {name} offsets"): _offsets,
     ("PATCH", "connectors {name} offsets"): _alter_offsets,
     ("DELETE", "connectors {name} offsets"): _reset_offsets,
+    ("GET", "connectors {name} signals"): _signals,
+    ("POST", "connectors {name} signals"): _request_signal,
     ("GET", "connector-plugins"): _plugins,
     ("GET", "connector-plugins {plugin} config"): _plugin_config,
     ("PUT", "connector-plugins {plugin} config validate"): _validate,

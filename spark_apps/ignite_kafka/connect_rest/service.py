@@ -13,6 +13,7 @@ from ..admin.connect_states import FAILED, RESTARTING, ConnectState
 from ..admin.connectors import delete_connector, request_restart
 from ..admin.overview import SINK, ConnectorOverview
 from ..admin.shown_offsets import read_offsets
+from ..admin.signals import list_signals, request_signal
 from ..admin.target_state import request_target_state
 from ..common.versions import library_version
 from ..runtime.clients import kafka_clients
@@ -185,6 +186,17 @@ class ConnectService:
             )
             raise RestError(400, what)
         return connector
+
+    def signals(self, name: str) -> dict[str, object]:
+        """Return the ad-hoc snapshots of a connector and their progress."""
+        self.connector(name)
+        return list_signals(self.operator.connection_of(name), self.operator.secrets).to_dict()
+
+    def request_signal(self, name: str, value: bytes) -> dict[str, object]:
+        """Request an ad-hoc snapshot, or that snapshots are paused, resumed or stopped."""
+        self.connector(name)
+        connection = self.operator.connection_of(name)
+        return request_signal(connection, self.operator.secrets, value, "REST").to_dict()
 
     def describe(self, connector: ConnectorOverview, parts: set[str]) -> dict[str, Any]:
         """Return the parts ``info`` and ``status`` of a connector, as ``GET /connectors?expand=…`` does."""

@@ -18,9 +18,13 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from airflow_provider_ignite_kafka.plugins.page_data import ClusterReading
+from ignite_kafka.admin.dead_letters import DeadLetterList, DeadLetterRow
 from ignite_kafka.admin.overview import ConnectorOverview, Report
+from ignite_kafka.admin.signals import SignalList, SignalView
+from ignite_kafka.state.comparison_history import PastComparison
 from ignite_kafka.state.configs import ConnectorRecord, ConnectorState
 from ignite_kafka.state.history_records import HistoryPoint
+from ignite_kafka.state.signal_records import SignalCount
 from ignite_kafka.state.status import CacheStatus, RunStatus, now_ms
 from tests.support.browser import Browser
 from tests.support.page_server import page_server
@@ -55,6 +59,19 @@ class Charted(ConnectorOverview):
         ]
 
 
+LETTER = DeadLetterRow(0, 7, now_ms(), "TASK_PUT", "ignite_kafka.errors.RecordRefused", "price is no number", {"topic": "t", "offset": "9"})
+LETTERS = DeadLetterList("c", "dead", (LETTER,), replayable=True)
+SIGNALS = SignalList(
+    "c",
+    (
+        SignalView("repair-16", "FAILED", ("secrets",), "", now_ms(), now_ms(), now_ms(), error="the connector does not copy it"),
+        SignalView("repair-17", "RUNNING", ("Cache1",), "", now_ms(), now_ms(), None, {"Cache1": SignalCount(64, 16, 2_144)}, 250.0, 15.0),
+    ),
+    run_ended=False,
+)
+COMPARED = [PastComparison("v2", now_ms() - 60_000, now_ms(), 5.0, 1, 1_000, 1_000, different=2, equal=False, gap="the share is too small")]
+
+
 class Readings:
     """What the page is given; tests change it while the page is open."""
 
@@ -63,7 +80,8 @@ class Readings:
         self.connectors = {each.name: each for each in made}
 
     def read(self, cluster: Any) -> ClusterReading:
-        return ClusterReading(cluster, self.connectors, {name: {"t": 5} for name in self.connectors})
+        lags = {name: {"t": 5} for name in self.connectors}
+        return ClusterReading(cluster, self.connectors, lags, letters=LETTERS, signals=SIGNALS)
 
 
 @pytest.fixture
@@ -119,12 +137,22 @@ def test_500_connectors_are_searched_and_reached_by_keyboard(readings: Readings,
 
 
 def test_a_connector_s_page_has_charts_and_menus_for_the_keyboard(readings: Readings, browser: Browser) -> None:
-    with page_server(readings.read) as address:
+    with page_server(readings.read, COMPARED) as address:
         browser.open(f"{address}/connections/kafka_default/connectors/connector-001?prefix=ignite-kafka")
-        browser.has("Records in each minute")
+        for shown in (
+            "Records in each minute",
+            "repair-17",
+            "16 / 64",
+            "the connector does not copy it",
+            "price is no number",
+            "too small",
+        ):
+            browser.has(shown)
+        assert len(browser.all("[data-signal=repair-17] button")) == 3
+        assert not browser.all("[data-signal=repair-16] button")
         assert len(browser.all("svg.chart polyline")) == 3
         assert violations(browser) == []
-        browser.shoot("history", height=1_100)
+        browser.shoot("history", height=1_500)
         menu = browser.labelled("Stop…", "summary")
         menu.send_keys(Keys.ENTER)
         browser.find("details[open] [name=typed_name]").send_keys("conn", Keys.ESCAPE)

@@ -17,6 +17,10 @@ from airflow_provider_ignite_kafka.operators.snapshot_signal import SnapshotSign
 from airflow_provider_ignite_kafka.runs.signals import SignalReader
 from ignite_kafka import events
 from ignite_kafka.admin.signals import SignalView, change_signals, list_signals, read_signal, request_snapshot
+from ignite_kafka.connect_rest.configuration import Operator
+from ignite_kafka.connect_rest.messages import Answer, Request
+from ignite_kafka.connect_rest.routes import dispatch
+from ignite_kafka.connect_rest.service import ConnectService
 from ignite_kafka.errors import SettingsError
 from ignite_kafka.kafka.topics import Topics, read_to_end
 from ignite_kafka.settings.secrets import Secrets
@@ -208,13 +212,24 @@ def test_a_signal_topic_and_notifications(stream: World, kafka: KafkaBroker, mon
     assert initial == [(first.snapshot_id, kind) for kind in ("STARTED", "CACHE_DONE", "COMPLETED")]
 
 
+def by_rest(world: World, method: str, body: Any = None) -> Answer:
+    service = ConnectService(Operator(world.settings, Secrets()))
+    value = b"" if body is None else json.dumps(body).encode()
+    return dispatch(service, Request(method, f"/connectors/{world.stem}/signals", {}, "application/json", value))
+
+
 def test_signals_are_paused_resumed_and_stopped(stream: World) -> None:
     stream.put("a", {key: key for key in range(200)})
     stream.run(run_mode="once")
     with stream.running(max_records_per_second=2, progress_interval_ms=300) as run:  # the whole signal would take 100 seconds
         signal = request(stream, selection(stream, "a"))
-        behind = request(stream, selection(stream, "a", where="_value < 3"))
+        cache = f"{stream.stem}-a"
+        below = {"data-collections": [cache], "additional-conditions": [{"data-collection": cache, "filter": "_value < 3"}]}
+        behind = "by-rest"
+        assert by_rest(stream, "POST", {"id": behind, "type": "execute-snapshot", "data": below}).status == 202
+        assert by_rest(stream, "POST", {"type": "execute-snapshot", "data": {**below, "function": "os.system"}}).status == 400
         await_that(lambda: view(stream, signal).total.units_done > 0, "progress", run)
+        assert by_rest(stream, "POST", {"type": "pause-snapshot", "data": {"data-collections": ["other"]}}).status == 400
         change_signals(stream.settings, Secrets(), "pause", signal)
         paused = await_state(stream, signal, "PAUSED", run)
         assert 0 < paused.total.units_done < paused.total.units
@@ -227,6 +242,9 @@ def test_signals_are_paused_resumed_and_stopped(stream: World) -> None:
         stopped = await_state(stream, signal, "ABORTED", run)
         done = await_state(stream, behind, "COMPLETED", run)
         run.stop()
+    shown = by_rest(stream, "GET").body
+    assert isinstance(shown, dict)
+    assert [(each["id"], each["state"]) for each in shown["signals"]] == [(signal, "ABORTED"), (behind, "COMPLETED")]
     assert stopped.total.records < 200
     assert 2 <= done.total.records <= 3
     assert_kept(stream.settings, events.SIGNAL_ABORTED)

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from ignite_kafka.admin.signals import RequestedSignals, SignalList
+from ignite_kafka.connect_rest import service as services
 from ignite_kafka.connect_rest.messages import Answer, Request
 from ignite_kafka.connect_rest.routes import ROUTES, dispatch, is_change
 from ignite_kafka.errors import Fenced, IgniteKafkaError, KafkaUnavailable, NotStopped, OffsetsLost, SettingsError
@@ -136,3 +138,20 @@ def test_an_error_of_kafka_is_an_answer(server: Server, monkeypatch: pytest.Monk
 
 def test_only_reads_change_nothing() -> None:
     assert {method for method, _ in ROUTES if is_change(method)} == {"POST", "PUT", "PATCH", "DELETE"}
+
+
+def test_signals_are_passed_on_as_they_were_sent(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[tuple[Any, ...]] = []
+
+    def request(settings: Any, _: object, value: bytes, origin: str) -> RequestedSignals:
+        sent.append((settings.name, json.loads(value), origin))
+        return RequestedSignals(settings.name, "snapshot", ("s",), run_ended=False)
+
+    monkeypatch.setattr(services, "request_signal", request)
+    monkeypatch.setattr(services, "list_signals", lambda settings, _: SignalList(settings.name, (), run_ended=True))
+    server.connectors["c"] = connector("RUNNING")
+    assert server("POST", "/connectors/c/signals", {"type": "execute-snapshot"}).body["ids"] == ("s",)
+    assert sent == [("c", {"type": "execute-snapshot"}, "REST")]
+    assert server("GET", "/connectors/c/signals").body == {"connector": "c", "signals": (), "run_ended": True}
+    assert server("POST", "/connectors/c/signals").status == 400
+    assert server("POST", "/connectors/d/signals", {}).status == 404

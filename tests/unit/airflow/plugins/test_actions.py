@@ -10,15 +10,17 @@ import pytest
 from airflow_provider_ignite_kafka.plugins import actions
 from airflow_provider_ignite_kafka.plugins.actions import ACTIONS, perform
 from airflow_provider_ignite_kafka.plugins.monitored import MonitoredCluster
-from ignite_kafka.admin import backlog, dead_letters, offsets, sink_offsets
+from ignite_kafka.admin import backlog, dead_letters, offsets, signals, sink_offsets
 from ignite_kafka.admin.backlog import Resend
 from ignite_kafka.admin.dead_letters import Replay
 from ignite_kafka.admin.offsets import ResetOffsets
+from ignite_kafka.admin.signals import RequestedSignals
 from ignite_kafka.admin.sink_offsets import MovedOffsets
 from ignite_kafka.admin.target_state import NewestRun, TargetStateChange
 from ignite_kafka.errors import NotStopped, SettingsError
 from ignite_kafka.settings.connector import ConnectorSettings
 from ignite_kafka.settings.secrets import Secrets
+from ignite_kafka.state.signal_records import CacheSelection
 from ignite_kafka.state.status import COMPLETED, RunStatus
 from tests.unit.airflow.bench import CONFIG
 
@@ -62,6 +64,16 @@ def done(monkeypatch: pytest.MonkeyPatch) -> Done:
         found.append(about(settings, secrets))
         return Replay(settings.name, 3)
 
+    def snapshot(settings: ConnectorSettings, secrets: Secrets, chosen: list[CacheSelection], origin: str) -> RequestedSignals:
+        found.append((*about(settings, secrets), *chosen, origin))
+        return RequestedSignals(settings.name, "snapshot", ("s",), run_ended=False)
+
+    def change(settings: ConnectorSettings, secrets: Secrets, action: str, signal: str) -> RequestedSignals:
+        found.append((*about(settings, secrets), action, signal))
+        return RequestedSignals(settings.name, action, (signal,), run_ended=True)
+
+    monkeypatch.setattr(signals, "request_snapshot", snapshot)
+    monkeypatch.setattr(signals, "change_signals", change)
     monkeypatch.setattr(dead_letters, "replay", replay)
     monkeypatch.setattr(sink_offsets, "move", move)
     monkeypatch.setattr(actions, "request_target_state", target)
@@ -91,6 +103,15 @@ BOTH = ("c", "copies", "broker:9092", ("node:10800",), "kafka-sesame")
         ("reset", {"typed_name": "c", "to": "latest", "topic": ""}, (*KAFKA_ONLY, "latest", None, None)),
         ("reset", {"typed_name": "c", "to": "7", "topic": "t-air", "partition": "3"}, (*KAFKA_ONLY, "7", "t-air", 3)),
         ("replay", {"typed_name": "c"}, KAFKA_ONLY),
+        (
+            "snapshot",
+            {"cache": "air", "where": " a > 1 ", "partition": "7"},
+            (*KAFKA_ONLY, CacheSelection("air", "a > 1", (), (7,)), "page"),
+        ),
+        ("snapshot", {"cache": "air"}, (*KAFKA_ONLY, CacheSelection("air"), "page")),
+        ("pause-signal", {"signal": "s"}, (*KAFKA_ONLY, "pause", "s")),
+        ("resume-signal", {"signal": "s"}, (*KAFKA_ONLY, "resume", "s")),
+        ("stop-signal", {"signal": "s"}, (*KAFKA_ONLY, "stop", "s")),
     ],
 )
 def test_each_action_asks_the_connector_of_its_cluster(done: Done, name: str, form: Mapping[str, str], asked: tuple[Any, ...]) -> None:
@@ -99,7 +120,8 @@ def test_each_action_asks_the_connector_of_its_cluster(done: Done, name: str, fo
 
 
 def test_every_action_is_tested_above() -> None:
-    assert set(ACTIONS) == {"pause", "resume", "stop", "resend", "reset", "replay"}
+    of_signals = {"snapshot", "pause-signal", "resume-signal", "stop-signal"}
+    assert set(ACTIONS) == {"pause", "resume", "stop", "resend", "reset", "replay", *of_signals}
 
 
 def test_what_was_done_is_told(done: Done) -> None:
@@ -121,6 +143,9 @@ def test_an_action_that_cannot_be_undone_needs_the_connector_s_name(done: Done, 
     ("name", "form", "told"),
     [
         ("resend", {}, "no cache is given"),
+        ("snapshot", {"cache": " "}, "no cache is given"),
+        ("snapshot", {"cache": "air", "partition": "x"}, "'x' is no partition"),
+        ("stop-signal", {}, "no signal is given"),
         ("resend", {"cache": "  "}, "no cache is given"),
         ("resend", {"cache": "air", "partition": "x"}, "'x' is no partition"),
         ("resend", {"cache": "air", "partition": "-1"}, "'-1' is no partition"),
