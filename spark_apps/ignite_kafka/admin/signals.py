@@ -149,7 +149,7 @@ def _check_condition(selection: CacheSelection) -> None:
 
 
 def request_signal(settings: ConnectorSettings, secrets: Secrets, value: bytes, origin: str) -> RequestedSignals:
-    """Request what a record of a signal topic would: a snapshot, or that signals are paused, resumed or stopped.
+    """Request a snapshot, or a change of signals, in the form of a signal topic.
 
     :param value: value of the record, see :func:`.signal_topic.parse_signal`.
     :param origin: as in :func:`request_snapshot`.

@@ -1,4 +1,7 @@
-"""Table of the REST interface's requests, and their dispatch. Source: ``ConnectorsResource`` of Kafka 4.3; signals are our own."""
+"""Table of the REST interface's requests, and their dispatch.
+
+Source: ``ConnectorsResource`` of Kafka 4.3; signals are our own.
+"""
 
 from __future__ import annotations
 

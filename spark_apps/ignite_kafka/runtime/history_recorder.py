@@ -60,6 +60,6 @@ class HistoryRecorder:
 
 
 def _mean_ms(before: Histogram, now: Histogram) -> int | None:
-    """Return the mean of the durations since an earlier state of a histogram, in milliseconds; None if there is none."""
+    """Return the mean in milliseconds of the durations since an earlier state; None if there is none."""
     count = now.count - before.count
     return None if count <= 0 else max(0, round((now.seconds - before.seconds) * 1000 / count))
