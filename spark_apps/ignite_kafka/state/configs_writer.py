@@ -286,11 +286,11 @@ class ConfigsWriter:
     def end_signal(self, end: SignalStatus, forgotten: Sequence[str] = ()) -> None:
         """Record the end of a signal in place of its request, so that no run does it again.
 
-        :param forgotten: ids of older ended signals, whose ends are removed.
+        :param forgotten: ids of older ended signals, all records of which are removed.
         """
         done = [self._config(asdict(end), KIND, end.id, END)]
         done += [self._config(None, KIND, end.id, *rest) for rest in ((), (TARGET,))]
-        self._write([*done, *(self._config(None, KIND, id, END) for id in forgotten)])
+        self._write([*done, *self._without_signals(forgotten)])
 
     def accept_signals(
         self,
@@ -304,13 +304,17 @@ class ConfigsWriter:
 
         :param targets: what is wanted of signals, by id.
         :param refused: ends of signals that cannot be requested so.
-        :param forgotten: ids of older ended signals, whose ends are removed.
+        :param forgotten: ids of older ended signals, all records of which are removed.
         """
         records = [self._config(asdict(position), KIND)]
         records += [self._config(asdict(signal), KIND, signal.id) for signal in requests]
         records += [self._config({"state": state}, KIND, id, TARGET) for id, state in targets.items()]
         records += [self._config(asdict(end), KIND, end.id, END) for end in refused]
-        self._write([*records, *(self._config(None, KIND, id, END) for id in forgotten)])
+        self._write([*records, *self._without_signals(forgotten)])
+
+    def _without_signals(self, ids: Sequence[str]) -> list[_Record]:
+        # a request or target that crossed the end was left out by it; without the end it would count
+        return [self._config(None, KIND, id, *rest) for id in ids for rest in ((), (TARGET,), (END,))]
 
     def _config(self, value: Any, kind: str, *rest: str) -> _Record:
         """Make a record of the configs topic for this connector; a value of None is a tombstone."""

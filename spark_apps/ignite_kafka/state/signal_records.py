@@ -30,6 +30,8 @@ MOST_BYTES = 500_000
 """Maximum size of a signal's record in bytes: brokers accept a megabyte, and each task gets a copy."""
 MOST_WHERE = 10_000
 """Maximum characters of a condition."""
+MOST_ERROR = 2_000
+"""Maximum characters of the reason why a signal failed: it may quote the signal, and brokers accept a megabyte."""
 MOST_WAITING = 100
 """Maximum signals of a connector that have not ended."""
 MOST_ENDED = 100

@@ -13,6 +13,7 @@ from ignite_kafka.errors import IgniteKafkaError, KafkaUnavailable, OffsetsLost,
 from ignite_kafka.kafka.clients import KafkaClients, translate
 from ignite_kafka.state.configs import ConnectorRecord, ConnectorState
 from ignite_kafka.state.configs_writer import ConfigsWriter
+from ignite_kafka.state.signal_records import SignalPosition, SignalStatus
 from tests.support.fake_topics import Answer, described, refused
 
 KNOWN = ConnectorRecord(3, 2, "id-p-offsets-c")
@@ -70,6 +71,19 @@ def test_the_oldest_ended_snapshots_are_forgotten_with_one_more() -> None:
     assert ended == b'{"complete":true}'
     assert [(key, value) for _, key, value, _ in forgotten] == [(b'["snapshot","c","a"]', None), (b'["snapshot","c","c"]', None)]
     assert writer._ended == ["d", "b"]
+
+
+def test_a_forgotten_signal_leaves_no_request_that_would_be_done_without_its_end() -> None:
+    writer = ConfigsWriter(KafkaClients({}), described({}), "p", "c")
+    written: list[tuple[bytes, bytes | None]] = []
+    writer._write = lambda records: written.extend((key, value) for _, key, value, _ in records) or {}  # type: ignore[method-assign,func-returns-value,misc]
+    writer.end_signal(SignalStatus("new", "COMPLETED"), ["old"])
+    removed = {key for key, value in written if value is None}
+    old = {b'["signal","c","old"]', b'["signal","c","old","target"]', b'["signal","c","old","end"]'}
+    assert removed == {b'["signal","c","new"]', b'["signal","c","new","target"]'} | old
+    written.clear()
+    writer.accept_signals(SignalPosition("id", {0: 1}), forgotten=["old"])
+    assert {key for key, value in written if value is None} == old
 
 
 def test_a_connector_has_one_secret_for_its_life() -> None:

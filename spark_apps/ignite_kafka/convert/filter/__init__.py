@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from ... import events
 from ...errors import SettingsError, UnsupportedType
+from ...sql.tokens import Refused
 
 if TYPE_CHECKING:
     from ...settings.connector import ConnectorSettings
@@ -44,6 +45,8 @@ def entry_filter_of(where: str, function: str = "", zone: str = "UTC") -> EntryF
     """Return the filter for a condition and a user's function; None if both are empty.
 
     It raises the errors of :func:`entry_filter`.
+
+    :raises UnsupportedType: the condition is wrong; one of a connector's settings was checked with them.
     """
     if not (where or function):
         return None
@@ -55,6 +58,8 @@ def entry_filter_of(where: str, function: str = "", zone: str = "UTC") -> EntryF
     except SettingsError as error:
         events.emit(events.FILTER_NOT_MADE, **{"reason": error.what, **error.where})
         raise
+    except Refused as refused:
+        raise UnsupportedType(f"the condition is wrong: {refused}", "Correct the condition.") from refused
 
 
 class Filters:

@@ -63,8 +63,8 @@ class IgniteBinaryConverter:
     def key_forms(
         self, keys: Sequence[bytes], kinds: Collection[KeyKind], cache: CacheInfo, types: TypeSource, *, topic: str = ""
     ) -> list[list[bytes]]:
-        """Return each key unchanged: the Kafka key is Ignite's key."""
-        return [[key] for key in keys]
+        """Return each key unchanged: the Kafka key is Ignite's key; none of whose bytes is no key."""
+        return [[key] if key else [] for key in keys]
 
 
 def _cuts(bounds: EntryBounds) -> npt.NDArray[np.int32]:

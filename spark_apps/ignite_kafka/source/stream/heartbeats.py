@@ -10,16 +10,18 @@ copies.
 from __future__ import annotations
 
 import logging
+import re
 import struct
 import time
 from collections.abc import Callable, Iterable
 
 import numpy as np
+import numpy.typing as npt
 from confluent_kafka import TopicPartition
 
 from ...common.deadline import Interval
 from ...common.measurements import HEARTBEAT, Collector
-from ...errors import IgniteKafkaError
+from ...errors import BacklogRefused, IgniteKafkaError
 from ...ignite import protocol
 from ...ignite.backlog_units import GONE, UNIT
 from ...ignite.cache_configuration import CacheConfiguration
@@ -40,6 +42,7 @@ _LONG = struct.Struct("<Bq")  # type code and value of a Java Long
 _PUT = struct.Struct("<iB")  # cache id, flags
 _KEY = _LONG.pack(codes.LONG, 0)
 _NAME = "-heartbeats:"  # in the cache's name; names of connectors have no colon
+_TIME = re.compile(rb"[0-9]{1,15}")  # milliseconds; whoever may write to the topic chooses the bytes
 _MOST_BYTES = 1 << 20
 _RECORDS = 1_000
 
@@ -84,13 +87,23 @@ class HeartbeatRelay:
         self._client = client
         self._send = send
         self._commit = commit
-        cache = heartbeat_cache(plan.settings)
-        partitions, _ = client.locate(cache, [_KEY])
-        place = protocol.cache_id(cache), int(partitions[0]), int(plan.heartbeat_incarnation)
-        self._unit = np.array([place], UNIT)
+        self._unit = self._locate(heartbeat_cache(plan.settings), int(plan.heartbeat_incarnation))
+
+    def _locate(self, cache: str, incarnation: int) -> npt.NDArray[np.void] | None:
+        try:
+            partitions, _ = self._client.locate(cache, [_KEY])
+        except BacklogRefused as error:
+            if error.where.get("code") != "UNKNOWN_CACHE":
+                raise
+            # else each epoch would end at once, as for a cache of the plan that the driver then drops
+            log.warning("heartbeats do not come back: their cache was destroyed")
+            return None
+        return np.array([(protocol.cache_id(cache), int(partitions[0]), incarnation)], UNIT)
 
     def forward(self) -> None:
         """Send the newest heartbeat in the backlog, commit it, and remove all from the backlog."""
+        if self._unit is None:
+            return
         changes = self._client.read(self._unit, _MOST_BYTES)
         if changes.marks.any() and not (changes.marks & GONE).any():
             self._client.clear(self._unit, changes.mark_number)  # what was lost is not needed
@@ -115,14 +128,14 @@ class Heartbeats:
         self._key = settings.name.encode()
         self.cache = heartbeat_cache(settings)
         self._cache_id = protocol.cache_id(self.cache)
-        configuration = CacheConfiguration(
+        self._configuration = CacheConfiguration(
             self.cache,
             "PARTITIONED",
             "ATOMIC",
             settings.backlog_cache_backups,
             data_region=settings.backlog_memory_region_name,
         )
-        get_or_create_cache(cluster, configuration)
+        get_or_create_cache(cluster, self._configuration)
         topic = heartbeats_topic(settings.internal_topic_prefix)
         topics.ensure([TopicSpec(topic, 1, settings.replication_factor, COMPACTED)])
         self._consumer = clients.reader(**{"enable.partition.eof": False, "fetch.wait.max.ms": 500})
@@ -142,7 +155,7 @@ class Heartbeats:
         """
         for message in self._consumer.consume(_RECORDS, timeout=0):
             value = message.value()
-            if message.error() is None and message.key() == self._key and value is not None and value.isdigit():
+            if message.error() is None and message.key() == self._key and value is not None and _TIME.fullmatch(value):
                 self._came_back(int(value) / 1000)
         if not (sends and self._due.due()):
             return
@@ -151,6 +164,15 @@ class Heartbeats:
             self._cluster.ask(lambda connection: connection.request(protocol.CACHE_PUT, entry))
         except (ThinError, IgniteKafkaError) as error:
             log.info("a heartbeat could not be put: %s", error)
+            if isinstance(error, ThinError):
+                self._create_again()
+
+    def _create_again(self) -> None:
+        """Create the cache if a user has destroyed it: the nodes refuse a capture of caches of which one is missing."""
+        try:
+            get_or_create_cache(self._cluster, self._configuration)
+        except (ThinError, IgniteKafkaError) as error:
+            log.info("the cache of heartbeats could not be created again: %s", error)
 
     def _came_back(self, sent_s: float) -> None:
         if sent_s > max(self.newest_s, self._began_s):  # not that of an earlier run, which waited in the backlog

@@ -318,8 +318,7 @@ class StreamRun(EpochRun[SourceSettings]):
             self._stack.callback(lambda: notices.end(self._status))
 
     def _signal_fault(self, signal: Signal) -> str:
-        has_service = self._capture.has_backlog
-        return signal_fault(signal, self._plan, self._cluster, has_service=has_service)
+        return signal_fault(signal, self._plan, self._cluster, has_service=self._capture.has_backlog)
 
     def _other_work(self, running: Running) -> bool:
         return self._target == target.RUNNING and self._signals.other_work(running)

@@ -13,6 +13,7 @@ from ...state.signal_records import (
     ABORTED,
     COMPLETED,
     FAILED,
+    MOST_ERROR,
     PAUSED,
     RUNNING,
     STOPPED,
@@ -153,7 +154,7 @@ class SignalQueue:
 
     def _finish(self, status: SignalStatus, state: str, error: str = "") -> None:
         signal = self._fold.requests[status.id]
-        ended = self._now(status, state=state, error=error, run_id=self._run_id)
+        ended = self._now(status, state=state, error=error[:MOST_ERROR], run_id=self._run_id)
         self._end(ended, self._fold.oldest_ends(1))
         self._fold.ends[status.id] = ended
         if self.current is None or self.current.id == status.id:

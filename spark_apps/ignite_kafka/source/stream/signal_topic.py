@@ -22,6 +22,7 @@ from ...state.internal_records import written_ms
 from ...state.signal_records import (
     FAILED,
     MOST_BYTES,
+    MOST_ERROR,
     MOST_WAITING,
     PAUSED,
     RUNNING,
@@ -122,9 +123,8 @@ class SignalTopic:
             parsed = parse_signal(message.value() or b"", place, at_ms)
         except ValueError as error:
             where = f"record {message.offset()} of partition {message.partition()} of topic {self._topic}"
-            accepted.refused.append(
-                SignalStatus(place, FAILED, at_ms=at_ms, error=f"{where}: {in_message(str(error))}")
-            )
+            text_of_error = f"{where}: {in_message(str(error))}"[:MOST_ERROR]
+            accepted.refused.append(SignalStatus(place, FAILED, at_ms=at_ms, error=text_of_error))
             return
         waiting = [*self._fold.waiting, *accepted.requests]
         if isinstance(parsed, Change):

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from ignite_kafka.common.measurements import HEARTBEAT
-from ignite_kafka.errors import IgniteUnreachable
+from ignite_kafka.errors import BacklogRefused, IgniteUnreachable
 from ignite_kafka.ignite import protocol
 from ignite_kafka.ignite.backlog_units import GIVEN_UP, GONE
+from ignite_kafka.ignite.protocol import ThinError
 from ignite_kafka.plan.routing import select
 from ignite_kafka.plan.source_plan import TransferPlan
 from ignite_kafka.settings.source import SourceSettings
@@ -31,10 +32,12 @@ class Backlog:
     """The unit of heartbeats on the nodes."""
 
     def __init__(self) -> None:
-        self.values, self.marks, self.calls = list[int](), 0, list[str]()
+        self.values, self.marks, self.calls, self.refusal = list[int](), 0, list[str](), ""
 
     def locate(self, cache: str, keys: list[bytes]) -> Any:
         assert (cache, keys) == ("kafka-connect-backlog-heartbeats:c", [long(0)])
+        if self.refusal:
+            raise BacklogRefused("no", "", code=self.refusal)
         return np.array([5], np.int32), np.array([False])
 
     def read(self, units: Any, most_bytes: int) -> Any:
@@ -76,6 +79,16 @@ def test_a_unit_that_was_given_up_is_captured_again(marks: int, calls: list[str]
     assert backlog.calls == calls
 
 
+def test_a_cache_that_was_destroyed_ends_no_task() -> None:
+    backlog = Backlog()
+    backlog.values, backlog.refusal = [100], "UNKNOWN_CACHE"
+    backlog.relay().forward()
+    assert backlog.calls == []
+    backlog.refusal = "FORBIDDEN"
+    with pytest.raises(BacklogRefused):
+        backlog.relay()
+
+
 def test_no_connector_copies_the_cache() -> None:
     assert select(["a", heartbeat_cache(SETTINGS)], [".*"]) == ["a"]
 
@@ -86,6 +99,8 @@ class Clusters:
     def __init__(self) -> None:
         self.requests, self.messages, self.closed, self.fails = list[tuple[int, bytes]](), list[Any](), False, False
         self.names, self.now_s = list[str](), 900.0
+        self.created = 0
+        self.failure: Exception = IgniteUnreachable("no node answers", "")
 
     def cache_names(self) -> list[str]:
         return self.names
@@ -95,7 +110,7 @@ class Clusters:
 
     def request(self, op: int, payload: bytes) -> None:
         if self.fails:
-            raise IgniteUnreachable("no node answers", "")
+            raise self.failure
         self.requests.append((op, payload))
 
     def assign(self, places: Any) -> None:
@@ -120,7 +135,10 @@ class Clusters:
 
 @pytest.fixture
 def clusters(monkeypatch: pytest.MonkeyPatch) -> Clusters:
-    monkeypatch.setattr(heartbeats, "get_or_create_cache", lambda cluster, configuration: None)
+    def create(cluster: Clusters, configuration: Any) -> None:
+        cluster.created += 1
+
+    monkeypatch.setattr(heartbeats, "get_or_create_cache", create)
     monkeypatch.setattr(heartbeats, "Interval", lambda seconds: SimpleNamespace(due=lambda: True))
     made = Clusters()
     monkeypatch.setattr(heartbeats, "time", SimpleNamespace(time=lambda: made.now_s))
@@ -137,6 +155,8 @@ def test_the_time_is_put_while_tasks_work_and_measured_when_it_comes_back(cluste
     assert clusters.requests == [(protocol.CACHE_PUT, head + long(0) + long(1_000_000))]
     for value, key in ((b"899999", b"c"), (b"999000", b"c"), (b"998000", b"c"), (b"999900", b"other"), (b"none", b"c")):
         clusters.comes_back(value, key)
+    clusters.comes_back(b"9" * 400)
+    clusters.comes_back(b"9" * 5_000)
     beats.step(sends=False)
     histogram = beats.collector.measured().durations[HEARTBEAT]
     assert (histogram.count, histogram.seconds, beats.newest_s) == (1, 1.0, 999.0), "neither an older one nor those of others"
@@ -160,4 +180,11 @@ def test_nodes_that_do_not_answer_end_no_run(clusters: Clusters) -> None:
     clusters.fails = True
     beats.step(sends=True)
     beats.close()
-    assert beats.newest_s == 0.0
+    assert (beats.newest_s, clusters.created) == (0.0, 1)
+
+
+def test_a_cache_that_was_destroyed_is_created_again(clusters: Clusters) -> None:
+    beats = clusters.heartbeats()
+    clusters.fails, clusters.failure = True, ThinError(1000, "Cache does not exist")
+    beats.step(sends=True)
+    assert clusters.created == 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ignite_kafka.source.stream.signal_queue import SignalQueue
-from ignite_kafka.state.signal_records import MOST_ENDED, CacheSelection, Signal, SignalCount, SignalReport, SignalStatus
+from ignite_kafka.state.signal_records import MOST_ENDED, MOST_ERROR, CacheSelection, Signal, SignalCount, SignalReport, SignalStatus
 from ignite_kafka.state.signals import SignalFold
 
 ONE, TWO = (Signal(id, (CacheSelection("a"), CacheSelection("b"))) for id in ("one", "two"))
@@ -138,3 +138,11 @@ def test_old_ends_are_forgotten() -> None:
     driver.queue.take()
     driver.report("one", 10, 10)
     assert driver.forgotten == ["old-0"]
+
+
+def test_the_reason_of_a_failure_is_short_enough_for_a_record() -> None:
+    driver = Driver(ONE)
+    driver.wrong["one"] = "no cache " + "x" * 480_000
+    driver.queue.take()
+    ((_, state, error),) = driver.ended
+    assert (state, len(error)) == ("FAILED", MOST_ERROR)

@@ -60,6 +60,15 @@ def test_a_key_that_cannot_be_converted_back_ends_the_signal_and_not_the_stream(
     assert version(simulator.topic[-1][1] or b"") == 5
 
 
+def test_a_key_without_bytes_is_none_of_a_topic_with_keys_as_ignite_has_them() -> None:
+    simulator, task = streamed(4)
+    assert sent(simulator, task, keys=("",)) == []
+    report = task.reader.signal_report()
+    assert report is not None
+    assert "1 of 1 keys cannot be converted" in report.error
+    task.stop()
+
+
 def test_a_condition_that_fails_for_an_entry_ends_the_signal_and_not_the_stream() -> None:
     simulator, task = streamed(4)
     assert sent(simulator, task, where="10 / (_value - 3) > 1") == []

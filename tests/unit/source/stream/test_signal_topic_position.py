@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.source.stream.signal_topic import SignalTopic
-from ignite_kafka.state.signal_records import MOST_WAITING, CacheSelection, Signal, SignalPosition, SignalStatus
+from ignite_kafka.state.signal_records import MOST_ERROR, MOST_WAITING, CacheSelection, Signal, SignalPosition, SignalStatus
 from ignite_kafka.state.signals import SignalFold
 
 SETTINGS = SourceSettings(name="c", run_mode="continuous", signal_topic="signals")
@@ -106,3 +106,13 @@ def test_no_more_signals_wait_than_may() -> None:
     assert accepted is not None
     assert [signal.id for signal in accepted.requests] == ["last"]
     assert [(status.id, status.state) for status in accepted.refused] == [("too-many", "FAILED")]
+
+
+def test_the_reason_of_a_refusal_is_short_enough_for_a_record() -> None:
+    topic, consumer = opened()
+    consumer.add("\x01" * 80_000)
+    accepted = topic.poll()
+    assert accepted is not None
+    (refused,) = accepted.refused
+    assert "the type is none of" in refused.error
+    assert len(refused.error) == MOST_ERROR
