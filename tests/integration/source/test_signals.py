@@ -219,9 +219,9 @@ def by_rest(world: World, method: str, body: Any = None) -> Answer:
 
 
 def test_signals_are_paused_resumed_and_stopped(stream: World) -> None:
-    stream.put("a", {key: key for key in range(200)})
+    stream.put("a", {key: key for key in range(1_000)})
     stream.run(run_mode="once")
-    with stream.running(max_records_per_second=2, progress_interval_ms=300) as run:  # the whole signal would take 100 seconds
+    with stream.running(max_records_per_second=5, progress_interval_ms=300) as run:  # the whole signal would take 200 seconds
         signal = request(stream, selection(stream, "a"))
         cache = f"{stream.stem}-a"
         below = {"data-collections": [cache], "additional-conditions": [{"data-collection": cache, "filter": "_value < 3"}]}
@@ -233,8 +233,8 @@ def test_signals_are_paused_resumed_and_stopped(stream: World) -> None:
         change_signals(stream.settings, Secrets(), "pause", signal)
         paused = await_state(stream, signal, "PAUSED", run)
         assert 0 < paused.total.units_done < paused.total.units
-        stream.put("a", {1: 1_000})  # the stream goes on meanwhile
-        await_that(lambda: (b"1", b"1000") in stream.records("a"), "a change", run)
+        stream.put("a", {1: 10_000})  # the stream goes on meanwhile
+        await_that(lambda: (b"1", b"10000") in stream.records("a"), "a change", run)
         assert view(stream, behind).state == "WAITING"
         change_signals(stream.settings, Secrets(), "resume", signal)
         await_that(lambda: view(stream, signal).total.units_done > paused.total.units_done, "more progress", run)
@@ -245,7 +245,7 @@ def test_signals_are_paused_resumed_and_stopped(stream: World) -> None:
     shown = by_rest(stream, "GET").body
     assert isinstance(shown, dict)
     assert [(each["id"], each["state"]) for each in shown["signals"]] == [(signal, "ABORTED"), (behind, "COMPLETED")]
-    assert stopped.total.records < 200
+    assert stopped.total.records < 1_000
     assert 2 <= done.total.records <= 3
     assert_kept(stream.settings, events.SIGNAL_ABORTED)
     with pytest.raises(SettingsError, match="no such signal that has not ended"):
