@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from typing import Any
 
 import pytest
@@ -136,3 +137,27 @@ def test_an_error_of_kafka_is_an_answer(server: Server, monkeypatch: pytest.Monk
 
 def test_only_reads_change_nothing() -> None:
     assert {method for method, _ in ROUTES if is_change(method)} == {"POST", "PUT", "PATCH", "DELETE"}
+
+
+def test_a_deletion_that_waits_for_a_run_holds_no_other_change_up(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    waits, ended = threading.Event(), threading.Event()
+
+    def delete(*_: object) -> None:
+        waits.set()
+        assert ended.wait(180)
+
+    server.connectors["c"] = connector()
+    monkeypatch.setattr("ignite_kafka.connect_rest.service.delete_connector", delete)
+    deletion = threading.Thread(target=server, args=("DELETE", "/connectors/c"), daemon=True)
+    deletion.start()
+    assert waits.wait(120)
+    created: list[Any] = []
+    creation = threading.Thread(
+        target=lambda: created.append(server("POST", "/connectors", {"name": "d", "config": {**SOURCE, "name": "d"}})), daemon=True
+    )
+    creation.start()
+    creation.join(60)
+    statuses = [answer.status for answer in created]
+    ended.set()
+    deletion.join()
+    assert statuses == [201]
