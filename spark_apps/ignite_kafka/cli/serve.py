@@ -114,10 +114,8 @@ def _serve(arguments: CommandArguments, service: ConnectService, logins: Logins,
     try:
         log.info("serving on %s port %d", arguments.host, arguments.port)
         server.run()
-    except SystemExit:
-        raise _no_server(arguments, "its log line above has the cause") from None
-    except OSError as error:  # also of ssl
-        raise _no_server(arguments, error.strerror or str(error)) from None
+    except (SystemExit, OSError) as error:  # uvicorn exits if the port is taken; ssl's errors are of OSError
+        raise _no_server(arguments, error) from None
     finally:
         ended.set()
         keeper.stop()
@@ -126,7 +124,8 @@ def _serve(arguments: CommandArguments, service: ConnectService, logins: Logins,
             keeping.join()
 
 
-def _no_server(arguments: CommandArguments, reason: str) -> SettingsError:
+def _no_server(arguments: CommandArguments, error: BaseException) -> SettingsError:
+    reason = (error.strerror or str(error)) if isinstance(error, OSError) else "the log line above has the cause"
     return SettingsError(
         f"the server cannot listen: {reason}",
         "Check that no other program uses the port, and that --tls-cert and --tls-key are PEM files of one key.",
