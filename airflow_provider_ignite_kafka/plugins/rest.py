@@ -75,6 +75,7 @@ def create_rest(background: Background, services: Services | None = None) -> Fas
     for path in (_ROUTE, f"{_ROUTE}/{{path:path}}"):
         app.api_route(path, methods=METHODS, dependencies=READS_PAGE)(answer)
     app.exception_handler(HTTPException)(_refused)
+    app.exception_handler(IgniteKafkaError)(_failed)
     return app
 
 
@@ -92,7 +93,7 @@ async def answer(
     try:
         service = await background.call(partial(services.open, cluster), _OPEN_LIMIT_S)
     except IgniteKafkaError as error:
-        return to_response(Answer.of_error(500 if error.final else 503, str(error)))
+        return await _failed(request, error)
     root = f"{str(request.base_url).rstrip('/')}/{connection_id}/{prefix}"
     answered = await respond(request, service, background, path=path, root=root)
     if is_change(request.method):
@@ -115,3 +116,9 @@ async def _refused(request: Request, error: Exception) -> Response:
     """Return a refusal in the form of Kafka Connect."""
     assert isinstance(error, HTTPException)
     return to_response(Answer.of_error(error.status_code, str(error.detail)))
+
+
+async def _failed(request: Request, error: Exception) -> Response:
+    """Return the error of a wrong option of the configuration, or of a cluster that cannot be used."""
+    assert isinstance(error, IgniteKafkaError)
+    return to_response(Answer.of_error(500 if error.final else 503, str(error)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..errors import IgniteKafkaError
+from ..errors import IgniteKafkaError, SettingsError
 from ..settings.connect.names import settings_class
 from ..state import status
 from ..state.configs import ConnectorRecord
@@ -55,9 +55,12 @@ class ConnectState:
 
 
 def type_of(connector: ConnectorOverview) -> str:
-    """Return ``source`` or ``sink``; ``unknown`` for a connector whose settings are in no record."""
+    """Return ``source`` or ``sink``; ``unknown`` for a connector whose settings are in no record of ours."""
     if connector.config is not None:
-        return "sink" if settings_class(connector.config, {}).reads_records else "source"
+        try:
+            return "sink" if settings_class(connector.config, {}).reads_records else "source"
+        except SettingsError:  # another program wrote the record, which must not hide other connectors
+            return "unknown"
     if connector.state.connector is None:
         return "unknown"
     return "sink" if connector.direction == SINK else "source"

@@ -27,6 +27,7 @@ log = logging.getLogger(__name__)
 _THIS = (sys.executable, "-m", "ignite_kafka.cli")
 _MOST_REQUESTS = 64
 _IDLE_S = 15
+_START_POLL_S = 0.1
 _HEADER_BYTES = 32_768
 
 
@@ -95,11 +96,15 @@ def _serve(arguments: CommandArguments, service: ConnectService, logins: Logins,
     server = uvicorn.Server(_configure(arguments, service, logins))
     for number in (signal.SIGTERM, signal.SIGINT):  # uvicorn raises a signal again after it has stopped
         signal.signal(number, stop)
+    ended = threading.Event()
     keeper = Keeper(service.reader, service.operator, command, folder)
 
     def keep() -> None:
         try:
-            keeper.run()
+            while not (server.started or ended.wait(_START_POLL_S)):
+                pass
+            if server.started:  # the runs of a server that cannot listen would fence those of the one that does
+                keeper.run()
         finally:
             stop()  # a server whose connectors nobody keeps must not look healthy
 
@@ -109,11 +114,24 @@ def _serve(arguments: CommandArguments, service: ConnectService, logins: Logins,
     try:
         log.info("serving on %s port %d", arguments.host, arguments.port)
         server.run()
+    except (SystemExit, OSError) as error:  # uvicorn exits if the port is taken; ssl's errors are of OSError
+        raise _no_server(arguments, error) from None
     finally:
+        ended.set()
         keeper.stop()
         if not arguments.no_runs:
             log.info("ending the runs")
             keeping.join()
+
+
+def _no_server(arguments: CommandArguments, error: BaseException) -> SettingsError:
+    reason = (error.strerror or str(error)) if isinstance(error, OSError) else "the log line above has the cause"
+    return SettingsError(
+        f"the server cannot listen: {reason}",
+        "Check that no other program uses the port, and that --tls-cert and --tls-key are PEM files of one key.",
+        host=arguments.host,
+        port=arguments.port,
+    )
 
 
 def _configure(arguments: CommandArguments, service: ConnectService, logins: Logins) -> uvicorn.Config:
@@ -122,6 +140,7 @@ def _configure(arguments: CommandArguments, service: ConnectService, logins: Log
 
     from ..connect_rest.access import Guard
     from ..connect_rest.application import create_application
+    from ..connect_rest.connections import BoundedConnection
 
     return uvicorn.Config(
         create_application(service, Guard(logins, arguments.host)),
@@ -137,7 +156,7 @@ def _configure(arguments: CommandArguments, service: ConnectService, logins: Log
         timeout_keep_alive=_IDLE_S,
         timeout_graceful_shutdown=_IDLE_S,
         h11_max_incomplete_event_size=_HEADER_BYTES,
-        http="h11",
+        http=BoundedConnection,
         lifespan="off",
         ws="none",
     )

@@ -51,7 +51,9 @@ def mask_hidden_values(text: str) -> str:
     """Mask the values of config providers in a message, also where quoted as in Python or JSON."""
     if not _hidden:
         return text
-    forms = {form for value in _hidden for form in (value, value.strip(), repr(value)[1:-1], json.dumps(value)[1:-1])}
+    forms = {
+        form for value in hidden_values() for form in (value, value.strip(), repr(value)[1:-1], json.dumps(value)[1:-1])
+    }
     patterns = [
         re.escape(form) if len(form) >= _SHORT else rf"(?<!\w){re.escape(form)}(?!\w)"
         for form in sorted(forms, key=len)

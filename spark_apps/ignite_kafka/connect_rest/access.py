@@ -79,11 +79,19 @@ class Guard:
             return Answer.of_error(403, "the header Host names another host than localhost; log in, or use localhost")
         origin = headers.get("origin")
         foreign = headers.get("sec-fetch-site", "none") not in ("same-origin", "none")
-        if foreign or (origin is not None and urlsplit(origin).netloc != host):
+        if foreign or (origin is not None and _host_of(origin) != host):
             return Answer.of_error(403, "the request was sent by a web page of another site")
         if not self.logins.accept(headers.get("authorization", "")):
             refused = Answer.of_error(401, "User cannot access the resource.")
             return Answer(401, refused.body, _CHALLENGE)
+        return None
+
+
+def _host_of(origin: str) -> str | None:
+    """Return the host and port of an origin; None for a text that is no URL, such as ``http://[``."""
+    try:
+        return urlsplit(origin).netloc
+    except ValueError:
         return None
 
 

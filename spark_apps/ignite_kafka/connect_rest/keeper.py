@@ -75,11 +75,13 @@ class Keeper:
         """Bring the processes to the state of the connectors' records."""
         self._collect_ended()
         connectors = self._reader.read_with_deleted()
+        deleted = {name for name, connector in connectors.items() if connector.deleted}
         for name in connectors.keys() | self._runs.keys():
-            connector = connectors.get(name)
-            self._keep(name, connector)
-            if connector is not None and connector.deleted:
-                self._finish_deletion(name)
+            self._keep(name, connectors.get(name))
+        for name in self._cleanup_at.keys() - deleted:
+            del self._cleanup_at[name]  # it was declared again: its next deletion is another one
+        for name in sorted(deleted):  # after all starts, which must not wait for nodes that do not answer
+            self._finish_deletion(name)
 
     def _keep(self, name: str, connector: ConnectorOverview | None) -> None:
         desired = None if connector is None else self._desired_of(connector)

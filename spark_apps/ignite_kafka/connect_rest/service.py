@@ -137,7 +137,8 @@ class ConnectService:
         """Delete a connector, see :func:`.connectors.delete_connector`."""
         with self._writes:
             self.connector(name)
-            delete_connector(self.operator.connection_of(name), self.operator.secrets, self._delete_wait_ms)
+        # without the lock: it waits for the end of the run, and requests about other connectors must not
+        delete_connector(self.operator.connection_of(name), self.operator.secrets, self._delete_wait_ms)
 
     def offsets(self, name: str) -> dict[str, Any]:
         """Return the offsets of a connector."""

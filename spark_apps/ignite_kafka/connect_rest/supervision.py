@@ -115,7 +115,8 @@ def decide(desired: Desired | None, run: LocalRun | None, now_s: float) -> Actio
         return Action.START
     outdated = (run.digest, run.restart_ms) != (desired.digest, desired.restart_ms)
     if run.running:
-        return Action.STOP if outdated else Action.NONE
+        # one that was asked to end is ended, also if the connector is resumed meanwhile, and killed if it hangs
+        return Action.STOP if outdated or run.stopping else Action.NONE
     if outdated:
         return Action.START
     if run.exit_code == 0 and desired.completed:

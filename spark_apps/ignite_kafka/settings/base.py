@@ -201,6 +201,8 @@ class Settings:
             return cls.definitions()[name].type.parse(value)
         except ValueError as error:
             raise cls._error(name, value, str(error), "", origins) from error
+        except RecursionError:
+            raise cls._error(name, value, "its JSON is nested too deeply", "", origins) from None
 
     def wrong(self, name: str, reason: str, remedy: str = "", **where: Any) -> SettingsError:
         """Return the error to raise for a setting whose value breaks a rule.

@@ -23,7 +23,10 @@ def concealed(error: IgniteKafkaError) -> IgniteKafkaError:
     """
     if error.findings:
         return _joined([concealed(finding) for finding in error.findings])
-    where = error.where
+    # the name of a setting may be a value, too: transforms names the aliases of which names are made
+    where = {
+        name: mask_hidden_values(value) if isinstance(value, str) else value for name, value in error.where.items()
+    }
     if str(where.get("set_in", "")).endswith(PROVIDED) and "no such setting" not in error.what:
         return SettingsError(
             "the value that a config provider gave is wrong",
@@ -31,9 +34,8 @@ def concealed(error: IgniteKafkaError) -> IgniteKafkaError:
         )  # fmt: skip
     if not hidden_values():
         return error
-    shown = {name: mask_hidden_values(value) if isinstance(value, str) else value for name, value in where.items()}
     # without the cause, which has the value
-    return type(error)(mask_hidden_values(error.what), mask_hidden_values(error.remedy), **shown)
+    return type(error)(mask_hidden_values(error.what), mask_hidden_values(error.remedy), **where)
 
 
 class Findings:

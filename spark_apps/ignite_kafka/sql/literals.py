@@ -38,7 +38,7 @@ def number(text: str, position: int, *, negative: bool = False) -> Literal:
         return _double_literal(digits, position)
     value = Decimal(digits)
     if suffix != "BD" and "." not in text:
-        return _integer_literal(int(digits), suffix, position)
+        return _integer_literal(value, suffix, position)
     if match["exponent"] or len(value.as_tuple().digits) > _MOST_DIGITS or _scale(value) > _MOST_DIGITS:
         raise Refused(
             f"the number {text} is no DECIMAL of at most {_MOST_DIGITS} digits",
@@ -55,14 +55,15 @@ def _double_literal(digits: str, position: int) -> Literal:
     return Literal(Kind.DOUBLE, value)
 
 
-def _integer_literal(value: int, suffix: str, position: int) -> Literal:
+def _integer_literal(value: Decimal, suffix: str, position: int) -> Literal:
+    # compared before int(), which refuses texts of more than 4,300 digits by an error of its own
     if not _LEAST_LONG <= value <= _MOST_LONG:
         raise Refused(
             f"the number {value}{suffix} is out of the range of BIGINT",
             position,
             "Write a smaller one, or a DECIMAL: with BD",
         )
-    return Literal(Kind.INT, value, long=suffix == "L")
+    return Literal(Kind.INT, int(value), long=suffix == "L")
 
 
 def _scale(value: Decimal) -> int:

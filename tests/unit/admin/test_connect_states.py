@@ -76,3 +76,7 @@ def test_the_type_is_that_of_the_declaration_or_of_the_newest_run() -> None:
     assert type_of(connector()) == "sink"
     assert type_of(connector("RUNNING")) == "source"
     assert type_of(ConnectorOverview("c")) == "unknown"
+
+
+def test_a_record_of_another_program_has_an_unknown_type() -> None:
+    assert type_of(ConnectorOverview("c", declaration=Declaration({"connector.class": "com.example.Other"}))) == "unknown"

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import signal
+import socket
 from pathlib import Path
 
 import pytest
 
 from ignite_kafka.cli import main as cli
+from ignite_kafka.cli import serve as serving
 from ignite_kafka.cli.commands import parse
 from ignite_kafka.cli.serve import check_exposure, run_command
 from ignite_kafka.connect_rest.access import Logins
 from ignite_kafka.errors import SettingsError
+from tests.unit.connect_rest.simulated_service import simulated_service
 
 LOGINS = Logins({"ann": "correct horse"})
 
@@ -56,3 +60,22 @@ def test_a_run_gets_what_the_user_of_the_server_granted() -> None:
     ]  # fmt: skip
     assert parse(command[3:]).arguments.unless_stopped
     assert run_command(parse(["serve"]).arguments, Path("c.json"), "r")[3:] == ["run", "c.json", "--run-id", "r", "--unless-stopped"]
+
+
+@pytest.mark.parametrize("wrong", ["port", "certificate"])
+def test_a_server_that_cannot_listen_starts_no_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, wrong: str) -> None:
+    kept: list[str] = []
+    monkeypatch.setattr("ignite_kafka.connect_rest.keeper.Keeper.run", lambda _: kept.append("run"))
+    service, _, _ = simulated_service(monkeypatch)
+    absent = str(tmp_path / "absent.pem")
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        words = ["serve", "--port", str(port), *(["--tls-cert", absent, "--tls-key", absent] if wrong == "certificate" else [])]
+        try:
+            with pytest.raises(SettingsError, match="the server cannot listen"):
+                serving._serve(parse(words).arguments, service, LOGINS, tmp_path)
+        finally:
+            for number, handler in handlers.items():
+                signal.signal(number, handler)
+    assert kept == []

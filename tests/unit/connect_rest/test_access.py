@@ -63,6 +63,7 @@ def test_logins_do_not_show_their_secrets() -> None:
         ({**LOCAL, "origin": "http://localhost:8083"}, None),
         ({**LOCAL, "origin": "http://evil.example"}, 403),
         ({**LOCAL, "origin": "null"}, 403),
+        ({**LOCAL, "origin": "http://["}, 403),
         ({**LOCAL, "sec-fetch-site": "cross-site"}, 403),
         ({**LOCAL, "sec-fetch-site": "same-origin"}, None),
     ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from typing import Any
 
 import pytest
@@ -155,3 +156,27 @@ def test_signals_are_passed_on_as_they_were_sent(server: Server, monkeypatch: py
     assert server("GET", "/connectors/c/signals").body == {"connector": "c", "signals": (), "run_ended": True}
     assert server("POST", "/connectors/c/signals").status == 400
     assert server("POST", "/connectors/d/signals", {}).status == 404
+
+
+def test_a_deletion_that_waits_for_a_run_holds_no_other_change_up(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    waits, ended = threading.Event(), threading.Event()
+
+    def delete(*_: object) -> None:
+        waits.set()
+        assert ended.wait(180)
+
+    server.connectors["c"] = connector()
+    monkeypatch.setattr("ignite_kafka.connect_rest.service.delete_connector", delete)
+    deletion = threading.Thread(target=server, args=("DELETE", "/connectors/c"), daemon=True)
+    deletion.start()
+    assert waits.wait(120)
+    created: list[Any] = []
+    creation = threading.Thread(
+        target=lambda: created.append(server("POST", "/connectors", {"name": "d", "config": {**SOURCE, "name": "d"}})), daemon=True
+    )
+    creation.start()
+    creation.join(60)
+    statuses = [answer.status for answer in created]
+    ended.set()
+    deletion.join()
+    assert statuses == [201]

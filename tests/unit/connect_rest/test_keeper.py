@@ -153,6 +153,11 @@ def test_the_capture_of_a_deleted_connector_ends_after_its_run(kept: Kept, monke
     kept.until(lambda: len(asked) == 2, "the end of the capture")
     kept.keeper.step()
     assert asked == ["c", "c"]
+    gone = kept.connectors["c"]
+    kept.connectors["c"] = declared()
+    kept.up()
+    kept.connectors["c"] = gone
+    kept.until(lambda: len(asked) == 3, "the end of the capture of the connector that was declared again")
 
 
 def test_the_end_of_the_server_ends_the_runs(kept: Kept) -> None:

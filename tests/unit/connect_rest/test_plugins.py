@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
 from ignite_kafka.connect_rest import plugins
 from ignite_kafka.connect_rest.messages import RestError
+from ignite_kafka.settings.connect.config_providers import parse_allowed
 from ignite_kafka.settings.sink import SinkSettings
 from ignite_kafka.settings.source import SourceSettings
 from tests.unit.connect_rest.test_configuration import OPERATOR, SINK, SOURCE
@@ -80,3 +84,18 @@ def test_the_error_of_a_configuration_has_kafka_connect_s_text() -> None:
 def test_values_as_texts() -> None:
     values = [True, 5, ("a", "b"), {"x": "y"}, None, (), "text"]
     assert [plugins.text_of(value) for value in values] == ["true", "5", "a,b", '{"x": "y"}', None, None, "text"]
+
+
+@pytest.mark.parametrize("setting", ["transforms", "predicates", "tasks_max"])
+def test_no_answer_has_a_value_of_a_config_provider(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, setting: str) -> None:
+    monkeypatch.setattr("ignite_kafka.common.redaction._hidden", set())
+    file = tmp_path / "s.properties"
+    file.write_text("key=hunter2hunter2")
+    operator = replace(OPERATOR, allowed=parse_allowed([f"FileConfigProvider={tmp_path}"]))
+    config = {**SOURCE, "config.providers": "f", "config.providers.f.class": "FileConfigProvider", setting: f"${{f:{file}:key}}"}
+    result = plugins.validate("IgniteSourceConnector", config, operator)
+    assert result["error_count"] >= 1
+    assert "hunter2" not in str(result)
+    with pytest.raises(RestError) as refused:
+        plugins.check_all(config, operator)
+    assert "hunter2" not in refused.value.message

@@ -39,6 +39,7 @@ def failed(times: int = 1, code: int = 1, at_s: float = 0.0) -> LocalRun:
         (replace(DESIRED, stopped=True), RUNS, Action.STOP),
         (replace(DESIRED, digest="other"), RUNS, Action.STOP),
         (replace(DESIRED, restart_ms=1), RUNS, Action.STOP),
+        (DESIRED, replace(RUNS, stopping=True), Action.STOP),
         (replace(DESIRED, digest="other"), failed(code=2), Action.START),
         (replace(DESIRED, restart_ms=1), failed(99), Action.START),
         (replace(DESIRED, completed=True), failed(0, 0), Action.NONE),

@@ -61,6 +61,7 @@ def test_a_reference_to_no_group_is_refused(pattern: str, replacement: str, reas
         ("topic_names", {"a": 1}, "it is not a mapping of expressions to texts"),
         ("topic_names", '{"a": "x", "a": "y"}', "'a' is given twice"),
         ("topic_names", "a=x", "the text is not JSON"),
+        ("topic_names", "[" * 30_000, "its JSON is nested too deeply"),
         ("cache_names", {"a": ""}, "the replacement '' of 'a' makes no name"),
     ],
 )

@@ -103,6 +103,7 @@ def test_patterns_of_like_have_an_escape() -> None:
         ("a = 1 = 1", "two comparisons follow one another"), ("a -> 1", "operator -> is not"),
         ("a RLIKE 'x'", "RLIKE is not supported"), ('a = "x"', "by a setting of Spark"), ("a = 'x", "has no end"),
         ("a = 1F", "suffix that is not supported"), ("a = 99999999999999999999", "out of the range of BIGINT"),
+        ("a = " + "9" * 5_000, "out of the range of BIGINT"),
         ("a = DATE '2024-02-30'", "is no date"), ("a = TIMESTAMP '2024-01-01 00:00:00'", "has no zone"),
         ("a IN (1, 1.5)", r"values of several types \(BIGINT, DECIMAL\)"), ("a IN (b)", "a column or a constant is expected"),
         (r"a LIKE 'x\\y'", "before another character"), ("a IS NULL IS NULL", "IS is not supported here"),

@@ -104,6 +104,13 @@ def test_a_connection_that_cannot_be_used_is_told(rest: Rest, monkeypatch: pytes
     assert rest.call("GET", "/connectors") == (500, {"error_code": 500, "message": "the connection does not exist"})
 
 
+@pytest.mark.parametrize(("option", "value"), [("MONITORED_CLUSTERS", "{"), ("PAGE_ROLES", "Op")])
+def test_a_wrong_option_is_told(rest: Rest, monkeypatch: pytest.MonkeyPatch, option: str, value: str) -> None:
+    monkeypatch.setenv(f"AIRFLOW__IGNITE_KAFKA__{option}", value)
+    status, body = rest.call("GET", "/connectors")
+    assert (status, f"option {option.lower()}" in body["message"]) == (500, True)
+
+
 def test_a_service_is_kept_for_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
     from airflow_provider_ignite_kafka.plugins import rest as module
 
