@@ -34,7 +34,7 @@ from ignite_kafka.settings.topic_names import DEFAULT_PREFIX
 from ignite_kafka.settings.trust import ADDRESS
 from ignite_kafka.settings.trust import SETTINGS as TRUST
 from ignite_kafka.state.internal_names import configs_topic
-from ignite_kafka.state.target_state import STOPPED, read_stopped_generation, read_target
+from ignite_kafka.state.target_state import read_lasting_stop
 
 if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import Context
@@ -87,7 +87,7 @@ class ConnectorStore:
         def check(context: Context, *_: Any) -> None:
             clients = self._clients()
             where = clients, Topics(clients), self.internal_topic_prefix, connector
-            if read_target(*where) == STOPPED and read_stopped_generation(*where) == 0:
+            if read_lasting_stop(*where):
                 raise AirflowSkipException(f"connector {connector} is stopped; PUT /connectors/{connector}/resume")
 
         return check

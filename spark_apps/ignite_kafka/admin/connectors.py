@@ -18,7 +18,7 @@ from ..settings.secrets import Secrets
 from ..state.configs import ConnectorRecord
 from ..state.declared_connectors import read_declaration, write_deletion, write_restart
 from ..state.status import PAUSED
-from ..state.target_state import STOPPED, write_target
+from ..state.target_state import STOPPED, read_lasting_stop, write_target
 from . import backlog
 from .recorded_settings import with_connections
 from .target_state import NewestRun, newest_run, require_connector
@@ -31,11 +31,13 @@ class RestartRequest:
     """A requested restart.
 
     :param active: whether a run was active, which ends now.
+    :param stopped: whether the connector stays stopped until it is resumed; nothing was then requested.
     """
 
     name: str
     run_id: str
     active: bool
+    stopped: bool = False
 
     def to_dict(self) -> dict[str, object]:
         """Return the request as JSON values."""
@@ -46,7 +48,8 @@ def request_restart(settings: ConnectorSettings, secrets: Secrets) -> RestartReq
     """End a connector's active run after its current batch, and request the next run.
 
     What runs the connector begins the next run: `ignite-kafka serve`, or a Dag with the schedule `@continuous`.
-    A paused run continues to be paused.
+    A paused run continues to be paused. A stopped connector stays stopped, also while its run is still ending: a
+    request for that run alone would replace the stop of all runs.
 
     :raises SettingsError: there is no connector of that name.
     """
@@ -54,6 +57,8 @@ def request_restart(settings: ConnectorSettings, secrets: Secrets) -> RestartReq
     newest = require_connector(settings, clients, topics)
     prefix = settings.internal_topic_prefix
     active = not newest.unknown and not newest.ended
+    if read_lasting_stop(clients, topics, prefix, settings.name):
+        return RestartRequest(settings.name, newest.run_id, active, stopped=True)
     write_restart(clients, prefix, settings.name)
     if active and newest.connector is not None and newest.state != PAUSED:
         write_target(clients, topics, prefix, settings.name, STOPPED, newest.connector.generation)

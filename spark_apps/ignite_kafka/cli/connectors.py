@@ -87,7 +87,9 @@ def delete(arguments: CommandArguments) -> int:
 
 
 def _describe_restart(request: RestartRequest) -> str:
-    if request.active:
+    if request.stopped:
+        what = f"it is stopped, so nothing is restarted; ignite-kafka resume {request.name} runs it again"
+    elif request.active:
         what = f"run {request.run_id} ends after its current batch; what runs the connector begins the next"
     else:
         what = "no run is active; ignite-kafka serve begins one if it runs the connector"

@@ -121,8 +121,8 @@ class ConnectService:
         state = self.state(connector)
         if (only_failed and state.state != FAILED) or state.state == PAUSED:
             return answers.status_of(connector, state)
-        if connector.lasting_target != STOPPED:
-            request_restart(self.operator.connection_of(name), self.operator.secrets)
+        if request_restart(self.operator.connection_of(name), self.operator.secrets).stopped:
+            return answers.status_of(connector, state)
         restarting = ConnectState(RESTARTING, state.tasks, state.worker)
         return answers.status_of(connector, restarting)
 

@@ -59,6 +59,14 @@ def read_target(clients: KafkaClients, topics: Topics, prefix: str, connector: s
     return target
 
 
+def read_lasting_stop(clients: KafkaClients, topics: Topics, prefix: str, connector: str) -> bool:
+    """Return whether the last request stops the connector until it is resumed, and not one run alone."""
+    stopped = False
+    for record in _requests(clients, topics, prefix, connector):
+        stopped = target_of(connector, record) == STOPPED and generation_in(record) == 0
+    return stopped
+
+
 def read_stopped_generation(clients: KafkaClients, topics: Topics, prefix: str, connector: str) -> int:
     """Read which generation the last request asks to stop; 0 if it asks any run or no run."""
     generation = 0

@@ -52,8 +52,10 @@ def simulated_service(monkeypatch: pytest.MonkeyPatch) -> tuple[ConnectService, 
         return DeletedConnector(settings.name, ended=True)
 
     def restart(settings: ConnectorSettings, _: object) -> RestartRequest:
-        calls.append(("restart", settings.name))
-        return RestartRequest(settings.name, "r", active=True)
+        stopped = reader.connectors[settings.name].lasting_target == "STOPPED"
+        if not stopped:
+            calls.append(("restart", settings.name))
+        return RestartRequest(settings.name, "r", active=True, stopped=stopped)
 
     monkeypatch.setattr(services, "time", SimpleNamespace(time=lambda: NOW / 1000))
     monkeypatch.setattr(services, "ConnectorReader", lambda *_: reader)

@@ -89,6 +89,9 @@ def test_restarts_with_their_flags(server: Server) -> None:
     for state in ("PAUSED", "STOPPED"):
         server.connectors["c"] = connector(state, state)
         assert server("POST", "/connectors/c/restart").status == 204
+    server.connectors["c"] = connector("RUNNING", "STOPPED")
+    ending = server("POST", "/connectors/c/restart", includeTasks="true")
+    assert (ending.status, ending.body["connector"]["state"]) == (202, "RUNNING"), "its run ends, and none begins"
     assert len(server.calls) == 3, "a paused or stopped connector has nothing to restart"
 
 
