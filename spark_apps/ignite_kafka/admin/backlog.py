@@ -198,7 +198,9 @@ def _select_units(
     return units
 
 
-def cleanup(settings: ConnectorSettings, secrets: Secrets, *, force: bool, discard: bool = False) -> CleanupResult:
+def cleanup(
+    settings: ConnectorSettings, secrets: Secrets, *, force: bool, discard: bool = False, lost_run: str = ""
+) -> CleanupResult:
     """End a connector's capture and destroy its backlog cache, without effect on other connectors. Repeatable.
 
     :param settings: name, internal_topic_prefix and the addresses of both clusters.
@@ -207,6 +209,8 @@ def cleanup(settings: ConnectorSettings, secrets: Secrets, *, force: bool, disca
         needs neither a secret nor Kafka, but an administrator of Ignite if the cluster has users.
     :param discard: clean up also after a run that failed, because the connector was deleted: the changes in the backlog
         are never sent. Unlike with ``force``, the run must have ended, and the capture must be the connector's own.
+    :param lost_run: id of a run that counts as ended although no record says so, because its driver was killed; empty:
+        none. It must still be the newest run.
     :raises NotStopped: the nodes have a backlog of that connector, its newest run neither completed nor stopped
         gracefully, and ``force`` is False.
     :raises BacklogRefused: the capture belongs to another connector of that name, and ``force`` is False.
@@ -220,7 +224,7 @@ def cleanup(settings: ConnectorSettings, secrets: Secrets, *, force: bool, disca
         if force:
             removed = call_service(cluster, lambda service: service.force_stop(settings.name, destroy=True))
         else:
-            _check_ended(settings, secrets, status, discard=discard)
+            _check_ended(settings, secrets, status, discard=discard, lost_run=lost_run)
             removed = call_service(
                 cluster, lambda service: service.stop(settings.name, destroy=True), _read_secret(settings, secrets)
             )
@@ -242,12 +246,16 @@ def _read_secret(settings: ConnectorSettings, secrets: Secrets) -> str | None:
     return read_connector(clients, Topics(clients), settings.internal_topic_prefix, settings.name).capture_secret
 
 
-def _check_ended(settings: ConnectorSettings, secrets: Secrets, status: Mapping[str, Any], *, discard: bool) -> None:
+def _check_ended(
+    settings: ConnectorSettings, secrets: Secrets, status: Mapping[str, Any], *, discard: bool, lost_run: str
+) -> None:
     clients = kafka_clients(settings, secrets)
     clients.check()
     topics = Topics(clients)
     check_owner(settings.name, status, owner_of(topics, settings.internal_topic_prefix))
     newest = newest_run(clients, topics, settings.internal_topic_prefix, settings.name)
+    if lost_run and newest.run_id == lost_run:
+        return
     if not (newest.ended if discard else newest.graceful):
         raise _refusal_error(settings, newest)
 

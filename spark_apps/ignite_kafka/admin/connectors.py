@@ -16,14 +16,24 @@ from ..runtime.clients import kafka_clients
 from ..settings.connector import ConnectorSettings
 from ..settings.secrets import Secrets
 from ..state.configs import ConnectorRecord
-from ..state.declared_connectors import read_declaration, write_deletion, write_restart
+from ..state.declared_connectors import (
+    Cleanup,
+    Declaration,
+    read_declaration,
+    write_cleanup,
+    write_deletion,
+    write_restart,
+)
 from ..state.status import PAUSED
 from ..state.target_state import STOPPED, read_lasting_stop, write_target
 from . import backlog
+from .lost_run import silent_s
 from .recorded_settings import with_connections
-from .target_state import NewestRun, newest_run, require_connector
+from .target_state import NewestRun, newest_report, require_connector
 
 _POLL_S = 0.5
+_UNHEARD_MS = 600_000
+"""Time after a deletion in which a paused run, or one that has not reported yet, would end and report its end."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +79,7 @@ def request_restart(settings: ConnectorSettings, secrets: Secrets) -> RestartReq
 class DeletedConnector:
     """A deleted connector.
 
-    :param ended: whether its last run has ended, or it had none.
+    :param ended: whether its last run has ended or is lost, or it had none.
     :param backlog: the removed capture on the Ignite nodes; None: it had none, or its run has not ended.
     """
 
@@ -99,36 +109,74 @@ def delete_connector(settings: ConnectorSettings, secrets: Secrets, wait_ms: int
     write_target(clients, topics, prefix, settings.name, STOPPED)
     write_deletion(clients, prefix, settings.name, _generation(newest))
     deadline = time.monotonic() + wait_ms / 1000
-    while not _is_over(newest) and time.monotonic() < deadline:
+    while not _Deletion.read(clients, topics, settings).is_over() and time.monotonic() < deadline:
         time.sleep(_POLL_S)
-        newest = newest_run(clients, topics, prefix, settings.name)
     return finish_deletion(settings, secrets)
 
 
-def finish_deletion(settings: ConnectorSettings, secrets: Secrets) -> DeletedConnector:
-    """End the capture of a deleted connector if its last run has ended. Repeatable.
+def finish_deletion(settings: ConnectorSettings, secrets: Secrets, dead_run: str = "") -> DeletedConnector:
+    """End the capture of a deleted connector if its last run has ended or is lost. Repeatable.
 
     A run that began while the connector was being deleted is deleted, too. Nothing happens if the connector was
     declared again meanwhile.
 
-    :raises IgniteUnreachable, BacklogUnavailable, BacklogRefused: the capture is not ended.
+    A lost run may live: its driver hangs, or is cut off from Kafka. It ends once it reads the record that stops it; if
+    it begins its capture again before that, its next report makes the deletion unfinished (:class:`.Cleanup`).
+
+    :param dead_run: id of a run whose driver is dead, as whoever started it knows; empty: none.
+    :raises IgniteUnreachable, BacklogUnavailable, BacklogRefused, NotStopped: the capture is not ended.
     """
     clients, topics = _open(settings, secrets)
     prefix = settings.internal_topic_prefix
-    newest = newest_run(clients, topics, prefix, settings.name)
-    declaration = read_declaration(clients, topics, prefix, settings.name)
-    if not _is_over(newest) or declaration is None or declaration.deleted_after is None:
+    deletion = _Deletion.read(clients, topics, settings)
+    newest, declaration = deletion.newest, deletion.declaration
+    if declaration is None or declaration.deleted_after is None or not deletion.is_over(dead_run):
         return DeletedConnector(settings.name, False)
     if declaration.deleted_after < _generation(newest):
-        write_deletion(clients, prefix, settings.name, _generation(newest))
-    record = newest.connector
-    if record is None or not captures_changes(record):
-        return DeletedConnector(settings.name, True)
-    try:
-        removed = backlog.cleanup(with_connections(settings, record), secrets, force=False, discard=True)
-    except BacklogMissing:  # its stream used continuous queries, which end with it
-        return DeletedConnector(settings.name, True)
+        declaration = write_deletion(clients, prefix, settings.name, _generation(newest))
+    removed = None
+    if newest.connector is not None and captures_changes(newest.connector):
+        removed = _end_capture(settings, secrets, newest.connector, "" if newest.ended else newest.run_id)
+    write_cleanup(clients, prefix, settings.name, Cleanup(declaration.at_ms, deletion.reported_ms))
     return DeletedConnector(settings.name, True, removed)
+
+
+def _end_capture(
+    settings: ConnectorSettings, secrets: Secrets, record: ConnectorRecord, lost_run: str
+) -> backlog.CleanupResult | None:
+    """End a connector's own capture by its secret, and discard its backlog; None if the nodes have no service."""
+    connected = with_connections(settings, record)
+    try:
+        return backlog.cleanup(connected, secrets, force=False, discard=True, lost_run=lost_run)
+    except BacklogMissing:  # its stream used continuous queries, which end with it
+        return None
+
+
+@dataclass(frozen=True)
+class _Deletion:
+    """A connector's newest run, the time of its last report in milliseconds since 1970, and its newest declaration."""
+
+    newest: NewestRun
+    reported_ms: int
+    declaration: Declaration | None
+
+    @staticmethod
+    def read(clients: KafkaClients, topics: Topics, settings: ConnectorSettings) -> _Deletion:
+        where = clients, topics, settings.internal_topic_prefix, settings.name
+        return _Deletion(*newest_report(*where), read_declaration(*where))
+
+    def is_over(self, dead_run: str = "") -> bool:
+        """Return whether the newest run has ended, or its driver is dead or lost."""
+        newest = self.newest
+        if newest.unknown or newest.ended or (dead_run and newest.run_id == dead_run):
+            return True
+        if self.declaration is None or not self.declaration.hides(_generation(newest)):
+            return False  # a run that began after the deletion
+        now_ms = time.time() * 1000
+        if silent_s(newest.run, newest.connector, self.reported_ms, now_ms) is not None:
+            return True
+        reports_nothing = newest.run is None or newest.state == PAUSED
+        return reports_nothing and now_ms - max(self.reported_ms, self.declaration.at_ms) > _UNHEARD_MS
 
 
 def captures_changes(record: ConnectorRecord) -> bool:
@@ -137,10 +185,6 @@ def captures_changes(record: ConnectorRecord) -> bool:
     return record.is_source and (
         settings.get("failover_policy") == "BACKLOG" or settings.get("run_mode") == "continuous"
     )
-
-
-def _is_over(newest: NewestRun) -> bool:
-    return newest.unknown or newest.ended
 
 
 def _generation(newest: NewestRun) -> int:

@@ -16,7 +16,7 @@ from ..errors import IgniteKafkaError
 from ..kafka.clients import KafkaClients
 from ..kafka.topics import Topics, read_to
 from ..state.configs import ConnectorFold, ConnectorState
-from ..state.declared_connectors import Declaration, Declarations
+from ..state.declared_connectors import Cleanup, Declaration, Declarations
 from ..state.event_records import KIND as EVENTS
 from ..state.event_records import events_of
 from ..state.history_records import HistoryPoint, history_of, key_of_history
@@ -67,6 +67,7 @@ class ConnectorOverview:
     :param unreadable: error of an unreadable record of the connector; its state is then empty.
     :param declaration: the connector's configuration made by REST; None without one.
     :param restart_ms: time of the last request to restart it, in milliseconds since 1970; 0 without one.
+    :param cleanup: mark of its last finished deletion; None without one.
     """
 
     name: str
@@ -79,11 +80,20 @@ class ConnectorOverview:
     history: tuple[InternalRecord, ...] = ()
     declaration: Declaration | None = None
     restart_ms: int = 0
+    cleanup: Cleanup | None = None
 
     @property
     def deleted(self) -> bool:
         """Whether the connector was deleted, and no run has begun since."""
         return self.declaration is not None and self.declaration.hides(self.state.generation)
+
+    @property
+    def must_be_cleaned(self) -> bool:
+        """Whether the connector was deleted, and may still capture changes on the Ignite nodes."""
+        if not self.deleted or self.declaration is None:
+            return False
+        reported_ms = self.reports[-1].at_ms if self.state.connector is not None and self.reports else 0
+        return self.cleanup != Cleanup(self.declaration.at_ms, reported_ms)
 
     @property
     def config(self) -> Mapping[str, str] | None:
@@ -248,6 +258,7 @@ def _make_overview(name: str, configs: _Configs, status: _Statuses) -> Connector
         tuple(status.history.get(name, {}).values()),
         configs.declarations.by_name.get(name),
         configs.declarations.restarts.get(name, 0),
+        configs.declarations.cleanups.get(name),
     )
 
 

@@ -18,7 +18,7 @@ from ..state.configs import ConnectorRecord, ConnectorState, connector_generatio
 from ..state.declared_connectors import Declarations
 from ..state.internal_names import configs_topic
 from ..state.internal_records import InternalRecord, read_internal_topic
-from ..state.status import COMPLETED, STOPPED, RunStatus, read_run, read_runs
+from ..state.status import COMPLETED, STOPPED, RunStatus, read_run_written, read_runs
 from ..state.target_state import write_target
 
 _POLL_S = 0.5
@@ -81,11 +81,19 @@ class NewestRun:
 
 def newest_run(clients: KafkaClients, topics: Topics, prefix: str, connector: str) -> NewestRun:
     """Read the newest run of a connector."""
+    return newest_report(clients, topics, prefix, connector)[0]
+
+
+def newest_report(clients: KafkaClients, topics: Topics, prefix: str, connector: str) -> tuple[NewestRun, int]:
+    """Read the newest run of a connector and the time of its last report, in milliseconds since 1970.
+
+    The time is 0 without a report, and of a run that failed before it had a connector's record.
+    """
     state = read_connector(clients, topics, prefix, connector)
     if state.connector is None:
-        return NewestRun.of(state, read_runs(clients, prefix, connector))
-    run = read_run(clients, prefix, connector, state.connector.run_id)
-    return NewestRun.of(state, {} if run is None else {run.run_id: run})
+        return NewestRun.of(state, read_runs(clients, prefix, connector)), 0
+    run, reported_ms = read_run_written(clients, prefix, connector, state.connector.run_id)
+    return NewestRun.of(state, {} if run is None else {run.run_id: run}), reported_ms
 
 
 def list_connectors(clients: KafkaClients, topics: Topics, prefix: str) -> list[str]:

@@ -17,13 +17,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ..admin.connectors import finish_deletion
 from ..admin.overview import ConnectorOverview
 from ..common.deadline import Deadline
 from ..common.new_id import new_id
 from ..errors import IgniteKafkaError
 from ..settings.connector import ConnectorSettings
 from .configuration import Operator, check_configuration
+from .deletions import Deletions
 from .reading import ConnectorReader
 from .supervision import Action, Desired, LocalRun, decide, wait_s, why_not_restarted
 
@@ -31,7 +31,6 @@ log = logging.getLogger(__name__)
 POLL_S = 1.0
 STOP_S = 120.0
 """Time that a process has to end before it is killed, in seconds."""
-_CLEANUP_AGAIN_S = 60.0
 _LARGE_LOG_BYTES = 64 << 20
 Command = Callable[[Path, str], Sequence[str]]
 
@@ -53,7 +52,9 @@ class Keeper:
         self._kill_at: dict[str, Deadline] = {}
         self._desired: dict[str, Desired] = {}
         self._refused: dict[str, str] = {}
-        self._cleanup_at: dict[str, float] = {}
+        self._run_ids: dict[str, str] = {}
+        self._dead: dict[str, str] = {}
+        self._deletions = Deletions(operator)
         self._stop = threading.Event()
 
     def run(self) -> None:
@@ -75,13 +76,10 @@ class Keeper:
         """Bring the processes to the state of the connectors' records."""
         self._collect_ended()
         connectors = self._reader.read_with_deleted()
-        deleted = {name for name, connector in connectors.items() if connector.deleted}
         for name in connectors.keys() | self._runs.keys():
             self._keep(name, connectors.get(name))
-        for name in self._cleanup_at.keys() - deleted:
-            del self._cleanup_at[name]  # it was declared again: its next deletion is another one
-        for name in sorted(deleted):  # after all starts, which must not wait for nodes that do not answer
-            self._finish_deletion(name)
+        ended = [name for name, connector in connectors.items() if connector.must_be_cleaned and name not in self._runs]
+        self._deletions.advance(ended, self._dead)
 
     def _keep(self, name: str, connector: ConnectorOverview | None) -> None:
         desired = None if connector is None else self._desired_of(connector)
@@ -117,7 +115,8 @@ class Keeper:
             self._refuse(name, error)
             return
         try:
-            process = self._launch(name, settings)
+            run_id = f"serve-{new_id()}"
+            process = self._launch(name, settings, run_id)
         except OSError as error:
             what = f"its process cannot be started: {error.strerror}"
             self._refuse(name, IgniteKafkaError(what, "Check memory and disk of this host.", file=error.filename))
@@ -126,10 +125,11 @@ class Keeper:
         before = self._runs.get(name)
         failures = before.failures if before is not None and before.digest == desired.digest else 0
         self._processes[name] = process
+        self._run_ids[name] = run_id
         self._runs[name] = LocalRun(desired.digest, desired.restart_ms, time.monotonic(), failures=failures)
         log.info("Connector %s starts as process %d; log: %s", name, process.pid, self._folder / f"{name}.log")
 
-    def _launch(self, name: str, settings: ConnectorSettings) -> subprocess.Popen[bytes]:
+    def _launch(self, name: str, settings: ConnectorSettings, run_id: str) -> subprocess.Popen[bytes]:
         """Start the process of a run, with its settings in a private file and its output in a log.
 
         :raises OSError: a file cannot be written, or the process cannot be started.
@@ -145,7 +145,7 @@ class Keeper:
         with output.open("ab") as file_of_log:
             # a session of its own: Ctrl-C on the server's terminal must not reach it before the server stops it
             return subprocess.Popen(
-                self._command(path, f"serve-{new_id()}"),
+                self._command(path, run_id),
                 stdin=subprocess.DEVNULL,
                 stdout=file_of_log,
                 stderr=file_of_log,
@@ -169,6 +169,7 @@ class Keeper:
             if code is None:
                 continue
             del self._processes[name]
+            self._dead[name] = self._run_ids.pop(name)
             self._kill_at.pop(name, None)
             self._runs[name] = self._runs[name].ended(code, time.monotonic())
             self._report_end(name, self._runs[name])
@@ -181,20 +182,6 @@ class Keeper:
         reason = "it is not declared any more" if desired is None else why_not_restarted(desired, run)
         then = f"no restart: {reason}" if reason else f"restart in {wait_s(run):.0f} s"
         log.error("The run of connector %s failed with exit code %s; %s", name, run.exit_code, then)
-
-    def _finish_deletion(self, name: str) -> None:
-        """End the capture of a deleted connector once its run has ended; try again later after an error."""
-        if name in self._runs or time.monotonic() < self._cleanup_at.get(name, 0.0):
-            return
-        self._cleanup_at[name] = time.monotonic() + _CLEANUP_AGAIN_S
-        try:
-            done = finish_deletion(self._operator.connection_of(name), self._operator.secrets)
-        except IgniteKafkaError as error:
-            log.warning("The capture of deleted connector %s has not ended: %s", name, error)
-            return
-        if done.ended:
-            self._cleanup_at[name] = float("inf")
-            log.info("Connector %s is deleted; its offsets stay", name)
 
     def _end_all(self) -> None:
         """End all processes, side by side."""

@@ -7,6 +7,7 @@ key (JSON)                             value (JSON)
                                        ``{"deleted_after","at_ms"}``: the connector was deleted when its newest run had
                                        this generation
 ``["restart","<name>"]``               ``{"at_ms"}``: last request to restart the connector
+``["cleaned","<name>"]``               ``{"deleted_ms","reported_ms"}``: the deletion is finished, see :class:`Cleanup`
 ====================================== ================================================================================
 
 The records are written without a transaction, as those of :mod:`.target_state`, and fence no run. A configuration is
@@ -16,7 +17,7 @@ readable for everybody with read access to the topic, so it never holds secrets.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 from ..common.typed_json import Milliseconds, dumps, read_as
 from ..kafka.clients import KafkaClients
@@ -28,7 +29,8 @@ from .status import now_ms
 
 DECLARED = "declared"
 RESTART = "restart"
-KINDS = (DECLARED, RESTART)
+CLEANED = "cleaned"
+KINDS = (DECLARED, RESTART, CLEANED)
 
 
 @dataclass(frozen=True)
@@ -57,16 +59,33 @@ class Declaration:
 
 
 @dataclass(frozen=True)
+class Cleanup:
+    """Mark of a finished deletion: the connector captures nothing on the Ignite nodes.
+
+    It has a key of its own, because it is written seconds after it was decided: under the key of declarations it could
+    replace a new one.
+
+    :param deleted_ms: ``at_ms`` of the deletion.
+    :param reported_ms: time of the newest run's last report, in milliseconds since 1970; 0 without one. A run that
+        reports later was not dead, and may have begun its capture again.
+    """
+
+    deleted_ms: Milliseconds = 0
+    reported_ms: Milliseconds = 0
+
+
+@dataclass(frozen=True)
 class _Restart:
     at_ms: Milliseconds = 0
 
 
 @dataclass
 class Declarations:
-    """Latest declarations and restart requests, collected by connector."""
+    """Latest declarations, restart requests and finished deletions, collected by connector."""
 
     by_name: dict[str, Declaration] = field(default_factory=dict)
     restarts: dict[str, int] = field(default_factory=dict)
+    cleanups: dict[str, Cleanup] = field(default_factory=dict)
 
     def add(self, record: InternalRecord) -> bool:
         """Update by a record of the configs topic; return whether it is of one of these kinds.
@@ -81,6 +100,8 @@ class Declarations:
         try:
             if record.kind == RESTART:
                 self.restarts[record.name] = read_as(_Restart, value).at_ms
+            elif record.kind == CLEANED:
+                self.cleanups[record.name] = read_as(Cleanup, value)
             else:
                 self.by_name[record.name] = read_as(Declaration, value)
         except ValueError as error:
@@ -109,9 +130,19 @@ def write_declaration(
     _write(clients, prefix, DECLARED, connector, {"config": dict(config), "at_ms": now_ms()})
 
 
-def write_deletion(clients: KafkaClients, prefix: str, connector: str, generation: int) -> None:
-    """Mark a connector as deleted after the run of a generation; the errors are those of :func:`write_declaration`."""
-    _write(clients, prefix, DECLARED, connector, {"deleted_after": generation, "at_ms": now_ms()})
+def write_deletion(clients: KafkaClients, prefix: str, connector: str, generation: int) -> Declaration:
+    """Mark a connector as deleted after the run of a generation, and return the mark.
+
+    The errors are those of :func:`write_declaration`.
+    """
+    deletion = Declaration(None, generation, now_ms())
+    _write(clients, prefix, DECLARED, connector, {"deleted_after": generation, "at_ms": deletion.at_ms})
+    return deletion
+
+
+def write_cleanup(clients: KafkaClients, prefix: str, connector: str, cleanup: Cleanup) -> None:
+    """Mark a deletion as finished; the errors are those of :func:`write_declaration`."""
+    _write(clients, prefix, CLEANED, connector, asdict(cleanup))
 
 
 def write_restart(clients: KafkaClients, prefix: str, connector: str) -> None:

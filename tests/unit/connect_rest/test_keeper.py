@@ -6,7 +6,9 @@ import json
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
@@ -15,13 +17,13 @@ import pytest
 
 from ignite_kafka.admin.connectors import DeletedConnector
 from ignite_kafka.admin.overview import ConnectorOverview, TargetRequest
+from ignite_kafka.connect_rest import deletions, supervision
 from ignite_kafka.connect_rest import keeper as keeping
-from ignite_kafka.connect_rest import supervision
 from ignite_kafka.connect_rest.keeper import Keeper
 from ignite_kafka.connect_rest.reading import ConnectorReader
-from ignite_kafka.errors import IgniteUnreachable
+from ignite_kafka.settings.connector import ConnectorSettings
 from ignite_kafka.state.configs import ConnectorRecord, ConnectorState
-from ignite_kafka.state.declared_connectors import Declaration
+from ignite_kafka.state.declared_connectors import Cleanup, Declaration
 from tests.support.waiting import wait_until
 from tests.unit.connect_rest.test_configuration import OPERATOR, SOURCE
 
@@ -133,31 +135,52 @@ def test_wrong_settings_do_not_run_and_hide_no_other_connector(kept: Kept, caplo
     assert len([record for record in caplog.records if "does not run" in record.message]) == 2, "once for each"
 
 
-def test_the_capture_of_a_deleted_connector_ends_after_its_run(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[str] = []
+DELETED = ConnectorOverview("c", ConnectorState(ConnectorRecord(3)), declaration=Declaration(None, deleted_after=3))
 
-    def finish(settings: object, secrets: object) -> DeletedConnector:
-        asked.append(getattr(settings, "name", ""))
-        if len(asked) == 1:
-            raise IgniteUnreachable("no address answered")
+
+def test_the_capture_of_a_deleted_connector_ends_after_its_run(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, str]] = []
+
+    def finish(settings: ConnectorSettings, _: object, dead_run: str) -> DeletedConnector:
+        asked.append((settings.name, dead_run))
         return DeletedConnector("c", ended=True)
 
-    monkeypatch.setattr(keeping, "finish_deletion", finish)
-    monkeypatch.setattr(keeping, "_CLEANUP_AGAIN_S", 0.0)
+    monkeypatch.setattr(deletions, "finish_deletion", finish)
     kept.connectors["c"] = declared()
     kept.up()
-    state = ConnectorState(ConnectorRecord(3))
-    kept.connectors["c"] = ConnectorOverview("c", state, declaration=Declaration(None, deleted_after=3))
+    kept.connectors["c"] = DELETED
     kept.keeper.step()
     assert asked == [], "its run has not ended"
-    kept.until(lambda: len(asked) == 2, "the end of the capture")
+    kept.until(lambda: asked, "the end of the capture")
+    assert asked == [("c", kept.starts[0])], "its process is dead, whatever its records say"
+    kept.connectors["c"] = replace(DELETED, cleanup=Cleanup())
     kept.keeper.step()
-    assert asked == ["c", "c"]
-    gone = kept.connectors["c"]
     kept.connectors["c"] = declared()
     kept.up()
-    kept.connectors["c"] = gone
-    kept.until(lambda: len(asked) == 3, "the end of the capture of the connector that was declared again")
+    kept.connectors["c"] = DELETED
+    kept.until(lambda: len(asked) == 2, "the end of the capture of the connector that was declared again")
+
+
+def test_a_finished_deletion_is_not_finished_again(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[object] = []
+    monkeypatch.setattr(deletions.Deletions, "advance", lambda _, names, __: asked.append([*names]))
+    kept.connectors["c"] = replace(DELETED, cleanup=Cleanup())
+    kept.connectors["d"] = replace(DELETED, name="d")
+    kept.keeper.step()
+    assert asked == [["d"]]
+
+
+def test_nodes_that_do_not_answer_delay_no_end(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+    released = threading.Event()
+    monkeypatch.setattr(deletions, "finish_deletion", lambda *_: released.wait(120) and DeletedConnector("d", ended=True))
+    kept.connectors["d"] = replace(DELETED, name="d")
+    kept.connectors["c"] = declared()
+    kept.up()
+    kept.keeper.stop()
+    kept.keeper.run()
+    assert not kept.processes
+    assert kept.keeper._deletions._threads["d"].is_alive(), "the call still hangs"
+    released.set()
 
 
 def test_the_end_of_the_server_ends_the_runs(kept: Kept) -> None:

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from ignite_kafka import events
-from ignite_kafka.state.declared_connectors import Declaration, Declarations
+from ignite_kafka.state.declared_connectors import Cleanup, Declaration, Declarations
 from ignite_kafka.state.internal_records import reset_reported
 from tests.support import emitted_events
 from tests.support.fake_messages import record
@@ -25,10 +25,11 @@ def test_the_last_declaration_of_a_connector_counts() -> None:
     found = collect(
         (["declared", "a"], {"config": {"x": "1"}, "at_ms": 1}), (["declared", "b"], {"config": {}}),
         (["declared", "a"], {"config": {"x": "2"}, "at_ms": 2}), (["restart", "a"], {"at_ms": 3}),
-        (["declared", "b"], {"deleted_after": 7, "at_ms": 4}),
+        (["declared", "b"], {"deleted_after": 7, "at_ms": 4}), (["cleaned", "b"], {"deleted_ms": 4, "reported_ms": 3}),
     )  # fmt: skip
     assert found.by_name == {"a": Declaration({"x": "2"}, at_ms=2), "b": Declaration(None, 7, 4)}
     assert found.restarts == {"a": 3}
+    assert found.cleanups == {"b": Cleanup(4, 3)}
     assert found.by_name["a"].declares
     assert not found.by_name["b"].declares
 
