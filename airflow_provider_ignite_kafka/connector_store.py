@@ -25,11 +25,14 @@ from airflow_provider_ignite_kafka.runs.kafka_access import connection_clients
 from airflow_provider_ignite_kafka.threads import in_thread
 from ignite_kafka.admin.declared_connectors import StoredConnector, read_declared
 from ignite_kafka.common.typed_json import loads, read_as
-from ignite_kafka.connect_rest.configuration import AutoRestart, load_configuration
-from ignite_kafka.errors import IgniteKafkaError, KafkaUnavailable
+from ignite_kafka.connect_rest.configuration import AutoRestart, Operator, check_declared, load_configuration
+from ignite_kafka.errors import IgniteKafkaError, KafkaUnavailable, SettingsError
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.topics import Topics
+from ignite_kafka.settings.connector import ConnectorSettings
 from ignite_kafka.settings.files.connector_files import BrokenConnector, ConnectorFolder, DeclaredConnector
+from ignite_kafka.settings.findings import UNFORESEEN
+from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.settings.topic_names import DEFAULT_PREFIX
 from ignite_kafka.settings.trust import ADDRESS
 from ignite_kafka.settings.trust import SETTINGS as TRUST
@@ -140,23 +143,42 @@ def _to_folder(connectors: tuple[StoredConnector, ...], prefix: str) -> Connecto
     place = f"topic {configs_topic(prefix)}"
     for connector in connectors:
         try:
-            loaded = load_configuration(connector.config, config_providers())
-            kept = {name: value for name, value in loaded.values.items() if TRUST.get(name) != ADDRESS}
-            declared = DeclaredConnector(
-                place,
-                0,
-                connector.name,
-                type(loaded)(
-                    {**kept, "internal_topic_prefix": prefix}, loaded.origin, {}, loaded.direction, loaded.findings
-                ),
-                connector.target.lower(),
-                restarts=_restarts(AutoRestart.of(connector.config)),
-            )
-            declared.settings()
-            whole.append(declared)
+            whole.append(_declare(connector, prefix, place))
         except IgniteKafkaError as error:
             broken.append(BrokenConnector(place, 0, connector.name, error))
+        except UNFORESEEN as error:
+            log.debug("the record cannot be used", exc_info=True)
+            what = f"a value of the record cannot be used: {type(error).__name__}"
+            wrong = SettingsError(what, "Declare the connector again by REST.", connector=connector.name)
+            broken.append(BrokenConnector(place, 0, connector.name, wrong))
     return ConnectorFolder(tuple(whole), tuple(broken))
+
+
+def _declare(connector: StoredConnector, prefix: str, place: str) -> DeclaredConnector:
+    """Return a declared connector after the checks of REST, which a record of another program has not passed.
+
+    :raises SettingsError: see :func:`.check_declared`.
+    """
+    allowed = config_providers()
+    check_declared(connector.name, connector.config, Operator(_any_connection(prefix), allowed=allowed))
+    loaded = load_configuration(connector.config, allowed)
+    kept = {name: value for name, value in loaded.values.items() if TRUST.get(name) != ADDRESS}
+    declared = DeclaredConnector(
+        place,
+        0,
+        connector.name,
+        type(loaded)({**kept, "internal_topic_prefix": prefix}, loaded.origin, {}, loaded.direction, loaded.findings),
+        connector.target.lower(),
+        restarts=_restarts(AutoRestart.of(connector.config)),
+    )
+    declared.settings()
+    return declared
+
+
+def _any_connection(prefix: str) -> ConnectorSettings:
+    """Return connections for checks without connections, which the task checks when it has Airflow's."""
+    values = {"name": "checked", "bootstrap_servers": "localhost:9092", "ignite_addresses": ["localhost:10800"]}
+    return SourceSettings.from_dict({**values, "internal_topic_prefix": prefix})
 
 
 def _restarts(restarts: AutoRestart) -> int | None:

@@ -7,6 +7,7 @@ credentials go, which code runs, or which file is read.
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -19,7 +20,7 @@ from ..settings.client_properties import security_names
 from ..settings.connect.config_providers import AllowedProvider
 from ..settings.connector import ConnectorSettings
 from ..settings.files.load import LoadedSettings, of_connect
-from ..settings.findings import Findings
+from ..settings.findings import UNFORESEEN, Findings
 from ..settings.metrics import check_metrics_host
 from ..settings.registry_login import check_registry
 from ..settings.secrets import Secrets
@@ -27,6 +28,7 @@ from ..settings.transport_security import ALLOW, check_ignite, check_kafka
 from ..settings.trust import ADDRESS
 from ..settings.trust import SETTINGS as TRUST
 
+log = logging.getLogger(__name__)
 _ORIGIN = "the connector's configuration"
 _KAFKA_CONFIG = "kafka_config"
 _OF_ENDPOINT = ("metrics_host", "metrics_port")
@@ -111,6 +113,27 @@ def check_configuration(config: Mapping[str, str], operator: Operator) -> Connec
     findings.raise_all()
     assert settings is not None, "settings that could not be built have an error"
     return settings
+
+
+def check_declared(name: str, config: Mapping[str, str], operator: Operator) -> ConnectorSettings:
+    """Return the checked settings of a declared connector, as :func:`check_configuration` does, from a record of Kafka.
+
+    Other programs may have written the record: its key may have another name than its configuration, and files and Dags
+    are named after the key.
+
+    :param name: name in the record's key.
+    :raises SettingsError: as :func:`check_configuration`; the names differ, or a value has a type that cannot be used.
+    """
+    if config.get("name") != name:
+        raise SettingsError(
+            "the record declares another connector than its key", "Declare it again by REST.", setting="name", key=name
+        )
+    try:
+        return check_configuration(config, operator)
+    except UNFORESEEN as error:
+        log.debug("the configuration cannot be used", exc_info=True)
+        what = f"a value of the configuration cannot be used: {type(error).__name__}"
+        raise SettingsError(what, "Declare the connector again by REST.", set_in=_ORIGIN) from None
 
 
 def load_configuration(config: Mapping[str, str], allowed: Iterable[AllowedProvider] = ()) -> LoadedSettings:

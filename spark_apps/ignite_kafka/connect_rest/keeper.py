@@ -22,7 +22,7 @@ from ..common.deadline import Deadline
 from ..common.new_id import new_id
 from ..errors import IgniteKafkaError
 from ..settings.connector import ConnectorSettings
-from .configuration import Operator, check_configuration
+from .configuration import Operator, check_declared
 from .deletions import Deletions
 from .reading import ConnectorReader
 from .supervision import Action, Desired, LocalRun, decide, wait_s, why_not_restarted
@@ -110,7 +110,7 @@ class Keeper:
     def _start(self, desired: Desired, connector: ConnectorOverview) -> None:
         name = desired.name
         try:
-            settings = check_configuration(connector.config or {}, self._operator)
+            settings = check_declared(name, connector.config or {}, self._operator)
         except IgniteKafkaError as error:
             self._refuse(name, error)
             return

@@ -38,6 +38,10 @@ def concealed(error: IgniteKafkaError) -> IgniteKafkaError:
     return type(error)(mask_hidden_values(error.what), mask_hidden_values(error.remedy), **where)
 
 
+UNFORESEEN = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError, RecursionError)
+"""Errors of values with a type or depth that no check foresees; they must not stop the connectors of all others."""
+
+
 class Findings:
     """Collector of the errors of several checks.
 

@@ -76,12 +76,59 @@ def test_each_declared_connector_is_a_dag(cluster: Cluster) -> None:
 
 
 def test_a_wrong_connector_breaks_its_own_dag_alone(cluster: Cluster) -> None:
-    cluster.connectors = [declared("a", slots="0"), declared("b"), StoredConnector("c", {"connector.class": "Other"})]
+    cluster.connectors = [declared("a", slots="0"), declared("b"), StoredConnector("c", {"name": "c", "connector.class": "Other"})]
     dags: Any = connector_dags(STORE)
     for name, told in (("a", "slots is wrong"), ("c", "belongs to another connector")):
         with pytest.raises(AirflowFailException, match=told):
             dags[name].get_task("copy").execute({})
     assert isinstance(dags["b"].get_task("copy"), IgniteToKafkaOperator)
+
+
+@pytest.mark.parametrize(
+    ("config", "told"),
+    [
+        ({"sasl.mechanism": "PLAIN"}, "kafka_config.sasl.mechanisms cannot be set by REST"),
+        ({"allow_insecure_connections": "true"}, "allow_insecure_connections cannot be set by REST"),
+        ({"internal_topic_prefix": "other"}, "one prefix"),
+        ({"where": "a = 1 / 0"}, "where"),
+        ({"transforms": "t", "transforms.t.type": "NoSuch"}, "NoSuch"),
+        ({"name": "b"}, "another connector than its key"),
+    ],
+)
+def test_a_record_that_rest_would_refuse_is_a_broken_connector(cluster: Cluster, config: dict[str, str], told: str) -> None:
+    cluster.connectors = [StoredConnector("a", {**SOURCE, "name": "a", **config}), declared("b")]
+    dags: Any = connector_dags(STORE)
+    with pytest.raises(AirflowFailException, match=told):
+        dags["a"].get_task("copy").execute({})
+    assert isinstance(dags["b"].get_task("copy"), IgniteToKafkaOperator)
+
+
+@pytest.mark.parametrize("error", [ValueError("x"), RecursionError("deep"), TypeError("kind"), KeyError("k")])
+@pytest.mark.parametrize("step", ["check_declared", "load_configuration"])
+def test_an_error_that_nothing_foresees_breaks_one_connector(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch, step: str, error: Exception
+) -> None:
+    real: Any = getattr(connector_store, step)
+
+    def fail(*arguments: Any) -> Any:
+        if "wrong" in str(arguments):
+            raise error
+        return real(*arguments)
+
+    monkeypatch.setattr(connector_store, step, fail)
+    cluster.connectors = [declared("a", cacheWhitelist="wrong"), declared("b")]
+    dags: Any = connector_dags(STORE)
+    with pytest.raises(AirflowFailException, match=f"cannot be used: {type(error).__name__}"):
+        dags["a"].get_task("copy").execute({})
+    assert isinstance(dags["b"].get_task("copy"), IgniteToKafkaOperator)
+
+
+def test_a_name_that_no_dag_may_have_hides_no_other_connector(cluster: Cluster) -> None:
+    names = ("a_b", "a/b", "a b", "", "../a")
+    cluster.connectors = [declared(name) for name in names]
+    dags: Any = connector_dags(STORE)
+    assert len(dags) == len(names)
+    assert isinstance(dags["a_b"].get_task("copy"), IgniteToKafkaOperator)
 
 
 def test_kafka_is_read_once_in_half_a_minute(cluster: Cluster, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ignite_kafka.connect_rest.configuration import AutoRestart, Operator, check_configuration, errors_of
-from ignite_kafka.errors import IgniteKafkaError
+from ignite_kafka.connect_rest import configuration
+from ignite_kafka.connect_rest.configuration import AutoRestart, Operator, check_configuration, check_declared, errors_of
+from ignite_kafka.errors import IgniteKafkaError, SettingsError
 from ignite_kafka.ignite.endpoint import IgniteCredentials
 from ignite_kafka.settings.secrets import Secrets
 from ignite_kafka.settings.source import SourceSettings
@@ -79,3 +80,21 @@ def test_restarts_have_strimzi_s_names() -> None:
     assert AutoRestart.of({}) == AutoRestart(True, None)
     assert AutoRestart.of({"autoRestart.enabled": "False", "autoRestart.maxRestarts": "7"}) == AutoRestart(False, 7)
     check_configuration({**SOURCE, "autoRestart.maxRestarts": "7"}, OPERATOR)
+
+
+@pytest.mark.parametrize("name", ["d", "../c", ""])
+def test_a_record_under_another_name_is_refused(name: str) -> None:
+    assert check_declared("c", SOURCE, OPERATOR) == check_configuration(SOURCE, OPERATOR)
+    with pytest.raises(SettingsError, match="another connector than its key"):
+        check_declared(name, SOURCE, OPERATOR)
+
+
+@pytest.mark.parametrize("error", [ValueError("hunter2"), RecursionError("deep"), TypeError("kind")])
+def test_an_error_that_no_check_foresees_is_one_of_the_configuration(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(configuration, "check_conditions", fail)
+    with pytest.raises(SettingsError, match=f"cannot be used: {type(error).__name__}") as refused:
+        check_declared("c", SOURCE, OPERATOR)
+    assert "hunter2" not in str(refused.value)

@@ -161,6 +161,12 @@ def test_the_capture_of_a_deleted_connector_ends_after_its_run(kept: Kept, monke
     kept.until(lambda: len(asked) == 2, "the end of the capture of the connector that was declared again")
 
 
+def test_a_record_under_another_name_writes_no_file(kept: Kept) -> None:
+    kept.connectors["../c"] = replace(declared(), name="../c")
+    kept.keeper.step()
+    assert (kept.starts, list(kept.folder.parent.glob("c.*"))) == ([], [])
+
+
 def test_a_finished_deletion_is_not_finished_again(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[object] = []
     monkeypatch.setattr(deletions.Deletions, "advance", lambda _, names, __: asked.append([*names]))

@@ -20,7 +20,7 @@ from ..connect.strimzi import Parts
 from ..connect.strimzi_worker import with_worker
 from ..connect.worker import GivenFile
 from ..connector import ConnectorSettings
-from ..findings import Findings
+from ..findings import UNFORESEEN, Findings
 from ..sink import SinkSettings
 from ..suggestions import did_you_mean
 from ..yaml_lines import BadDocument, Document, documents
@@ -209,8 +209,7 @@ def _declare(
         return _build_checked(place, parts, loaded, findings)
     except IgniteKafkaError as error:
         return place.broken(error, loaded)
-    except (TypeError, ValueError, AttributeError, LookupError, ArithmeticError, RecursionError) as error:
-        # a value has a type that no check foresees; one document must not stop the connectors of all others
+    except UNFORESEEN as error:
         log.debug("the document cannot be used", exc_info=True)
         what = f"a value of the document has a type that cannot be used: {type(error).__name__}: {error}"
         return place.broken(SettingsError(what, f"Compare it with the keys {', '.join(KEYS)} and their types"))
