@@ -12,6 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..common.private_files import ensure_private_folder
 from ..errors import SettingsError
 from ..settings.metrics import is_loopback
 from .arguments import CommandArguments, allowed_providers, provider_arguments
@@ -48,9 +49,24 @@ def serve(arguments: CommandArguments) -> int:
     service.reader.clients.check()
     with tempfile.TemporaryDirectory(prefix="ignite-kafka-serve-") as temporary:
         folder = Path(arguments.work or temporary)
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        check_work_folder(folder)
         _serve(arguments, service, logins, folder)
     return 0
+
+
+def check_work_folder(folder: Path) -> None:
+    """Create the folder of settings and logs, or check that only this user may access the existing one.
+
+    :raises SettingsError: other users could read settings, or replace the files of runs.
+    """
+    try:
+        ensure_private_folder(folder)
+    except OSError as error:
+        raise SettingsError(
+            f"the folder of --work cannot be used: {error.strerror}",
+            "Give a new folder, or one of this user with mode 0700: chmod 700 FOLDER.",
+            folder=folder,
+        ) from None
 
 
 def check_exposure(host: str, logins: Logins, *, tls: bool, plain: bool) -> None:

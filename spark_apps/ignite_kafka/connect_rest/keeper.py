@@ -20,6 +20,7 @@ from pathlib import Path
 from ..admin.overview import ConnectorOverview
 from ..common.deadline import Deadline
 from ..common.new_id import new_id
+from ..common.private_files import open_private_log
 from ..errors import IgniteKafkaError
 from ..settings.connector import ConnectorSettings
 from .configuration import Operator, check_declared
@@ -140,9 +141,9 @@ class Keeper:
         with os.fdopen(descriptor, "w") as file:
             json.dump(settings.changed(), file)
         output = self._folder / f"{name}.log"
-        if output.exists() and output.stat().st_size > _LARGE_LOG_BYTES:
+        if output.is_file() and not output.is_symlink() and output.stat().st_size > _LARGE_LOG_BYTES:
             output.replace(output.with_suffix(".log.1"))
-        with output.open("ab") as file_of_log:
+        with open_private_log(output) as file_of_log:
             # a session of its own: Ctrl-C on the server's terminal must not reach it before the server stops it
             return subprocess.Popen(
                 self._command(path, run_id),

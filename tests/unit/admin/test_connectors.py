@@ -72,7 +72,7 @@ class Nodes:
         monkeypatch.setattr(connectors, "newest_report", lambda *_: (NewestRun(RECORD, self.run), self.reported_ms))
         monkeypatch.setattr(connectors, "read_declaration", lambda *_: self.deletion)
         monkeypatch.setattr(connectors, "write_cleanup", lambda *written: self.finished.append(written[3]))
-        monkeypatch.setattr(connectors.backlog, "cleanup", self.clean)
+        monkeypatch.setattr(backlog, "cleanup", self.clean)
 
     def clean(self, *_: object, **options: Any) -> CleanupResult:
         self.cleanups.append(options)

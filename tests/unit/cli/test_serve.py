@@ -11,7 +11,7 @@ import pytest
 from ignite_kafka.cli import main as cli
 from ignite_kafka.cli import serve as serving
 from ignite_kafka.cli.commands import parse
-from ignite_kafka.cli.serve import check_exposure, run_command
+from ignite_kafka.cli.serve import check_exposure, check_work_folder, run_command
 from ignite_kafka.connect_rest.access import Logins
 from ignite_kafka.errors import SettingsError
 from tests.unit.connect_rest.simulated_service import simulated_service
@@ -37,6 +37,14 @@ def test_beyond_loopback_a_login_and_tls_are_needed(host: str, logins: Logins, t
         return
     with pytest.raises(SettingsError, match=refused):
         check_exposure(host, logins, tls=tls, plain=plain)
+
+
+def test_a_work_folder_of_others_is_refused(tmp_path: Path) -> None:
+    check_work_folder(tmp_path / "new" / "work")
+    (tmp_path / "shared").mkdir()
+    (tmp_path / "shared").chmod(0o777)
+    with pytest.raises(SettingsError, match=r"other users may access the folder \(mode 0777\).*chmod 700 FOLDER"):
+        check_work_folder(tmp_path / "shared")
 
 
 def test_wrong_arguments_end_before_anything_is_served(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -210,6 +210,18 @@ def test_a_process_that_cannot_be_started_is_tried_again(
     assert list(kept.processes) == ["c"]
 
 
+def test_a_log_is_private_and_follows_no_link(kept: Kept, caplog: pytest.LogCaptureFixture) -> None:
+    log, target = kept.folder / "c.log", kept.folder / "target"
+    target.touch()
+    log.symlink_to(target)
+    kept.connectors["c"] = declared()
+    kept.keeper.step()
+    assert (kept.starts, "its process cannot be started" in caplog.text) == ([], True)
+    log.unlink()
+    kept.up()
+    assert log.stat().st_mode & 0o777 == 0o600
+
+
 def test_a_large_log_is_kept_once(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(keeping, "_LARGE_LOG_BYTES", 10)
     (kept.folder / "c.log").write_text("of earlier runs")
