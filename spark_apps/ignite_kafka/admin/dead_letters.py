@@ -10,6 +10,7 @@ from confluent_kafka import KafkaError, Message
 from confluent_kafka.admin import OffsetSpec
 
 from ..common.deadline import Deadline
+from ..common.typed_json import integer
 from ..errors import KafkaUnavailable, SettingsError
 from ..kafka.clients import REQUEST_TIMEOUT_S, KafkaClients, translate
 from ..kafka.dead_letters import CONNECT, OURS
@@ -168,8 +169,9 @@ class _Letter:
         """Return a dead letter; None if its headers have no place."""
         context = _context(message)
         try:
-            place = context[_FIRST_ADDED], int(context[f"{CONNECT}partition"])
-            return _Letter(message, place, int(context[f"{CONNECT}offset"]))
+            place = context[_FIRST_ADDED], integer(int(context[f"{CONNECT}partition"]), 0)
+            # librdkafka reads negative offsets as positions such as the end
+            return _Letter(message, place, integer(int(context[f"{CONNECT}offset"]), 0))
         except (KeyError, ValueError):
             return None
 

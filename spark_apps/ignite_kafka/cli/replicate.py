@@ -195,11 +195,11 @@ class Lag:
             self.bar.drawn = False
 
     def _describe_source(self) -> str:
-        from ..admin import backlog
+        from ..admin.lag_by_name import source_lag
 
         if not self.source.streams:
             return ""
-        changes = sum(unit.changes for unit in backlog.status(self.source, self.source_secrets).units)
+        changes = sum(source_lag(self.source, self.source_secrets).values())
         return f"the source has {changes:,} changes to send"
 
     def _describe_sink(self) -> str:

@@ -76,7 +76,7 @@ def test_the_oldest_ended_snapshots_are_forgotten_with_one_more() -> None:
 def test_a_forgotten_signal_leaves_no_request_that_would_be_done_without_its_end() -> None:
     writer = ConfigsWriter(KafkaClients({}), described({}), "p", "c")
     written: list[tuple[bytes, bytes | None]] = []
-    writer._write = lambda records: written.extend((key, value) for _, key, value, _ in records) or {}  # type: ignore[method-assign,func-returns-value,misc]
+    writer._write = lambda records: written.extend((key, value) for _, key, value, _ in records) or {}  # type: ignore[method-assign,func-returns-value]
     writer.end_signal(SignalStatus("new", "COMPLETED"), ["old"])
     removed = {key for key, value in written if value is None}
     old = {b'["signal","c","old"]', b'["signal","c","old","target"]', b'["signal","c","old","end"]'}
