@@ -10,7 +10,7 @@ from urllib.parse import quote, urlencode
 
 from airflow.providers.common.compat.sdk import redact
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from airflow_provider_ignite_kafka.plugins.monitored import MonitoredCluster
 from airflow_provider_ignite_kafka.plugins.task_links import TaskOfRun
@@ -31,14 +31,22 @@ def render(template: str, root_path: str, **content: Any) -> str:
     """
     airflow = root_path.removesuffix(URL_PREFIX)
     return _environment.get_template(template).render(
-        root=root_path,
-        airflow=airflow,
-        connector_url=lambda cluster, name, action="": (
-            f"{root_path}{connector_path(cluster, name, action)}?{_prefix(cluster)}"
-        ),
+        root=escape(root_path),  # of the configuration: not masked, else styles and links are lost
+        airflow=escape(airflow),
+        connector_url=lambda cluster, name, action="": _connector_url(root_path, cluster, name, action),
         task_url=lambda task: airflow + _task_path(task),
         **content,
     )
+
+
+def _connector_url(root_path: str, cluster: MonitoredCluster, name: str, action: str) -> Markup:
+    """Build the URL of a connector's page or of an action, as a text that is not masked again.
+
+    Only the name comes from a Kafka record. Connection and prefix may have a secret as a part, such as a password
+    ``ignite`` of the prefix ``ignite-kafka``, and a link with a masked part leads nowhere.
+    """
+    path = connector_path(cluster, str(redact(name)), action)
+    return escape(f"{root_path}{path}?{_prefix(cluster)}")
 
 
 def connector_path(cluster: MonitoredCluster, name: str, action: str = "") -> str:
