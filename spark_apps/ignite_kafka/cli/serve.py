@@ -156,7 +156,7 @@ def _configure(arguments: CommandArguments, service: ConnectService, logins: Log
 
     from ..connect_rest.access import Guard
     from ..connect_rest.application import create_application
-    from ..connect_rest.connections import BoundedConnection
+    from ..connect_rest.connections import bounded_connection
 
     return uvicorn.Config(
         create_application(service, Guard(logins, arguments.host)),
@@ -172,7 +172,7 @@ def _configure(arguments: CommandArguments, service: ConnectService, logins: Log
         timeout_keep_alive=_IDLE_S,
         timeout_graceful_shutdown=_IDLE_S,
         h11_max_incomplete_event_size=_HEADER_BYTES,
-        http=BoundedConnection,
+        http=bounded_connection(),
         lifespan="off",
         ws="none",
     )

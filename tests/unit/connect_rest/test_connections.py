@@ -8,9 +8,10 @@ from typing import Any
 
 import uvicorn
 
-from ignite_kafka.connect_rest.connections import BoundedConnection
+from ignite_kafka.connect_rest.connections import bounded_connection
 
 _LIMIT_S = 120
+BOUNDED: Any = bounded_connection()
 
 
 async def _answer(scope: MutableMapping[str, Any], receive: Any, send: Any) -> None:
@@ -20,11 +21,11 @@ async def _answer(scope: MutableMapping[str, Any], receive: Any, send: Any) -> N
 
 async def _talk(sent: bytes) -> bytes:
     """Return what a server answers until it closes the connection."""
-    config = uvicorn.Config(_answer, http=BoundedConnection, log_config=None, lifespan="off", ws="none", timeout_keep_alive=1)
+    config = uvicorn.Config(_answer, http=BOUNDED, log_config=None, lifespan="off", ws="none", timeout_keep_alive=1)
     config.load()
     state = uvicorn.server.ServerState()
     loop = asyncio.get_running_loop()
-    server = await loop.create_server(lambda: BoundedConnection(config, state, {}), "127.0.0.1", 0)
+    server = await loop.create_server(lambda: BOUNDED(config, state, {}), "127.0.0.1", 0)
     async with server:
         reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
         writer.write(sent)
