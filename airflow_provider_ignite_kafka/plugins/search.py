@@ -11,10 +11,8 @@ from dataclasses import dataclass
 
 from airflow.providers.common.compat.sdk import redact
 
-from airflow_provider_ignite_kafka.plugins.views import ConnectorRow
+from airflow_provider_ignite_kafka.plugins.views import WITH_PROBLEM, ConnectorRow
 
-WITH_PROBLEM = "PROBLEM"
-"""Choice of connectors with an error or without reports, whatever their state."""
 _LONGEST_TEXT = 200
 
 

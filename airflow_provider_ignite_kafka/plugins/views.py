@@ -25,6 +25,8 @@ from ignite_kafka.state.target_state import RUNNING
 log = logging.getLogger(__name__)
 NEVER_REPORTED = "STARTING"
 UNREADABLE = "UNREADABLE"
+WITH_PROBLEM = "PROBLEM"
+"""Choice of connectors with an error or without reports, whatever their state."""
 _RUNS = 20
 _EVENTS = 20
 _COMPARISONS = 10
@@ -122,7 +124,7 @@ class ConnectorRow:
     def searched_states(self) -> tuple[str, ...]:
         """States under which a search finds the connector: its own, and PROBLEM with an error or without reports."""
         has_problem = self.problem is not None or self.silent_s is not None
-        return (self.state, "PROBLEM") if has_problem else (self.state,)
+        return (self.state, WITH_PROBLEM) if has_problem else (self.state,)
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ import pytest
 from airflow.sdk.log import mask_secret
 
 from airflow_provider_ignite_kafka.plugins.monitored import MonitoredCluster
-from airflow_provider_ignite_kafka.plugins.search import WITH_PROBLEM, Search, states
-from airflow_provider_ignite_kafka.plugins.views import ConnectorRow, Problem
+from airflow_provider_ignite_kafka.plugins.search import Search, states
+from airflow_provider_ignite_kafka.plugins.views import WITH_PROBLEM, ConnectorRow, Problem
 
 ROW = ConnectorRow(
     MonitoredCluster("k"), "Orders-EU", "Ignite to Kafka", "RUNNING", "RUNNING", True, 1, 1.0, 1, 0, 0, None, None, None, ("Person", "City")
