@@ -105,7 +105,7 @@ def test_a_plain_install_of_the_wheel_requires_no_airflow(wheel: Path) -> None:
         line.removeprefix("Requires-Dist: ") for line in archive.read(name).decode().splitlines() if line.startswith("Requires-Dist")
     ]
     plain = {re.split(r"[<>=!]", line)[0] for line in required if "extra ==" not in line}
-    assert plain == {"PyYAML", "confluent-kafka", "numpy", "polars", "pyarrow"}
+    assert plain == {"PyYAML", "click", "confluent-kafka", "numpy", "polars", "pyarrow", "rich"}
     assert any(re.match("apache-airflow[<>=]", line) and "airflow" in line.partition("extra ==")[2] for line in required)
 
 
