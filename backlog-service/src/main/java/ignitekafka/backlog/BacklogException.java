@@ -45,6 +45,9 @@ public final class BacklogException extends IgniteException {
         /** A node runs a version of Ignite that this jar does not run on. */
         UNSUPPORTED_VERSION,
 
+        /** A newer task of the sink writes; or none that this cluster knows. */
+        FENCED,
+
         /** Nodes could not complete the call now; it can be retried. */
         UNAVAILABLE
     }

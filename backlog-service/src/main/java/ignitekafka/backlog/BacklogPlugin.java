@@ -19,6 +19,7 @@ public final class BacklogPlugin implements IgnitePlugin {
 
     private final GridKernalContext ctx;
     private final ConnectorRegistry registry;
+    private final SinkFences fences;
     private final CaptureLimits limits = CaptureLimits.ofThisNode();
     private final HeapBudget heap = new HeapBudget(limits.heapBytes);
     private final Map<String, NodeCapture> captures = new ConcurrentHashMap<>();
@@ -31,6 +32,7 @@ public final class BacklogPlugin implements IgnitePlugin {
     BacklogPlugin(GridKernalContext ctx) {
         this.ctx = ctx;
         registry = new ConnectorRegistry(ctx);
+        fences = new SinkFences(ctx);
     }
 
     /** The plugin of a node; also while the node is still starting, because updates may arrive then. */
@@ -65,6 +67,11 @@ public final class BacklogPlugin implements IgnitePlugin {
 
     ConnectorRegistry registry() {
         return registry;
+    }
+
+    /** Fences of the sinks that write to this cluster. */
+    SinkFences fences() {
+        return fences;
     }
 
     CaptureLimits limits() {

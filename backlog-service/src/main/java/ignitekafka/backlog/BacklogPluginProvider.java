@@ -114,13 +114,21 @@ public final class BacklogPluginProvider implements PluginProvider<PluginConfigu
                 .toArray(array);
     }
 
-    /** Refuses server nodes without this jar while anything is captured: they would own partitions without capture. */
+    /**
+     * Refuses server nodes without this jar while anything is captured, because they would own partitions without
+     * capture, or while a sink has a fence, because they could not execute its writes.
+     */
     @Override
     public void validateNewNode(ClusterNode node, Serializable data) {
-        if (node.isClient() || nodes().apply(node) || plugin.registry().names().isEmpty()) return;
+        if (node.isClient()
+                || nodes().apply(node)
+                || plugin.registry().names().isEmpty()
+                        && plugin.fences().names().isEmpty()) return;
 
         String message = "Changes of caches are captured for connectors "
                 + plugin.registry().names()
+                + ", and strict sinks are "
+                + plugin.fences().names()
                 + ", but the jar of the backlog service (version " + BacklogService.VERSION
                 + ") is not on the class path of node " + U.id8(node.id()) + " [addresses=" + node.addresses()
                 + ']';

@@ -37,10 +37,10 @@ public interface BacklogService {
     String VERSION = "1";
 
     /**
-     * Version of this contract with callers; 2 added secrets, 3 added {@link #ends}. A later version keeps the calls of
-     * earlier ones.
+     * Version of this contract with callers; 2 added secrets, 3 {@link #ends}, 4 {@link #raise}, {@link #write}. A
+     * later version keeps the calls of earlier ones.
      */
-    int CONTRACT = 3;
+    int CONTRACT = 4;
 
     /** Returns the {@link #CONTRACT} of the answering node. */
     int version();
@@ -223,4 +223,36 @@ public interface BacklogService {
      * Ignite's own authentication it must be the user {@code ignite}. The node logs the caller.
      */
     Map<String, Object> forceStop(String connector, boolean destroy);
+
+    /**
+     * Puts the token of a sink's task in force on all nodes. After the return, no write of the sink with an older token
+     * changes an entry, whenever it was sent. Idempotent. Server nodes without the jar may not join until
+     * {@link #forget}.
+     *
+     * @param sink Name of the sink, the same for all its runs and of no other sink.
+     * @param writer int32 each: generation of the run, epoch, attempt, turn, then the slots of the task. Without slots,
+     *     the token is of the whole sink: a new generation ends all tokens of older ones, also of slots that the new
+     *     run does not have.
+     * @param caches Names of the caches that the sink writes, at least one; the caller must have permission to put and
+     *     remove their entries.
+     * @throws BacklogException FENCED: a greater token is in force, which the message names.
+     */
+    void raise(String sink, byte[] writer, String[] caches);
+
+    /** Returns the generation in force of a sink, or 0. */
+    int generation(String sink);
+
+    /**
+     * Puts and removes entries, if the token is in force for all slots when the primary node changes each.
+     *
+     * @param writer As in {@link #raise}, with at least one slot.
+     * @param insert Whether existing entries stay as they are.
+     * @param entries int32 count N, int32[N] length of key, int32[N] length of value (-1: the entry is removed), then
+     *     key and value of each entry, once for a key; objects have no wrapper.
+     * @throws BacklogException FENCED: the token was not in force for some of them; others may be written.
+     */
+    void write(String sink, byte[] writer, String cache, boolean insert, byte[] entries);
+
+    /** Ends the fence of a sink that was deleted; what still writes for it is refused. Rights as for {@link #raise}. */
+    void forget(String sink, String[] caches);
 }

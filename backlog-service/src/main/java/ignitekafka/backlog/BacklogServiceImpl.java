@@ -3,7 +3,9 @@ package ignitekafka.backlog;
 import static ignitekafka.backlog.BacklogException.Code.MALFORMED;
 import static ignitekafka.backlog.BacklogException.Code.UNKNOWN_CACHE;
 
+import java.nio.ByteBuffer;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.HashMap;
@@ -192,6 +194,46 @@ public final class BacklogServiceImpl extends NodeService implements BacklogServ
                             + guard().caller());
 
         return lifecycle().end(known, destroy);
+    }
+
+    @Override
+    public void raise(String sink, byte[] writer, String[] caches) {
+        ByteBuffer in = Chunk.buffer(Limits.requireSize(writer));
+
+        if (in.remaining() < WriterToken.BYTES)
+            throw new BacklogException(MALFORMED, "a token has " + WriterToken.BYTES + " bytes, not " + in.remaining());
+
+        WriterToken token = WriterToken.read(in);
+        int[] slots = FencedRequest.slots(in);
+
+        guard().requireWrite(some(sink, caches));
+        guard().runAsNode(() -> plugin().fences().raise(sink, slots, token));
+    }
+
+    @Override
+    public int generation(String sink) {
+        return guard().asNode(() -> plugin().fences().of(sink).generation);
+    }
+
+    @Override
+    public void write(String sink, byte[] writer, String cache, boolean insert, byte[] entries) {
+        FencedRequest request = new FencedRequest(sink, writer, cache, insert);
+
+        guard().requireWrite(some(sink, new String[] {cache}));
+        guard().runAsNode(() -> request.execute(plugin(), entries));
+    }
+
+    @Override
+    public void forget(String sink, String[] caches) {
+        guard().requireWrite(some(sink, caches));
+        guard().runAsNode(() -> plugin().fences().remove(sink));
+    }
+
+    private static List<String> some(String sink, String[] caches) {
+        if (caches == null || caches.length == 0 || Arrays.asList(caches).contains(null))
+            throw new BacklogException(MALFORMED, "sink '" + sink + "' names no cache that it writes");
+
+        return Arrays.asList(caches);
     }
 
     // Thin clients find only methods of this class, so these cannot be default methods of the interface.

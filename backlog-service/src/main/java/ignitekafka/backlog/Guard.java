@@ -82,6 +82,14 @@ final class Guard {
             authorize(cache, SecurityPermission.CACHE_READ, "may not read cache '" + cache + '\'');
     }
 
+    /** Refuses a call whose user may not put and remove entries of the caches. */
+    void requireWrite(Collection<String> caches) {
+        for (String cache : caches) {
+            authorize(cache, SecurityPermission.CACHE_PUT, "may not put entries of cache '" + cache + '\'');
+            authorize(cache, SecurityPermission.CACHE_REMOVE, "may not remove entries of cache '" + cache + '\'');
+        }
+    }
+
     /** Refuses a call that would create the backlog cache of that name if its user may not create it. */
     void requireCreate(String cache) {
         authorize(cache, SecurityPermission.CACHE_CREATE, "may not create backlog cache '" + cache + '\'');
