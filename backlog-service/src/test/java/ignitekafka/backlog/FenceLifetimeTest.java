@@ -9,6 +9,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteCache;
+import org.apache.ignite.cache.CacheWriteSynchronizationMode;
 import org.apache.ignite.cluster.ClusterState;
 import org.apache.ignite.internal.IgniteEx;
 import org.junit.jupiter.api.Test;
@@ -26,7 +27,9 @@ class FenceLifetimeTest {
     @Test
     void aNodeThatJoinsRefusesWhatTheOthersRefuse() {
         try (TestCluster cluster = new TestCluster(directory).start(1)) {
-            IgniteCache<Object, Object> cache = cluster.node(0).createCache(TestCluster.cache("a", 1));
+            IgniteCache<Object, Object> cache = cluster.node(0)
+                    .createCache(TestCluster.cache("a", 1)
+                            .setWriteSynchronizationMode(CacheWriteSynchronizationMode.FULL_SYNC));
 
             cluster.service().raise(SINK, FencedWriteTest.writer(1, 0, 0), CACHES);
             write(cluster, 1, 0, "older");

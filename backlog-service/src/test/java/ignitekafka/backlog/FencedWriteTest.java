@@ -18,6 +18,7 @@ import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteCache;
 import org.apache.ignite.IgniteCheckedException;
 import org.apache.ignite.cache.CacheAtomicityMode;
+import org.apache.ignite.cache.CacheWriteSynchronizationMode;
 import org.apache.ignite.cache.query.ContinuousQuery;
 import org.apache.ignite.cache.query.QueryCursor;
 import org.apache.ignite.internal.IgniteEx;
@@ -39,7 +40,8 @@ class FencedWriteTest extends SharedClusterTest {
     /** Something of each kind of stored form: objects, enums, arrays, and what Java has as its own classes. */
     @Test
     void entriesAreStoredAsAPutStoresThem() throws Exception {
-        IgniteCache<Object, Object> cache = cache("a").withKeepBinary();
+        IgniteCache<Object, Object> cache =
+                cache("a", CacheAtomicityMode.ATOMIC).withKeepBinary();
         Map<Object, Object> entries = new LinkedHashMap<>();
 
         entries.put(1, "text");
@@ -55,7 +57,8 @@ class FencedWriteTest extends SharedClusterTest {
         service().raise(sink, writer(1, 0, SLOT), new String[] {"a"});
         service().write(sink, writer(1, 0, SLOT), "a", false, request(entries));
 
-        IgniteCache<Object, Object> other = cache("b").withKeepBinary();
+        IgniteCache<Object, Object> other =
+                cache("b", CacheAtomicityMode.ATOMIC).withKeepBinary();
 
         other.putAll(entries);
 
@@ -80,7 +83,7 @@ class FencedWriteTest extends SharedClusterTest {
 
     @Test
     void anInsertLeavesExistingEntries() throws Exception {
-        IgniteCache<Object, Object> cache = cache("a");
+        IgniteCache<Object, Object> cache = cache("a", CacheAtomicityMode.ATOMIC);
 
         cache.put(1, "old");
         service().raise(sink, writer(1, 0, SLOT), new String[] {"a"});
@@ -125,7 +128,7 @@ class FencedWriteTest extends SharedClusterTest {
 
     @Test
     void aMalformedRequestChangesNothing() {
-        IgniteCache<Object, Object> cache = cache("a");
+        IgniteCache<Object, Object> cache = cache("a", CacheAtomicityMode.ATOMIC);
 
         service().raise(sink, writer(1, 0, SLOT), new String[] {"a"});
 
@@ -252,7 +255,11 @@ class FencedWriteTest extends SharedClusterTest {
     }
 
     private static IgniteCache<Object, Object> cache(String name, CacheAtomicityMode mode) {
-        return cluster.node(0).getOrCreateCache(TestCluster.cache(name, 1).setAtomicityMode(mode));
+        return cluster.node(0)
+                .getOrCreateCache(TestCluster.cache(name, 1)
+                        .setAtomicityMode(mode)
+                        .setWriteSynchronizationMode(
+                                CacheWriteSynchronizationMode.FULL_SYNC)); // reads are of backups, too
     }
 
     private static Object object(String type, int id) {
