@@ -183,13 +183,33 @@ class BacklogService:
         """End a capture without its secret, as only an administrator may."""
         return dict(self._call("forceStop", connector, destroy))
 
+    def raise_fence(self, sink: str, writer: bytes, caches: Sequence[str]) -> None:
+        """Put the token of a sink's task in force on all nodes (:mod:`.write_fence`).
+
+        :param writer: the token, and int32 numbers of slots.
+        """
+        self._call("raise", sink, writer, list(caches))
+
+    def generation(self, sink: str) -> int:
+        """Return the generation of a sink that is in force; 0: none."""
+        return int(self._call("generation", sink))
+
+    def forget(self, sink: str, caches: Sequence[str]) -> None:
+        """End the fence of a sink that was deleted."""
+        self._call("forget", sink, list(caches))
+
     def _call(self, method: str, *arguments: Any) -> Any:
-        payload = protocol.string(SERVICE) + struct.pack("<Bqi", 0, 0, 0) + protocol.string(method)
-        payload += struct.pack("<i", len(arguments)) + b"".join(map(service_calls.encode, arguments))
         try:
-            return service_calls.decode(Reader(self._connection.request(SERVICE_INVOKE, payload)))
+            reply = self._connection.request(SERVICE_INVOKE, call_payload(method, *arguments))
+            return service_calls.decode(Reader(reply))
         except ThinError as error:
             raise to_error(error, self._connection.address) from error
+
+
+def call_payload(method: str, *arguments: Any) -> bytes:
+    """Encode a call of the service, the payload of op 7000."""
+    head = protocol.string(SERVICE) + struct.pack("<Bqi", 0, 0, 0) + protocol.string(method)
+    return head + struct.pack("<i", len(arguments)) + b"".join(map(service_calls.encode, arguments))
 
 
 def has_service(connection: ThinConnection) -> bool:

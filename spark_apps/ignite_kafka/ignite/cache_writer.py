@@ -10,11 +10,13 @@ other connection. So:
 - A broken connection, as after the death of a node: send it to another node. If the first node is alive, has read the
   request and executes it late, that stale entry stays until the next entry of the key.
 - An insert leaves existing entries as they are, so a late one does no harm: send it again at once.
+
+With a fence (:mod:`.write_fence`) a late request changes nothing: before a request without a reply is sent again, the
+task takes a new turn, which ends the right of the first one.
 """
 
 from __future__ import annotations
 
-import re
 import struct
 import time
 import uuid
@@ -33,9 +35,14 @@ from ..common.arrays import Int64Array
 from ..common.heartbeat import beat
 from ..common.measurements import PUT, count_retry, observe
 from ..common.python_compat import Self
-from ..common.redaction import in_message
-from ..errors import CacheDestroyed, EntriesRefused, IgniteKafkaError, IgniteUnreachable, OutcomeUnknown, WriteFailed
+from ..errors import (
+    EntriesRefused,
+    IgniteKafkaError,
+    IgniteUnreachable,
+    OutcomeUnknown,
+)
 from . import protocol
+from .backlog_service import SERVICE_INVOKE
 from .binary.byte_columns import data_of, join_columns, lengths_of
 from .binary.key_hashes import Hashes, key_hashes, partitions_of
 from .cache_inserts import INSERTS, SINGLE_IN_FLIGHT, Streaming, insert_head, insert_op
@@ -44,25 +51,12 @@ from .connection import ThinConnection
 from .foreign_classes import Closings
 from .protocol import ThinError
 from .types.model import CacheInfo
+from .write_fence import WriteFence, WriterToken, entries_argument, is_fenced
+from .write_refusals import refusal
 
 _WRITE = struct.Struct("<iBi")
 _MOST_TRIES = 3
 _LOOK_S = 2.0  # between two checks whether a node that does not reply has left
-_UPDATE_FAILED = "retry update if possible"
-_MAY_PASS = (_UPDATE_FAILED, "retry transaction", "topology")
-_MAY_PASS_REMEDY = (
-    "Check the cluster's nodes: their logs say whether one has left, or the cache's data region is out of memory"
-)
-_OF_A_COLUMN = re.compile(r"for (a )?column '")
-"""Message of a node for a value that a column does not accept.
-
-Too long, out of range, null, of another type (QueryTypeDescriptorImpl).
-The node then has stored no entry of the request."""
-_CAUSES = {
-    "read-only": "Activate the cluster for writing (control.sh --set-state ACTIVE)",
-    "inactive": "Activate the cluster (control.sh --set-state ACTIVE)",
-    "Out of memory": "Make the cache's data region larger, or let it evict or persist",
-}
 
 
 @dataclass(frozen=True)
@@ -87,11 +81,19 @@ class CacheWriter:
     :param overwrite: False: existing entries stay as they are. A data streamer of the node inserts then, which may lose
         entries that it has confirmed while nodes join or leave: :meth:`flush` raises in that case. Ignite before 2.11
         inserts each entry by a request.
+    :param fence: right of the task to write, compared by the nodes; None: nodes execute every request.
     """
 
     def __init__(
-        self, cluster: Cluster, cache: CacheInfo, *, overwrite: bool, limits: WriteLimits | None = None
+        self,
+        cluster: Cluster,
+        cache: CacheInfo,
+        *,
+        overwrite: bool,
+        limits: WriteLimits | None = None,
+        fence: WriteFence | None = None,
     ) -> None:
+        self._fence = fence
         self.cluster = cluster
         self.cache = cache
         self.overwrite = overwrite
@@ -110,6 +112,9 @@ class CacheWriter:
         :raises IgniteUnreachable, OutcomeUnknown, WriteFailed, CacheDestroyed: as :meth:`flush`, also for entries of
             earlier calls.
         """
+        if self._fence is not None:
+            self._write(SERVICE_INVOKE, keys, values)
+            return
         if self.overwrite:
             self._write(protocol.CACHE_PUT_ALL, keys, values)
             return
@@ -119,7 +124,7 @@ class CacheWriter:
 
     def remove(self, keys: pa.BinaryArray) -> None:
         """Send removals of N keys; :meth:`flush` waits for them. Raises as :meth:`put`."""
-        self._write(protocol.CACHE_REMOVE_KEYS, keys, None)
+        self._write(protocol.CACHE_REMOVE_KEYS if self._fence is None else SERVICE_INVOKE, keys, None)
 
     def flush(self) -> None:
         """Wait until the nodes have stored all entries sent so far.
@@ -176,11 +181,16 @@ class CacheWriter:
             self._streaming = Streaming(self.cluster.partitions(self.cache.cache_id).affinity)
         for node, rows in self._group_by_node(keys):
             part = keys if rows is None else keys.take(rows)
-            entries = part if values is None else join_columns([part, values if rows is None else values.take(rows)])
+            of_part = values if values is None or rows is None else values.take(rows)
+            entries = part if of_part is None else join_columns([part, of_part])
             single = op == protocol.CACHE_PUT_IF_ABSENT
             for start, stop in (
                 ((row, row + 1) for row in range(len(entries))) if single else self._request_ranges(entries)
             ):
+                if op == SERVICE_INVOKE:
+                    cut = None if of_part is None else of_part.slice(start, stop - start)
+                    self._send(node, op, entries_argument(part.slice(start, stop - start), cut))
+                    continue
                 piece = entries.slice(start, stop - start)
                 self._send(node, op, self._request_head(op, len(piece)) + data_of(piece).data)
 
@@ -254,7 +264,10 @@ class CacheWriter:
             self._send_again(op, payload, error)
 
     def _send_request(self, connection: ThinConnection, op: int, payload: bytes) -> _Request:
-        return _Request(op, payload, connection, connection.send(op, payload), self._topology, time.monotonic())
+        fence = self._fence
+        sent = payload if fence is None else fence.payload(self.cache.name, payload, insert=not self.overwrite)
+        token = None if fence is None else fence.token
+        return _Request(op, payload, connection, connection.send(op, sent), self._topology, time.monotonic(), token)
 
     def _settle(self, request: _Request) -> None:
         try:
@@ -262,7 +275,7 @@ class CacheWriter:
             observe(PUT, time.monotonic() - request.sent_at)
             self._note_accepted(request.connection)
         except ThinError as error:
-            self._send_again(request.op, request.payload, self._refusal_error(request.connection, error))
+            self._send_again(request.op, request.payload, self._refused(request, error))
         except IgniteUnreachable as error:
             self._send_again(request.op, request.payload, error)
 
@@ -307,6 +320,8 @@ class CacheWriter:
         for _ in range(_MOST_TRIES):
             if error.final or time.monotonic() > deadline:
                 raise error
+            if self._fence is not None and isinstance(error, IgniteUnreachable):
+                self._fence.take_turn()
             connection = self.cluster.connection()
             count_retry(PUT)
             try:
@@ -316,34 +331,18 @@ class CacheWriter:
                 self._note_accepted(connection)
                 return
             except ThinError as refused:
-                error = self._refusal_error(connection, refused)
+                error = self._refused(request, refused)
             except IgniteUnreachable as lost:
                 error = closings.closed(self.cache.name) or lost
         raise error
 
-    def _refusal_error(self, connection: ThinConnection, error: ThinError) -> IgniteKafkaError:
-        place = self._where(connection)
-        if error.status == protocol.CACHE_DOES_NOT_EXIST:
-            return CacheDestroyed(
-                "a cache went away while entries were put into it", "Make it again, or stop writing to it", **place
-            )
-        what = f"Ignite did not take entries of a cache: {in_message(_strip_keys(error.message))}"
-        if error.status == protocol.SECURITY_VIOLATION:
-            return WriteFailed(what, "Give the user the right to put and remove entries of the cache", **place)
-        if _OF_A_COLUMN.search(error.message):
-            return EntriesRefused(what, "Correct the value, or the column in the cache's query entity", **place)
-        for cause, remedy in _CAUSES.items():
-            if cause.lower() in error.message.lower():
-                return WriteFailed(what, remedy, **place)
-        if any(cause in error.message.lower() for cause in _MAY_PASS):
-            return IgniteUnreachable(what, _MAY_PASS_REMEDY, **place)
-        return WriteFailed(what, "The node's log says more", **place)
-
-
-def _strip_keys(message: str) -> str:
-    """Cut the list of keys from a node's message about a failed update, so that the error shows no keys."""
-    head, separator, _ = message.partition(_UPDATE_FAILED)
-    return f"{head}{separator})" if separator else message
+    def _refused(self, request: _Request, error: ThinError) -> IgniteKafkaError:
+        place = self._where(request.connection)
+        if self._fence is None or not is_fenced(error):
+            return refusal(error, place)
+        if request.token != self._fence.token:  # fenced by this task's own next turn
+            return IgniteUnreachable("a later turn of the task fenced a request", "It is sent again", **place)
+        return self._fence.fenced(error)
 
 
 def _has_reply(request: _Request, wait_s: float) -> bool:
@@ -370,3 +369,4 @@ class _Request:
     request_id: int
     topology: int
     sent_at: float
+    token: WriterToken | None = None

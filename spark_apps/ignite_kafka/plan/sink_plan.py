@@ -37,6 +37,7 @@ class SinkPlan:
 
     :param generation: generation of the run; 0 without one (dry run).
     :param max_batch_bytes: maximum batch size: max.message.bytes of the dead-letter topic.
+    :param fence: name of the sink in the Ignite cluster's fences, if its delivery is strict; else empty.
     """
 
     connector: str
@@ -45,6 +46,12 @@ class SinkPlan:
     settings: SinkSettings
     topics: tuple[TopicPlan, ...]
     max_batch_bytes: int = 1_000_000
+    fence: str = ""
+
+    @property
+    def caches(self) -> list[str]:
+        """Names of the topics' caches, in order."""
+        return sorted({topic.cache for topic in self.topics})
 
     def partitions(self, slots: Iterable[int]) -> Iterator[tuple[int, TopicPlan, int]]:
         """Yield slot, topic and partition number for every topic partition of the given slots."""
@@ -55,7 +62,7 @@ class SinkPlan:
 
     def to_json(self) -> str:
         """Return the plan as JSON text, the input of :meth:`from_json`."""
-        own = {name: getattr(self, name) for name in ("connector", "generation", "slots", "max_batch_bytes")}
+        own = {name: getattr(self, name) for name in ("connector", "generation", "slots", "max_batch_bytes", "fence")}
         value = {**own, "settings": self.settings.to_dict(), "topics": [asdict(topic) for topic in self.topics]}
         return json.dumps(value, separators=(",", ":"))
 

@@ -37,6 +37,8 @@ OWN_NAME = "{name}"  # in cache_template
 NONE = "none"
 EARLIEST = "earliest"
 LATEST = "latest"
+CONVERGING = "converging"
+STRICT = "strict"
 
 
 def _one_or_none(*values: str) -> SettingType:
@@ -96,6 +98,12 @@ class SinkSettings(ConnectorSettings):
     process_updates: bool = setting(
         False, BOOLEAN, "Overwrite and remove entries; false: existing entries stay unchanged",
         reference="shallProcessUpdates",
+    )  # fmt: skip
+    delivery: str = setting(
+        CONVERGING, choice(CONVERGING, STRICT),
+        "converging: the cache has the last record of each key once the sink has caught up; a put of a task that was "
+        "superseded may come late and stay until the key's next record. strict: nodes execute no such put; every "
+        "server node needs the jar of the backlog service (docs/strict.md)",
     )  # fmt: skip
     key_policy: str = setting(
         KEY, choice(KEY, VALUE, KAFKA, HEADER),
@@ -164,6 +172,11 @@ class SinkSettings(ConnectorSettings):
     topic_list_poll_interval_ms: int = setting(
         5_000, TIME, "Interval of checks for new topics and partitions, in milliseconds", no_effect_because=CONTINUOUS
     )
+
+    @property
+    def strict(self) -> bool:
+        """Whether nodes refuse writes of superseded tasks."""
+        return self.delivery == STRICT
 
     @property
     def source_types_topic(self) -> str:

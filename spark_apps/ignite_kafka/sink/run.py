@@ -14,6 +14,7 @@ from .. import events
 from ..common.deadline import Interval
 from ..convert.to_ignite import ClusterTypes
 from ..errors import IgniteKafkaError, SettingsError
+from ..ignite.write_fence import WriteFence, WriterToken, generation_in_force
 from ..kafka.clients import BRIEF_S
 from ..kafka.partition_lag import PartitionLag, counts_by_name, open_by_name, partition_lags
 from ..kafka.topics import Topics, TopicSpec
@@ -75,11 +76,20 @@ class SinkRun(EpochRun[SinkSettings]):
         created = self._ensure_caches(chosen)
         _report_lacking(chosen, created, {topic for (topic, _), (offset, _) in committed.items() if offset > 0})
         plan = self._retry(lambda: self._with_dead_letter_topic(chosen))
+        fence = self._fence_name()
+        in_force = self._retry(lambda: generation_in_force(self._cluster, fence)) if fence else 0
         self._control = self._configs_writer()
         self._claim(self._control, slots, state)
+        # generations begin again after the internal topics were deleted; the cluster's do not
+        self._control.record = replace(
+            self._control.record, generation=max(self._control.record.generation, in_force + 1 if fence else 0)
+        )
         plan_now = self._retry(lambda: with_first_offsets(plan, self._topics, self._clients))
-        self._plan = replace(plan_now, generation=self._control.record.generation)
+        self._plan = replace(plan_now, generation=self._control.record.generation, fence=fence)
         self._retry(self._control.begin)
+        if fence:  # after the claim: from here on, no write of an earlier run changes an entry
+            token = WriterToken(self._plan.generation)
+            self._retry(WriteFence(self._cluster, fence, (), token, self._plan.caches).establish)
         self._consumer = self._retry(lambda: DriverConsumer(self._clients, self._topics, self._plan))
         self._stack.callback(self._consumer.close)
         self._adopt_target()
@@ -95,6 +105,16 @@ class SinkRun(EpochRun[SinkSettings]):
         if completed:
             self._retry(self._report_open)
         self._close_run(status.COMPLETED if completed else status.STOPPED)
+
+    def _fence_name(self) -> str:
+        """Return the sink's name in the Ignite cluster's fences; empty if its delivery is not strict.
+
+        Connectors of one name on several Kafka clusters, or under several prefixes, have fences of their own.
+        """
+        settings = self._settings
+        if not settings.strict:
+            return ""
+        return f"{self._retry(self._topics.cluster_id)}/{settings.internal_topic_prefix}/{settings.name}"
 
     def _report_open(self) -> None:
         """Report records that this run could not read, because an open transaction precedes them."""
@@ -193,7 +213,8 @@ class SinkRun(EpochRun[SinkSettings]):
         # only the first start may begin at the ends: new partitions are read from their first record
         begins = {topic.name: topic.begins for topic in self._plan.topics}
         topics = tuple(replace(topic, begins=begins.get(topic.name, ())) for topic in now.topics)
-        return replace(now, topics=topics, generation=self._plan.generation, max_batch_bytes=self._plan.max_batch_bytes)
+        kept = {name: getattr(self._plan, name) for name in ("generation", "max_batch_bytes", "fence")}
+        return replace(now, topics=topics, **kept)
 
     def _changed(self) -> bool:
         return self._plan_now() != self._plan

@@ -14,6 +14,7 @@ from ..convert.to_ignite import BadRecord, Entries, concat_entries, last_per_key
 from ..errors import EntriesRefused, RecordRefused
 from ..ignite.cache_writer import CacheWriter
 from ..ignite.cluster import Cluster
+from ..ignite.write_fence import WriteFence
 from ..kafka.records import Consumed
 from ..kafka.topics import TopicPartition
 from ..settings.error_policies import STOP
@@ -45,11 +46,19 @@ class Store:
 
     :param in_order: whether records of a partition are put in parts, one after the other. This finds the records that a
         cache refuses, which become bad records; else they end :meth:`store` or :meth:`flush`.
+    :param fence: right of the task to write, if the delivery is strict.
     """
 
     def __init__(
-        self, router: EntryRouter, cluster: Cluster, settings: SinkSettings, *, in_order: bool = False
+        self,
+        router: EntryRouter,
+        cluster: Cluster,
+        settings: SinkSettings,
+        *,
+        in_order: bool = False,
+        fence: WriteFence | None = None,
     ) -> None:
+        self._fence = fence
         self._router = router
         self._cluster = cluster
         self._settings = settings
@@ -100,7 +109,8 @@ class Store:
 
     def _writer(self, cache: str) -> CacheWriter:
         if cache not in self._writers:
-            self._writers[cache] = CacheWriter(self._cluster, self._router.cache(cache), overwrite=self._overwrite)
+            target = self._router.cache(cache)
+            self._writers[cache] = CacheWriter(self._cluster, target, overwrite=self._overwrite, fence=self._fence)
         return self._writers[cache]
 
     def _put_in_order(

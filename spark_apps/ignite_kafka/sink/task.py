@@ -12,7 +12,8 @@ import logging
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
+from dataclasses import replace
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from ..common.measurements import BATCH, observe
 from ..convert.rules.failure_stages import policy_of
 from ..errors import EntriesRefused, IgniteKafkaError, RecordsLost, RecordsOvertaken
 from ..ignite.cluster import Cluster
+from ..ignite.write_fence import WriteFence, WriterToken
 from ..kafka.consumer import BatchLimits, RecordReader
 from ..kafka.dead_letters import DeadLetter
 from ..kafka.records import Consumed
@@ -90,6 +92,7 @@ class SinkTask(TaskLoop):
         self._finished = False
         self._checks = Interval(_CHECK_S)
         self._in_order = False
+        self._token = WriterToken(plan.generation, epoch.number, attempt)
 
     def _results(self) -> list[SlotResult]:
         return [SlotResult(slot, self._counts[slot], None, self._finished) for slot in self._slots]
@@ -128,7 +131,8 @@ class SinkTask(TaskLoop):
         router = EntryRouter(self._plan, cluster, self._clients)
         with (
             closing(SinkSlots(self._plan, self._clients, self._slots, self._owner)) as slots,
-            closing(Store(router, cluster, self._settings, in_order=self._in_order)) as store,
+            self._fence(cluster) as fence,
+            closing(Store(router, cluster, self._settings, in_order=self._in_order, fence=fence)) as store,
         ):
             starts = slots.starts()
             needed = {"timed": router.needs_times, "headers": router.needs_headers}
@@ -138,6 +142,23 @@ class SinkTask(TaskLoop):
             ) as reader:
                 slots.commit({place: starts.offsets[place] for place in starts.unrecorded}, {}, reader.group_metadata)
                 self._batches(reader, store, slots, end)
+
+    @contextmanager
+    def _fence(self, cluster: Cluster) -> Iterator[WriteFence | None]:
+        """Establish the task's right to write for its slots, if the delivery is strict.
+
+        Slots are opened before: only their owner asks. Each use takes a new turn, so that nothing of an earlier one of
+        this task is stored after it.
+        """
+        if not self._plan.fence:
+            yield None
+            return
+        fence = WriteFence(cluster, self._plan.fence, self._slots, self._token, self._plan.caches)
+        fence.establish()
+        try:
+            yield fence
+        finally:
+            self._token = replace(fence.token, turn=fence.token.turn + 1)
 
     def _batches(self, reader: RecordReader, store: Store, slots: SinkSlots, end: EpochEnd) -> None:
         committed = dict(reader.positions)

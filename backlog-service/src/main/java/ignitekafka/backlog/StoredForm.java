@@ -18,14 +18,16 @@ import org.apache.ignite.internal.util.typedef.internal.U;
  */
 final class StoredForm {
     private static final int ARRAY_HEAD = 5; // type and length
+    private static final int WRAPPER_TAIL = 4; // offset of the object
 
     private StoredForm() {
         // Static methods only.
     }
 
     /** The value of an entry. */
-    static CacheObject value(GridCacheContext<?, ?> cache, byte[] bytes) {
+    static CacheObject value(GridCacheContext<?, ?> cache, byte[] given) {
         CacheObjectContext objects = cache.cacheObjectContext();
+        byte[] bytes = unwrapped(given);
 
         switch (bytes[0]) {
             case GridBinaryMarshaller.OBJ:
@@ -49,8 +51,9 @@ final class StoredForm {
     }
 
     /** The key of an entry. */
-    static KeyCacheObject key(GridCacheContext<?, ?> cache, byte[] bytes) {
+    static KeyCacheObject key(GridCacheContext<?, ?> cache, byte[] given) {
         CacheObjectContext objects = cache.cacheObjectContext();
+        byte[] bytes = unwrapped(given);
 
         try {
             switch (bytes[0]) {
@@ -71,6 +74,13 @@ final class StoredForm {
         } catch (IgniteCheckedException e) {
             throw U.convertException(e);
         }
+    }
+
+    /** The object within a wrapper (type, length, object, offset), as Java's clients send it. */
+    private static byte[] unwrapped(byte[] bytes) {
+        return bytes[0] == GridBinaryMarshaller.BINARY_OBJ
+                ? Arrays.copyOfRange(bytes, ARRAY_HEAD, bytes.length - WRAPPER_TAIL)
+                : bytes;
     }
 
     /** An enum, as an object that needs no class. */
