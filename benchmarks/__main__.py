@@ -27,6 +27,7 @@ PARTS: dict[str, Part] = {
     "spark-read": read.through_spark,
     "fused": copy.fused,
     "sink": sink.whole,
+    "sink-strict": sink.strict,
     "verify": verify.beside_the_copy,
     "converters": converters.both_directions,
     "transforms": transforms.both_directions,

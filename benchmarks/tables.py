@@ -118,10 +118,10 @@ def put(address: str, table: BenchTable, first: int, last: int) -> None:
         entries.put(cluster, cluster.cache(table.cache), table.key, table.value, _batches(table, first, last))
 
 
-def make_cache(address: str, table: BenchTable, *, sql: bool = False) -> None:
+def make_cache(address: str, table: BenchTable, *, sql: bool = False, atomicity: str | None = None) -> None:
     """The empty cache and its binary type."""
     with Cluster(IgniteEndpoint((address,))) as cluster:
-        entries.make_cache(cluster, table.cache, table.key, table.value, sql=sql)
+        entries.make_cache(cluster, table.cache, table.key, table.value, sql=sql, atomicity=atomicity)
 
 
 def destroy(address: str, cache: str) -> None:

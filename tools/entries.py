@@ -14,7 +14,9 @@ from ignite_kafka.ignite.schema import get_or_create_cache, query_entity, regist
 from ignite_kafka.ignite.types.model import CacheInfo
 
 
-def make_cache(cluster: Cluster, name: str, key: pa.Field, value: pa.Field, *, sql: bool = True) -> CacheInfo:
+def make_cache(
+    cluster: Cluster, name: str, key: pa.Field, value: pa.Field, *, sql: bool = True, atomicity: str | None = None
+) -> CacheInfo:
     """Get or create a cache and register the binary types of its keys and values.
 
     :param sql: add a query entity: a table with the cache's name in a schema with the same name.
@@ -23,7 +25,7 @@ def make_cache(cluster: Cluster, name: str, key: pa.Field, value: pa.Field, *, s
         if pa.types.is_struct(field.type):
             register_type(cluster, ObjectLayout.of(field).metadata)
     entities = (query_entity(name.upper(), key, value),) if sql else ()
-    return get_or_create_cache(cluster, CacheConfiguration(name, query_entities=entities))
+    return get_or_create_cache(cluster, CacheConfiguration(name, query_entities=entities, atomicity=atomicity))
 
 
 def put(

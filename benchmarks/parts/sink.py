@@ -15,6 +15,7 @@ from ..stack import TOPIC_PARTITIONS, Stack
 from ..tables import SINK_CACHES, SINK_TOPICS, TRADES, WIDE, BenchTable, java_types
 
 _GOAL, _AIM = 1.0, 1.5
+_STRICT_GOAL = 0.85
 _THREADS = 2
 _COPIED = "-copied"
 
@@ -61,6 +62,29 @@ def whole(stack: Stack, log: Log) -> Section:
     return Section("From a topic into a cache", about, tuple(found_tables), tuple(findings))
 
 
+def strict(stack: Stack, log: Log) -> Section:
+    """The topic of the six-field table into new caches, by turns with each delivery and of each atomicity."""
+    found_tables, findings = [], []
+    with stack.python("spark", "strict") as ours:
+        for atomicity in ("ATOMIC", "TRANSACTIONAL"):
+            sink = replace(written(stack, TRADES, stack.sizes.trades), atomicity=atomicity)
+            cases = [
+                sink.case(
+                    f"{delivery}, {atomicity}", ours, what="sink", overwrite=True, settings={"delivery": delivery}
+                )
+                for delivery in ("converging", "strict")
+            ]
+            converging, fenced = in_turn(cases, stack.sizes.sink_rounds, log).values()
+            found_tables.append(series_table([converging, fenced]))
+            findings.append(ratio_text(f"{atomicity}: strict against converging", fenced, converging, _STRICT_GOAL))
+            tables.destroy(stack.ignite.address, sink.target.cache)
+    about = (
+        "As above, ours alone: with `delivery=strict` the nodes compare each write with its task's token "
+        "(decisions/0060-fenced-writes.md)."
+    )
+    return Section("Strict sinks", about, tuple(found_tables), tuple(findings))
+
+
 @dataclass(frozen=True)
 class Sink:
     """A topic, and the cache for its entries."""
@@ -68,6 +92,7 @@ class Sink:
     stack: Stack
     topic: str
     target: BenchTable
+    atomicity: str | None = None
 
     @property
     def request(self) -> Mapping[str, object]:
@@ -84,7 +109,7 @@ class Sink:
     def prepare(self) -> None:
         """The cache empty, and all of the topic to be read."""
         tables.destroy(self.stack.ignite.address, self.target.cache)
-        tables.make_cache(self.stack.ignite.address, self.target, sql=True)
+        tables.make_cache(self.stack.ignite.address, self.target, sql=True, atomicity=self.atomicity)
         self.stack.rewind(self.target.cache, self.topic)
 
     def case(self, label: str, contender: Contender, **more: object) -> Case:

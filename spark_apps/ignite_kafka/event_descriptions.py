@@ -35,6 +35,7 @@ CAUSES: Mapping[Event, str] = {
     events.CACHES_SENT_AGAIN: "No query saw the changes while no run was active, or a node left.",
     events.UNITS_SENT_AGAIN: "A node's buffer or the backlog's region was full, or nodes left with unsaved changes.",
     events.OFFSET_RESET: "Retention has deleted the records, or offsets were reset.",
+    events.DELIVERY_CONVERGES: "The setting's default, which needs no jar on the nodes.",
     events.BACKUPS_BEHIND: "The cache was created so: PRIMARY_SYNC is Ignite's default.",
     events.CACHE_DIFFERS: "The cache was created by hand, or the cache of the source was altered since.",
     events.RECORDS_OPEN: "A transactional producer is slow, or ended without ending its transaction.",

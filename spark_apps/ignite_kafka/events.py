@@ -343,5 +343,12 @@ NOT_ALL_COMPARED = Event(
     "not all keys of connector {connector} are compared within {within}: {reason}",
     "Compare more often, or a larger share of the keys; without a share, --within chooses it.",
 )
+DELIVERY_CONVERGES = Event(
+    15280,
+    INFO,
+    "a put of a task that was superseded may come late and stay until the next record of its key: delivery is "
+    "{delivery}",
+    "Set delivery to strict, if every server node has the jar of the backlog service.",
+)
 
 EVENTS: dict[int, Event] = {event.id: event for event in tuple(globals().values()) if isinstance(event, Event)}

@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.processes import SparkCluster
 from tests.support.servers import ProxiedBroker, small_caches
-from tests.support.sink_case import SinkCase, broker_killed, driver_killed, executor_killed, node_killed, started_twice
+from tests.support.sink_case import SinkCase, broker_killed, driver_killed, executor_killed, node_killed, slept, started_twice
 from tools.servers import IgniteCluster, Jars
 
 ROUNDS = int(os.environ.get("SINK_FAULT_ROUNDS", "1"))
@@ -42,6 +42,12 @@ def test_driver_killed_and_started_again(case: SinkCase) -> None:
 @rounds
 def test_started_twice(case: SinkCase) -> None:
     started_twice(case)
+
+
+@rounds
+def test_an_older_run_that_slept_changes_nothing(case: SinkCase) -> None:
+    case.settings |= {"delivery": "strict"}
+    slept(case)
 
 
 @rounds

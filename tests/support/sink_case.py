@@ -180,6 +180,24 @@ def driver_killed(case: SinkCase) -> None:
     case.assert_same()
 
 
+def slept(case: SinkCase) -> None:
+    """All processes of a run stop amid its batches, a newer run stores what is left and more, then the older one wakes up."""
+    with case.running() as older:
+        case.await_moment(older)
+        family = older.family()
+        for process in family:
+            process.suspend()
+        try:
+            case.send(case.records // 4)
+            case.run().assert_exit(0)
+            case.assert_same()
+        finally:
+            for process in family:
+                process.resume()
+        older.result().assert_exit(3)
+    case.assert_same()
+
+
 def broker_killed(case: SinkCase) -> None:
     """Before a commit, or while the answer to it is on its way. One slot: see :meth:`tests.faults.conftest.Copy.await_settled`."""
     broker = case.broker

@@ -32,6 +32,7 @@ PROVIDER_ORDER = (
 # modules without a test of their name, by the test that covers them through the module that uses them
 COVERED_BY = {
     "unit/test_events.py": "common.event_emission",
+    "unit/ignite/test_cache_writer.py": "ignite.write_refusals",
     "unit/cli/test_verify_history.py": "admin.comparison_history",
     "unit/verification/test_memory.py": "verification.result",
     "integration/admin/test_connector_events.py": "runtime.event_recorder",

@@ -93,7 +93,7 @@ class CacheWriter:
         limits: WriteLimits | None = None,
         fence: WriteFence | None = None,
     ) -> None:
-        self._fence = fence
+        self.fence = fence
         self.cluster = cluster
         self.cache = cache
         self.overwrite = overwrite
@@ -112,7 +112,7 @@ class CacheWriter:
         :raises IgniteUnreachable, OutcomeUnknown, WriteFailed, CacheDestroyed: as :meth:`flush`, also for entries of
             earlier calls.
         """
-        if self._fence is not None:
+        if self.fence is not None:
             self._write(SERVICE_INVOKE, keys, values)
             return
         if self.overwrite:
@@ -124,7 +124,7 @@ class CacheWriter:
 
     def remove(self, keys: pa.BinaryArray) -> None:
         """Send removals of N keys; :meth:`flush` waits for them. Raises as :meth:`put`."""
-        self._write(protocol.CACHE_REMOVE_KEYS if self._fence is None else SERVICE_INVOKE, keys, None)
+        self._write(protocol.CACHE_REMOVE_KEYS if self.fence is None else SERVICE_INVOKE, keys, None)
 
     def flush(self) -> None:
         """Wait until the nodes have stored all entries sent so far.
@@ -264,7 +264,7 @@ class CacheWriter:
             self._send_again(op, payload, error)
 
     def _send_request(self, connection: ThinConnection, op: int, payload: bytes) -> _Request:
-        fence = self._fence
+        fence = self.fence
         sent = payload if fence is None else fence.payload(self.cache.name, payload, insert=not self.overwrite)
         token = None if fence is None else fence.token
         return _Request(op, payload, connection, connection.send(op, sent), self._topology, time.monotonic(), token)
@@ -320,8 +320,8 @@ class CacheWriter:
         for _ in range(_MOST_TRIES):
             if error.final or time.monotonic() > deadline:
                 raise error
-            if self._fence is not None and isinstance(error, IgniteUnreachable):
-                self._fence.take_turn()
+            if self.fence is not None and isinstance(error, IgniteUnreachable):
+                self.fence.take_turn()
             connection = self.cluster.connection()
             count_retry(PUT)
             try:
@@ -338,11 +338,11 @@ class CacheWriter:
 
     def _refused(self, request: _Request, error: ThinError) -> IgniteKafkaError:
         place = self._where(request.connection)
-        if self._fence is None or not is_fenced(error):
+        if self.fence is None or not is_fenced(error):
             return refusal(error, place)
-        if request.token != self._fence.token:  # fenced by this task's own next turn
+        if request.token != self.fence.token:  # fenced by this task's own next turn
             return IgniteUnreachable("a later turn of the task fenced a request", "It is sent again", **place)
-        return self._fence.fenced(error)
+        return self.fence.fenced(error)
 
 
 def _has_reply(request: _Request, wait_s: float) -> bool:

@@ -82,7 +82,7 @@ class WriteFence:
             raise self.fenced(error) from error
 
     def take_turn(self) -> None:
-        """Fence this task's own requests that got no answer, so that they may be repeated. Raises as establish."""
+        """Fence this task's own requests without an answer, so that they may be repeated; raises as establish."""
         self.token = replace(self.token, turn=self.token.turn + 1)
         self.establish()
 

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 from ..errors import SettingsError
-from ..events import OFFSETS_GUESSED, UPDATES_NOT_APPLIED, Event
+from ..events import DELIVERY_CONVERGES, OFFSETS_GUESSED, UPDATES_NOT_APPLIED, Event
 from ..sql import parse_columns, parse_condition
 from ..sql.syntax import columns_of
 from . import topic_names
@@ -103,7 +103,7 @@ class SinkSettings(ConnectorSettings):
         CONVERGING, choice(CONVERGING, STRICT),
         "converging: the cache has the last record of each key once the sink has caught up; a put of a task that was "
         "superseded may come late and stay until the key's next record. strict: nodes execute no such put; every "
-        "server node needs the jar of the backlog service (docs/strict.md)",
+        "server node needs the jar of the backlog service (docs/delivery.md)",
     )  # fmt: skip
     key_policy: str = setting(
         KEY, choice(KEY, VALUE, KAFKA, HEADER),
@@ -279,6 +279,8 @@ class SinkSettings(ConnectorSettings):
         events = super().warnings()
         if not self.process_updates:
             events.append((UPDATES_NOT_APPLIED, {"reason": "process_updates is false", "setting": "process_updates"}))
+        elif not self.strict:
+            events.append((DELIVERY_CONVERGES, {"delivery": self.delivery, "setting": "delivery"}))
         if self.auto_offset_reset != NONE:
             reason = f"auto_offset_reset is {self.auto_offset_reset}"
             events.append((OFFSETS_GUESSED, {"reason": reason, "setting": "auto_offset_reset"}))

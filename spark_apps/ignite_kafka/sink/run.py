@@ -76,20 +76,11 @@ class SinkRun(EpochRun[SinkSettings]):
         created = self._ensure_caches(chosen)
         _report_lacking(chosen, created, {topic for (topic, _), (offset, _) in committed.items() if offset > 0})
         plan = self._retry(lambda: self._with_dead_letter_topic(chosen))
-        fence = self._fence_name()
-        in_force = self._retry(lambda: generation_in_force(self._cluster, fence)) if fence else 0
-        self._control = self._configs_writer()
-        self._claim(self._control, slots, state)
-        # generations begin again after the internal topics were deleted; the cluster's do not
-        self._control.record = replace(
-            self._control.record, generation=max(self._control.record.generation, in_force + 1 if fence else 0)
-        )
+        fence = self._claim_generation(slots, state)
         plan_now = self._retry(lambda: with_first_offsets(plan, self._topics, self._clients))
         self._plan = replace(plan_now, generation=self._control.record.generation, fence=fence)
         self._retry(self._control.begin)
-        if fence:  # after the claim: from here on, no write of an earlier run changes an entry
-            token = WriterToken(self._plan.generation)
-            self._retry(WriteFence(self._cluster, fence, (), token, self._plan.caches).establish)
+        self._establish_fence()
         self._consumer = self._retry(lambda: DriverConsumer(self._clients, self._topics, self._plan))
         self._stack.callback(self._consumer.close)
         self._adopt_target()
@@ -105,6 +96,26 @@ class SinkRun(EpochRun[SinkSettings]):
         if completed:
             self._retry(self._report_open)
         self._close_run(status.COMPLETED if completed else status.STOPPED)
+
+    def _claim_generation(self, slots: int, state: ConnectorState) -> str:
+        """Claim the connector, with a generation that is new to the Ignite cluster, too; return the fence's name.
+
+        Generations begin again after the internal topics were deleted. The cluster's do not.
+        """
+        fence = self._fence_name()
+        in_force = self._retry(lambda: generation_in_force(self._cluster, fence)) if fence else 0
+        self._control = self._configs_writer()
+        self._claim(self._control, slots, state)
+        if fence:
+            claimed = self._control.record
+            self._control.record = replace(claimed, generation=max(claimed.generation, in_force + 1))
+        return fence
+
+    def _establish_fence(self) -> None:
+        """End the right of earlier runs to write, if delivery is strict; called when the generation is published."""
+        if self._plan.fence:
+            token = WriterToken(self._plan.generation)
+            self._retry(WriteFence(self._cluster, self._plan.fence, (), token, self._plan.caches).establish)
 
     def _fence_name(self) -> str:
         """Return the sink's name in the Ignite cluster's fences; empty if its delivery is not strict.

@@ -206,4 +206,4 @@ def test_a_cache_that_is_away(sink: Sink) -> None:
         wait_until(lambda: running.alive and events.WRITE_FAILED.id in kept(sink.settings), "the event of the task")
         proxy.most_links = sys.maxsize
         running.awaits({1, 2})
-    assert_kept(sink.settings, events.WRITE_FAILED)
+    assert_kept(sink.settings, events.DELIVERY_CONVERGES, events.WRITE_FAILED)

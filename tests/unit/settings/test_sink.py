@@ -71,7 +71,8 @@ def noticed(settings: SinkSettings) -> set[tuple[int, str]]:
 def test_choices_that_can_lose_data_name_the_setting_that_prevents_it() -> None:
     assert noticed(build()) == {(15134, "process_updates")}
     chosen = build(process_updates=True, error_handling_policy="LOG_ONLY", auto_offset_reset="earliest")
-    assert noticed(chosen) == {(15135, "error_handling_policy"), (15136, "auto_offset_reset")}
+    assert noticed(chosen) == {(15135, "error_handling_policy"), (15136, "auto_offset_reset"), (15280, "delivery")}
+    assert noticed(build(process_updates=True, delivery="strict")) == set()
 
 
 def test_settings_of_a_continuous_run_are_noticed_where_they_are_idle() -> None:

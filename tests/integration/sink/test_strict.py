@@ -1,0 +1,86 @@
+"""Sinks with strict delivery: nothing of a superseded task or run is stored after something newer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pyarrow as pa
+import pytest
+
+from ignite_kafka.errors import Fenced
+from ignite_kafka.ignite.cache_writer import CacheWriter
+from ignite_kafka.ignite.write_fence import WriteFence, WriterToken
+from ignite_kafka.runtime.clients import ignite_cluster
+from ignite_kafka.settings.secrets import Secrets
+from tests.support.sink_connector import Sink, expected, trade
+
+
+def test_entries_are_put_overwritten_and_removed(sink: Sink) -> None:
+    sink.send([trade(number) for number in range(30)])
+    assert sink.run(delivery="strict").caches[sink.cache].records == 30
+    assert sink.entries() == {number: expected(number) for number in range(30)}
+    sink.send([(b"3", None), trade(4, symbol="new"), trade(31)], partition=0)
+    assert sink.run(delivery="strict").caches[sink.cache].records == 3
+    entries = sink.entries()
+    assert 3 not in entries
+    assert entries[4]["symbol"] == "new"
+    assert set(entries) == {*range(30), 31} - {3}
+
+
+def fence_of(sink: Sink) -> str:
+    return f"{sink.admin.list_topics().cluster_id}/{sink.settings.internal_topic_prefix}/{sink.name}"
+
+
+@contextmanager
+def writer_of(sink: Sink, token: WriterToken) -> Iterator[CacheWriter]:
+    """What a task of a run has: a connection to the nodes and its token."""
+    with ignite_cluster(sink.settings, Secrets()) as cluster:
+        fence = WriteFence(cluster, fence_of(sink), [0, 1], token, [sink.cache])
+        with CacheWriter(cluster, cluster.cache(sink.cache), overwrite=True, fence=fence) as writer:
+            yield writer
+
+
+def longs(*keys: int) -> pa.BinaryArray:
+    return pa.array([b"\x04" + key.to_bytes(8, "little") for key in keys], pa.binary())
+
+
+def texts(*values: str) -> pa.BinaryArray:
+    return pa.array([b"\x09" + len(value).to_bytes(4, "little") + value.encode() for value in values], pa.binary())
+
+
+def test_a_task_that_wakes_up_after_a_newer_run_changes_nothing(sink: Sink) -> None:
+    """Neither a value that it puts late, nor one of a key that the newer run has removed, nor its removals."""
+    sink.send([trade(number) for number in range(6)], partition=0)
+    sink.run(delivery="strict")
+    with writer_of(sink, WriterToken(1)) as older:
+        sink.send([trade(1, symbol="newer"), (b"2", None)], partition=0)
+        sink.run(delivery="strict")
+        before = sink.entries()
+        older.put(longs(1, 2, 9), texts("a", "b", "c"))
+        with pytest.raises(Fenced, match="generation 1"):
+            older.flush()
+        older.remove(longs(3))
+        with pytest.raises(Fenced, match="generation 1"):
+            older.flush()
+    assert sink.entries() == before
+    assert before[1]["symbol"] == "newer"
+
+
+def test_a_request_of_an_earlier_turn_changes_nothing(sink: Sink) -> None:
+    """A request that got no answer is repeated in the next turn; the first one, which arrives later, is refused."""
+    sink.send([trade(1)], partition=0)
+    sink.run(delivery="strict")
+    token = WriterToken(1, epoch=9)
+    with writer_of(sink, token) as first, writer_of(sink, token) as second:
+        assert first.fence is not None
+        assert second.fence is not None
+        first.fence.establish()
+        second.fence.take_turn()
+        second.put(longs(1), texts("repeated"))
+        second.flush()
+        first.put(longs(1), texts("late"))
+        with pytest.raises(Fenced, match="turn 0"):
+            first.flush()
+        with sink.ignite.client() as client:
+            assert client.get_cache(sink.cache).get(1) == "repeated"
