@@ -32,7 +32,6 @@ PROVIDER_ORDER = (
 # modules without a test of their name, by the test that covers them through the module that uses them
 COVERED_BY = {
     "unit/test_events.py": "common.event_emission",
-    "unit/ignite/test_cache_writer.py": "ignite.write_refusals",
     "unit/cli/test_verify_history.py": "admin.comparison_history",
     "unit/verification/test_memory.py": "verification.result",
     "integration/admin/test_connector_events.py": "runtime.event_recorder",
@@ -59,7 +58,7 @@ COVERED_BY = {
     ),
     "unit/convert/to_ignite/test_learned_types.py": "convert.rules.parsed_json",
     "unit/convert/filter/test_entries.py": ("convert.filter.columns convert.filter.declared_types convert.filter.failed_rows"),
-    "unit/ignite/test_cache_writer.py": "ignite.cache_inserts",
+    "unit/ignite/test_cache_writer.py": "ignite.cache_inserts ignite.write_refusals",
     "unit/settings/files/test_load.py": "settings.ignite_addresses",
     "unit/sink/test_store.py": "sink.program_faults",
     "unit/sql/test_parser.py": "sql.literals sql.syntax sql.tokens",
