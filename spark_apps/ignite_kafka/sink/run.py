@@ -34,6 +34,7 @@ from ..state.configs import ConnectorState
 from ..state.status import CacheStatus, RunStatus, TaskProgress
 from ..state.types_topic import TypesTopic
 from .caches import ensure_caches
+from .fence import fence_name
 from .lag_watch import STALLED_S, LagWatch
 from .planning import make_plan, partitions_of, with_batch_bytes, with_first_offsets
 from .record_types import RecordTypes
@@ -102,7 +103,10 @@ class SinkRun(EpochRun[SinkSettings]):
 
         Generations begin again after the internal topics were deleted. The cluster's do not.
         """
-        fence = self._fence_name()
+        settings = self._settings
+        fence = ""
+        if settings.strict:
+            fence = self._retry(lambda: fence_name(self._topics, settings.internal_topic_prefix, settings.name))
         in_force = self._retry(lambda: generation_in_force(self._cluster, fence)) if fence else 0
         self._control = self._configs_writer()
         self._claim(self._control, slots, state)
@@ -116,16 +120,6 @@ class SinkRun(EpochRun[SinkSettings]):
         if self._plan.fence:
             token = WriterToken(self._plan.generation)
             self._retry(WriteFence(self._cluster, self._plan.fence, (), token, self._plan.caches).establish)
-
-    def _fence_name(self) -> str:
-        """Return the sink's name in the Ignite cluster's fences; empty if its delivery is not strict.
-
-        Connectors of one name on several Kafka clusters, or under several prefixes, have fences of their own.
-        """
-        settings = self._settings
-        if not settings.strict:
-            return ""
-        return f"{self._retry(self._topics.cluster_id)}/{settings.internal_topic_prefix}/{settings.name}"
 
     def _report_open(self) -> None:
         """Report records that this run could not read, because an open transaction precedes them."""

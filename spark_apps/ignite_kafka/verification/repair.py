@@ -14,12 +14,15 @@ import pyarrow.compute as pc
 from ..ignite.cache_writer import CacheWriter
 from ..ignite.cluster import Cluster
 from ..ignite.types.model import BinaryType, TypeUse
+from ..ignite.write_fence import WriteFence
 from ..kafka.clients import BRIEF_S, KafkaClients
 from ..kafka.producer import ProducerFenced, TransactionalProducer
 from ..kafka.records import Records, take_rows
+from ..kafka.topics import Topics
 from ..plan.source_plan import CachePlan, TransferPlan
 from ..runtime.clients import producer_settings
 from ..settings.topic_names import types_topic
+from ..sink.fence import fence_name, repair_fence
 from ..state.internal_records import FORMAT_HEADERS
 from ..state.types_topic import write_uses
 from .entry_comparison import PairDifferences
@@ -111,14 +114,24 @@ def store_again(
 ) -> int:
     """Put and remove entries of a repair, given in Ignite's binary format, and return their number.
 
-    Ignite has no fencing: if a run begins after the check and puts newer values first, these entries replace them.
+    Unless the sink is strict, nodes do not fence: if a run begins after the check and puts newer values first, these
+    entries replace them.
 
     :raises Fenced: a run or another repair of the connector has begun; nothing was put.
     :raises IgniteUnreachable, WriteFailed, EntriesRefused, OutcomeUnknown: as a sink would.
     """
-    with CacheWriter(cluster, cluster.cache(cache), overwrite=True) as writer:
+    fence = _fence(claim, clients, cluster, cache) if claim.strict else None
+    with CacheWriter(cluster, cluster.cache(cache), overwrite=True, fence=fence) as writer:
         claim.check(clients)
         writer.put(pa.array(list(put), pa.binary()), pa.array(list(put.values()), pa.binary()))
         writer.remove(pa.array(list(remove), pa.binary()))
         writer.flush()
     return len(put) + len(remove)
+
+
+def _fence(claim: RepairClaim, clients: KafkaClients, cluster: Cluster, cache: str) -> WriteFence:
+    """Establish the repair's right to write; the check of the claim follows, so that a run that began ends it."""
+    name = fence_name(Topics(clients), claim.prefix, claim.connector)
+    fence = repair_fence(cluster, name, claim.record.generation, claim.slots, [cache])
+    fence.establish()
+    return fence

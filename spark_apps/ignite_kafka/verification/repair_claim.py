@@ -20,6 +20,7 @@ from ..errors import Fenced, NotStopped
 from ..kafka.clients import KafkaClients
 from ..kafka.topics import Topics
 from ..settings.connector import ConnectorSettings
+from ..settings.sink import SinkSettings
 from ..state.configs import RepairRecord, read_connector
 from ..state.configs_writer import ConfigsWriter
 from ..state.internal_names import repair_transactional_id
@@ -27,11 +28,17 @@ from ..state.internal_names import repair_transactional_id
 
 @dataclass(frozen=True)
 class RepairClaim:
-    """Claim of a running repair, which its tasks check before they write."""
+    """Claim of a running repair, which its tasks check before they write.
+
+    :param slots: number of the connector's slots.
+    :param strict: whether the connector is a sink with strict delivery, so that nodes compare the repair's writes.
+    """
 
     connector: str
     prefix: str
     record: RepairRecord
+    slots: int = 0
+    strict: bool = False
 
     @property
     def transactional_id(self) -> str:
@@ -68,11 +75,13 @@ class Idle:
     A run could write newer values before the repair's older ones.
 
     :param generation: generation of the newest run; 0: no run has begun yet.
+    :param slots: number of the connector's slots.
     """
 
     clients: KafkaClients
     settings: ConnectorSettings
     generation: int
+    slots: int = 0
 
     @staticmethod
     def check(clients: KafkaClients, settings: ConnectorSettings, *, force: bool) -> Idle:
@@ -91,7 +100,8 @@ class Idle:
                 run_id=newest.run_id,
                 state=newest.state,
             )
-        return Idle(clients, settings, newest.connector.generation if newest.connector else 0)
+        generation, slots = (newest.connector.generation, newest.connector.slots) if newest.connector else (0, 0)
+        return Idle(clients, settings, generation, slots)
 
     @contextmanager
     def claim(self, producers: int) -> Iterator[RepairClaim]:
@@ -105,7 +115,9 @@ class Idle:
         """
         settings = self.settings
         prefix = self.settings.internal_topic_prefix
-        claim = RepairClaim(settings.name, prefix, RepairRecord(self.generation, uuid.uuid4().hex, producers))
+        record = RepairRecord(self.generation, uuid.uuid4().hex, producers)
+        strict = isinstance(settings, SinkSettings) and settings.strict
+        claim = RepairClaim(settings.name, prefix, record, self.slots, strict)
         with closing(ConfigsWriter(self.clients, Topics(self.clients), prefix, settings.name)) as control:
             try:
                 control.begin_repair(claim.record, settings.replication_factor)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pyarrow as pa
 import pytest
@@ -13,6 +14,8 @@ from ignite_kafka.ignite.cache_writer import CacheWriter
 from ignite_kafka.ignite.write_fence import WriteFence, WriterToken
 from ignite_kafka.runtime.clients import ignite_cluster
 from ignite_kafka.settings.secrets import Secrets
+from ignite_kafka.verification.connector import verify_connector
+from ignite_kafka.verification.result import VerifyOptions
 from tests.support.sink_connector import Sink, expected, trade
 
 
@@ -84,3 +87,21 @@ def test_a_request_of_an_earlier_turn_changes_nothing(sink: Sink) -> None:
             first.flush()
         with sink.ignite.client() as client:
             assert client.get_cache(sink.cache).get(1) == "repeated"
+
+
+def test_a_repair_ends_the_right_of_the_run_before_it(sink: Sink) -> None:
+    sink.send([trade(number) for number in range(4)], partition=0)
+    sink.run(delivery="strict")
+    with writer_of(sink, WriterToken(1, epoch=1)) as older:
+        older.remove(longs(2))
+        older.flush()
+        settings = replace(sink.settings, delivery="strict")
+        compared = verify_connector(sink.spark, settings, Secrets(), None, VerifyOptions(repair=True))
+        assert [cache.repaired for cache in compared.caches] == [1]
+        older.remove(longs(2))
+        with pytest.raises(Fenced, match="slot 0"):
+            older.flush()
+    assert sink.entries() == {number: expected(number) for number in range(4)}
+    sink.send([(b"1", None)], partition=0)
+    sink.run(delivery="strict")
+    assert set(sink.entries()) == {0, 2, 3}

@@ -47,8 +47,8 @@ def test_entries_are_put_and_removed_at_once(monkeypatch: pytest.MonkeyPatch) ->
     calls: list[tuple[str, list[bytes]]] = []
 
     class Writer:
-        def __init__(self, _cluster: Any, cache: str, *, overwrite: bool) -> None:
-            assert (cache, overwrite) == ("info of c", True)
+        def __init__(self, _cluster: Any, cache: str, *, overwrite: bool, fence: None) -> None:
+            assert (cache, overwrite, fence) == ("info of c", True, None)
 
         def __enter__(self) -> Writer:
             return self
@@ -67,6 +67,6 @@ def test_entries_are_put_and_removed_at_once(monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr(repair, "CacheWriter", Writer)
     cluster: Any = SimpleNamespace(cache=lambda name: f"info of {name}")
-    claim: Any = SimpleNamespace(check=lambda clients: calls.append((clients, [])))
+    claim: Any = SimpleNamespace(strict=False, check=lambda clients: calls.append((clients, [])))
     assert store_again(claim, cast(Any, "check by these clients"), cluster, "c", {b"1": b"a"}, [b"2", b"3"]) == 3
     assert calls == [("check by these clients", []), ("put", [b"1", b"a"]), ("remove", [b"2", b"3"]), ("flush", []), ("close", [])]
