@@ -130,7 +130,7 @@ def store_again(
 
 
 def _fence(claim: RepairClaim, clients: KafkaClients, cluster: Cluster, cache: str) -> WriteFence:
-    """Establish the repair's right to write; the check of the claim follows, so that a run that began ends it."""
+    """Establish the repair's right to write, which the next run ends; the claim is checked afterwards."""
     name = fence_name(Topics(clients), claim.prefix, claim.connector)
     fence = repair_fence(cluster, name, claim.record.generation, claim.slots, [cache])
     fence.establish()
