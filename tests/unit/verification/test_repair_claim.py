@@ -16,7 +16,7 @@ from ignite_kafka.verification.repair_claim import Idle
 
 
 def newest(generation: int, *, ended: bool) -> NewestRun:
-    connector: Any = SimpleNamespace(generation=generation, run_id="r1")
+    connector: Any = SimpleNamespace(generation=generation, slots=4, run_id="r1")
     run = RunStatus("COMPLETED" if ended else "RUNNING", "c", "r1", "s", generation, "w", 1_000, 2_000 if ended else None, {})
     return NewestRun(connector, run)
 
