@@ -31,7 +31,7 @@ def test_passes():
 
 def test_a_failure_is_repeated_by_its_command(project: Project, capfd: pytest.CaptureFixture[str]) -> None:
     project.write("test_random.py", TEST)
-    runner = prepare((), 0, project.root / "gate", project.root)
+    runner = prepare((), project.root / "gate", project.root)
     assert explore(runner, ("test_random.py",), 0, 2, time.time() + 0.1, 41) == 1
     out = capfd.readouterr().out
     assert "round 1: seed 41, 2 times the examples" in out
