@@ -68,6 +68,11 @@ class Series:
         return {role: max(one.peak_mib.get(role, 0.0) for one in (self.cold, *self.warm)) for role in self.own_roles}
 
 
+def warm(rounds: Sequence[Round]) -> tuple[Round, ...]:
+    """Return the rounds after the cold first one; of a quick run, which has only that one, the cold one."""
+    return tuple(rounds[1:] or rounds)
+
+
 def in_turn(cases: Sequence[Case], rounds: int, log: Log) -> dict[str, Series]:
     """Run one cold round of each case, then ``rounds`` warm ones, by turns."""
     found: dict[str, list[Round]] = {case.label: [] for case in cases}
@@ -78,7 +83,7 @@ def in_turn(cases: Sequence[Case], rounds: int, log: Log) -> dict[str, Series]:
             turn = "cold" if number == 0 else f"round {number}"
             log(f"  {turn}: {case.label}: {one.entries:,} in {one.seconds:.2f} s, {one.per_second:,.0f}/s")
     return {
-        case.label: Series(case.label, case.contender.start_seconds, found[case.label][0], tuple(found[case.label][1:]))
+        case.label: Series(case.label, case.contender.start_seconds, found[case.label][0], warm(found[case.label]))
         for case in cases
     }
 

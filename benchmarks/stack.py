@@ -29,7 +29,7 @@ TOPIC_PARTITIONS = 4
 class Sizes:
     """Sizes of data and numbers of rounds.
 
-    :param rounds: warm rounds of each contender.
+    :param rounds: warm rounds of each contender; with 0 its only round counts as cold and as warm.
     :param growth: entries of the caches for growth of time and memory, each ten times the one before.
     :param memory: entries of the caches for *Memory of the converters*.
     :param shared: whether parts share their contenders' processes, which saves their starts.
@@ -72,9 +72,9 @@ QUICK = Sizes(
     trades=5_000,
     wide=1_000,
     pyignite=500,
-    rounds=1,
-    sink_rounds=1,
-    spark_rounds=1,
+    rounds=0,
+    sink_rounds=0,
+    spark_rounds=0,
     growth_rounds=1,
     produced=5_000,
     puts=2_000,

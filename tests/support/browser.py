@@ -25,7 +25,7 @@ _FLAGS = (
     "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--hide-scrollbars", "--lang=en-GB",
 )  # fmt: skip
 _MISSING = "chromium and chromedriver are needed: `make browser`, or as root `apt-get install chromium chromium-driver`"
-WAIT_S = 60.0
+WAIT_S = 300.0
 T = TypeVar("T")
 
 

@@ -11,7 +11,7 @@ from xdist.workermanage import WorkerController
 
 from tools.gate.steps import expected_by_file
 
-# the longest ones, which begin first: what runs beside them then is the unit tests
+# the longest ones, which begin first
 FIRST = ("tests/faults/test_three_brokers.py", "integration/airflow")
 _UNKNOWN_S = 1.0  # of a test whose file was not measured
 

@@ -48,7 +48,7 @@ def main(arguments: Sequence[str]) -> int:
     plan = [[steps.pytest_step("tests", chosen, given.workers)]] if chosen else steps.all_steps(given.workers)
     stop_at_signals()
     try:
-        return run(plan, prepare(plan, given.workers, FOLDER, CHECKOUT), given.write_durations)
+        return run(plan, prepare(plan, FOLDER, CHECKOUT), given.write_durations)
     except KeyboardInterrupt:
         print("\ninterrupted: all processes of the run are ended", file=sys.stderr)
         return 130
@@ -75,10 +75,10 @@ def run(plan: Plan, runner: Runner, write_durations: bool = False) -> int:
     return 0 if verdict.passed else 1
 
 
-def prepare(plan: Plan, workers: int, folder: Path = FOLDER, checkout: Path = CHECKOUT) -> Runner:
+def prepare(plan: Plan, folder: Path = FOLDER, checkout: Path = CHECKOUT) -> Runner:
     """Return a runner with an empty folder for temporary files, which is removed when this process ends, however it ends."""
     durations = steps.expected_by_file()
-    expected_s = sum(max(steps.expected_seconds(step, workers, durations) for step in group) for group in plan)
+    expected_s = sum(max(steps.expected_seconds(step, durations) for step in group) for group in plan)
     shutil.rmtree(folder / "tmp", ignore_errors=True)
     (folder / "tmp").mkdir(parents=True)
     return Runner(left_behind.watch(MARK, folder / "tmp"), expected_s, _LIMIT_S, folder, checkout)

@@ -84,7 +84,7 @@ def main(arguments: Sequence[str]) -> int:
     given = parser.parse_args(arguments)
     stop_at_signals()
     until = time.time() + given.minutes * 60
-    runner = prepare((), given.workers, FOLDER)
+    runner = prepare((), FOLDER)
     runner.expected_s = given.minutes * 60
     runner.limit_s = runner.expected_s + _LAST_TEST_S
     try:

@@ -56,7 +56,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--load", type=int, default=10, help="busy processes beside it")
     given = parser.parse_args(arguments)
     stop_at_signals()
-    runner = prepare([[steps.pytest_step("hunt", given.tests, 0)]], 0)
+    runner = prepare([[steps.pytest_step("hunt", given.tests, 0)]])
     runner.limit_s = float("inf")
     try:
         with busy(given.load):

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from tools.servers.jars import CHECKOUT
+from tools.servers.jars import CHECKOUT, WORK
 
 DURATIONS = Path(__file__).with_name("durations.json")
-ALL = ("tests/unit", "tests/integration", "tests/backlog", "tests/faults", "tests/stream")
+UNITS = ("tests/unit",)
+SERVERS = ("tests/integration", "tests/backlog", "tests/faults", "tests/stream")
 # the main ways on real servers, in about ten minutes
 QUICK = (
     "tests/unit", "tests/integration/source/test_snapshot.py", "tests/integration/source/test_stream.py",
@@ -22,7 +23,11 @@ QUICK = (
 )  # fmt: skip
 # the floor is judged by a step of its own: a flaky test would hide it in pytest's exit code
 _COVERAGE = ("--cov", "--cov-report=", "--cov-fail-under=0")
+_COVERAGE_FILES = WORK / "coverage"
 MATRIX = "oldest versions"
+# of the steps without servers, which compute where tests of servers wait: at 5 they get a third of the share of another
+# process, so that they never stand still beside busy servers
+_NICENESS = 5
 _START_S = 6.0  # until the processes of pytest have collected their tests
 
 
@@ -33,12 +38,14 @@ class Step:
     :param name: shown, and the stem of its log.
     :param tests: paths or names of tests; empty for the set of oldest versions, which has its own.
     :param environment: variables beside those of the run.
+    :param workers: processes that run the tests side by side.
     """
 
     name: str
     command: tuple[str, ...]
     tests: tuple[str, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
+    workers: int = 1
 
 
 def pytest_step(name: str, tests: Sequence[str], workers: int, *options: str) -> Step:
@@ -56,15 +63,32 @@ def pytest_step(name: str, tests: Sequence[str], workers: int, *options: str) ->
         *options,
         *tests,
     )
-    return Step(name, command, tuple(tests))
+    return Step(name, command, tuple(tests), workers=max(workers, 1))
 
 
 def all_steps(workers: int) -> list[list[Step]]:
-    """Return the steps of all tests with coverage and of the oldest set of versions; those of one list run side by side."""
-    tests = pytest_step("tests", ALL, workers, *_COVERAGE)
+    """Return the steps of all tests with coverage and of the oldest set of versions; those of one list run side by side.
+
+    The tests of servers have the worker processes. The unit tests and the oldest set have one process each, with lower
+    priority: they fill the time in which all servers wait.
+    """
+    servers = _covered(pytest_step("servers", SERVERS, workers, *_COVERAGE))
+    units = _covered(pytest_step("units", UNITS, min(workers, 1), *_COVERAGE))
     oldest = Step(MATRIX, (sys.executable, "-m", "tools.matrix", "oldest"))
-    coverage = Step("coverage", (sys.executable, "-m", "coverage", "report", "--skip-covered"))
-    return [[tests, oldest], [coverage]]
+    coverage = (sys.executable, "-m", "coverage")
+    files = [step.environment["COVERAGE_FILE"] for step in (servers, units)]
+    combine = Step("combined coverage", (*coverage, "combine", "--quiet", *files))
+    report = Step("coverage", (*coverage, "report", "--skip-covered"))
+    return [[servers, _with_lower_priority(units), _with_lower_priority(oldest)], [combine], [report]]
+
+
+def _covered(step: Step) -> Step:
+    """Return a step with a file of coverage of its own: pytest-cov erases that of a run beside it."""
+    return replace(step, environment={**step.environment, "COVERAGE_FILE": str(_COVERAGE_FILES / step.name)})
+
+
+def _with_lower_priority(step: Step) -> Step:
+    return replace(step, command=("nice", "-n", str(_NICENESS), *step.command))
 
 
 def expected_by_file() -> dict[str, float]:
@@ -73,12 +97,12 @@ def expected_by_file() -> dict[str, float]:
     return found
 
 
-def expected_seconds(step: Step, workers: int, by_file: Mapping[str, float]) -> float:
-    """Return the expected duration of a step, from its files and the number of worker processes."""
+def expected_seconds(step: Step, by_file: Mapping[str, float]) -> float:
+    """Return the expected duration of a step, from its files and the number of its worker processes."""
     if not step.tests:
         return by_file.get(step.name, 0.0)
     paths = tuple(_path(test) for test in step.tests)
-    return _START_S + sum(seconds for file, seconds in by_file.items() if file.startswith(paths)) / max(workers, 1)
+    return _START_S + sum(seconds for file, seconds in by_file.items() if file.startswith(paths)) / step.workers
 
 
 def _path(test: str) -> str:

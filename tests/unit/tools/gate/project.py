@@ -22,6 +22,6 @@ class Project:
 
     def run(self, *steps: Step, workers: int = 0, limit_s: float = 600) -> int:
         plan = [[step] for step in steps] or [[pytest_step("tests", ("tests",), workers)]]
-        runner = prepare(plan, workers, self.root / "gate", self.root)
+        runner = prepare(plan, self.root / "gate", self.root)
         runner.limit_s = limit_s
         return run(plan, runner)

@@ -21,7 +21,7 @@ def test_third():
 
 def test_a_hunt_ends_with_the_first_failure(project: Project, capfd: pytest.CaptureFixture[str]) -> None:
     project.write("test_rare.py", TEST)
-    runner = prepare((), 0, project.root / "gate", project.root)
+    runner = prepare((), project.root / "gate", project.root)
     assert [result.test for result in hunt(runner, ("test_rare.py",), 50)] == ["test_rare.py::test_third"]
     assert (project.root / "runs").read_text() == "..."
     assert (project.root / "gate" / "tmp").exists()

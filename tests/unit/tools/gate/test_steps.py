@@ -3,21 +3,43 @@
 from __future__ import annotations
 
 import re
+import sys
+from pathlib import Path
 
-from tools.gate.steps import ALL, MATRIX, QUICK, all_steps, by_file, expected_by_file, expected_seconds, pytest_step
+from tools.gate.steps import MATRIX, QUICK, SERVERS, UNITS, all_steps, by_file, expected_by_file, expected_seconds, pytest_step
 from tools.servers.jars import CHECKOUT
 
 
 def test_paths_of_steps_exist() -> None:
-    assert [path for path in (*ALL, *QUICK) if not (CHECKOUT / path).exists()] == []
+    assert [path for path in (*SERVERS, *UNITS, *QUICK) if not (CHECKOUT / path).exists()] == []
 
 
 def test_a_step_is_expected_to_take_what_its_files_took() -> None:
     seconds = {"tests/unit/test_a.py": 2.0, "tests/unit/test_b.py": 4.0, "tests/faults/test_c.py": 30.0, MATRIX: 100.0}
-    assert expected_seconds(pytest_step("tests", ("tests/unit",), 3), 3, seconds) == 6.0 + 2.0
-    assert expected_seconds(pytest_step("tests", ("tests/unit/test_b.py::test_x",), 0), 0, seconds) == 6.0 + 4.0
-    (tests, oldest), _ = all_steps(2)
-    assert (expected_seconds(tests, 2, seconds), expected_seconds(oldest, 2, seconds)) == (6.0 + 18.0, 100.0)
+    assert expected_seconds(pytest_step("tests", ("tests/unit",), 3), seconds) == 6.0 + 2.0
+    assert expected_seconds(pytest_step("tests", ("tests/unit/test_b.py::test_x",), 0), seconds) == 6.0 + 4.0
+    (servers, units, oldest), *_ = all_steps(2)
+    expected = [expected_seconds(step, seconds) for step in (servers, units, oldest)]
+    assert expected == [6.0 + 15.0, 6.0 + 6.0, 100.0]
+
+
+def test_every_folder_of_tests_but_the_soak_belongs_to_a_step() -> None:
+    """Those of ``java``, ``migration`` and ``support`` are helpers and files of other tests."""
+    with_tests = {path.relative_to(CHECKOUT).parts[1] for path in (CHECKOUT / "tests").glob("*/**/test_*.py")}
+    assert {Path(path).name for path in (*SERVERS, *UNITS)} == with_tests - {"soak"}
+
+
+def test_steps_beside_each_other_have_files_of_coverage_of_their_own() -> None:
+    (servers, units, _), [combine], _ = all_steps(2)
+    files = [step.environment["COVERAGE_FILE"] for step in (servers, units)]
+    assert len(set(files)) == 2
+    assert combine.command[-2:] == tuple(files)
+
+
+def test_what_starts_no_servers_gives_way_to_what_does() -> None:
+    (servers, *others), *_ = all_steps(2)
+    assert servers.command[0] == sys.executable
+    assert [step.command[0] for step in others] == ["nice", "nice"]
 
 
 def test_seconds_are_added_up_by_file() -> None:
