@@ -14,10 +14,11 @@ from ..sql.syntax import columns_of
 from . import topic_names
 from .base import setting
 from .connector import PREFIX, TIME, ConnectorSettings
-from .converters import FIELDLESS
+from .converters import FIELDLESS, IGNITE_BINARY
 from .fields import BOOLEAN, LINE, MAPPING, RULES, TEXTS, SettingType, choice, text_like, whole_number
 from .findings import Findings
 from .name_rules import NamedBy
+from .schema_contracts import CLOSED, DEAD_LETTER_RECORD, SCHEMA_CONTRACT, STORE
 from .start_warnings import CONTINUOUS
 
 KEY = "key"
@@ -146,6 +147,8 @@ class SinkSettings(ConnectorSettings):
         overridable=True,
     )  # fmt: skip
 
+    schema_contract: str = SCHEMA_CONTRACT
+
     # Resources
     batch_size: int = setting(20_000, whole_number(1), "Maximum number of records per put batch")
     batch_bytes: int = setting(
@@ -195,6 +198,8 @@ class SinkSettings(ConnectorSettings):
         super().check_together(findings)
         with findings.check("select", "where", "key_policy", "key_fields", "value_converter"):
             self._check_select()
+        with findings.check("schema_contract", "value_converter", "dead_letter_topic"):
+            self._check_contract()
         with findings.check("topics", "topics_regex"):
             self._check_one_of_topics()
         with findings.check("topics_regex"):
@@ -239,6 +244,14 @@ class SinkSettings(ConnectorSettings):
         if self.key_policy == VALUE and (missing := [name for name in self.key_fields if name.lower() not in selected]):
             reason = f"keys are made of the fields of select, which has no {missing[0]}"
             raise self.wrong("key_fields", reason, "Add the field to select, under its new name if it gets one")
+
+    def _check_contract(self) -> None:
+        """Refuse a contract that cannot be kept with the other settings."""
+        if self.schema_contract in CLOSED and self.value_converter == IGNITE_BINARY:
+            reason = f"it is {self.schema_contract}, and value_converter {IGNITE_BINARY} stores values byte by byte"
+            raise self.wrong("schema_contract", reason, f"Use {STORE} or evolve, or another value_converter")
+        if self.schema_contract == DEAD_LETTER_RECORD and not self.dead_letter_topic:
+            raise self.wrong("schema_contract", "there is no dead_letter_topic", "Set dead_letter_topic, too")
 
     def _check_one_of_topics(self) -> None:
         if bool(self.topics) == bool(self.topics_regex):

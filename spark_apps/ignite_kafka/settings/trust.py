@@ -92,6 +92,7 @@ SETTINGS: Mapping[str, str] = {
             "backlog_flush_freq_ms",
             "auto_offset_reset",
             "process_updates",
+            "schema_contract",
             "key_policy",
             "key_fields",
             "cache_as_source",
