@@ -60,6 +60,7 @@ COVERED_BY = {
     "unit/convert/filter/test_entries.py": ("convert.filter.columns convert.filter.declared_types convert.filter.failed_rows"),
     "unit/ignite/test_cache_writer.py": "ignite.cache_inserts",
     "unit/settings/files/test_load.py": "settings.ignite_addresses",
+    "unit/sink/test_planning.py": "settings.shared_caches",
     "unit/sink/test_store.py": "sink.program_faults",
     "unit/sql/test_parser.py": "sql.literals sql.syntax sql.tokens",
     "integration/convert/transforms/test_transforms.py": (

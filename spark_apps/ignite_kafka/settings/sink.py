@@ -19,6 +19,7 @@ from .fields import BOOLEAN, LINE, MAPPING, RULES, TEXTS, SettingType, choice, t
 from .findings import Findings
 from .name_rules import NamedBy
 from .schema_contracts import CLOSED, DEAD_LETTER_RECORD, SCHEMA_CONTRACT, STORE
+from .shared_caches import SHARED_CACHES
 from .start_warnings import CONTINUOUS
 
 KEY = "key"
@@ -94,6 +95,7 @@ class SinkSettings(ConnectorSettings):
         "Cache names by regular expressions (Java's) of whole topic names: the first matching expression names the "
         "cache, with $1 and ${name} as groups; topics without a match are named by topic_prefix and cache_prefix",
     )  # fmt: skip
+    shared_caches: str = SHARED_CACHES
     process_updates: bool = setting(
         False, BOOLEAN, "Overwrite and remove entries; false: existing entries stay unchanged",
         reference="shallProcessUpdates",

@@ -93,6 +93,7 @@ SETTINGS: Mapping[str, str] = {
             "auto_offset_reset",
             "process_updates",
             "schema_contract",
+            "shared_caches",
             "key_policy",
             "key_fields",
             "cache_as_source",
