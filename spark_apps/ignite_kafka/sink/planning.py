@@ -117,7 +117,8 @@ def cache_names(topics: Iterable[str], settings: SinkSettings) -> dict[str, str]
             what = f"topics {other} (by {before.rule}) and {topic} (by {cache.rule}) go to one cache"
             remedy = (
                 "Give them caches of their own (cache_names, cache_prefix), leave one of them out, or set "
-                f"shared_caches to {DISJOINT_KEYS} if no key is in both: a key's records have an order in one topic only."
+                f"shared_caches to {DISJOINT_KEYS} if no key is in both: the records of a key have an order in one "
+                "topic only."
             )
             raise SettingsError(what, remedy, cache=cache.name, topic=topic)
         caches[topic] = cache.name

@@ -78,7 +78,7 @@ def shared_caches(topics: Sequence[TopicPlan]) -> frozenset[str]:
 
 
 def with_shared_routed(topics: Sequence[TopicPlan]) -> tuple[TopicPlan, ...]:
-    """Mark topics that share a cache as routed, so that the cache is compared with the records of all of them."""
+    """Mark topics that share a cache as routed: the cache is compared with the records of all of them."""
     shared = shared_caches(topics)
     return tuple(replace(topic, routed=topic.routed or topic.cache in shared) for topic in topics)
 
