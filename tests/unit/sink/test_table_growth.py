@@ -11,11 +11,13 @@ from ignite_kafka import events
 from ignite_kafka.errors import TypeClash
 from ignite_kafka.ignite.sql_views import PresentTable
 from ignite_kafka.ignite.types import type_codes as codes
-from ignite_kafka.ignite.types.model import BinaryField, BinaryType, QueryField
+from ignite_kafka.ignite.types.model import BinaryField, BinaryType, CacheInfo, QueryEntity, QueryField
 from ignite_kafka.java.hash_code import java_hash
 from ignite_kafka.sink.table_growth import TableGrowth
 from tests.support.ignite_bytes import Types
-from tests.support.to_ignite_records import cache_of
+from tests.support.sink_stores import Caches, make_plan, make_router, make_store
+from tests.support.to_ignite_records import cache_of, consumed
+from tests.support.types_log import NAME, TypesLog
 
 CACHE = cache_of({"id": "java.lang.Long", "home.city": "java.lang.String", "seen": "java.sql.Timestamp", "at": "org.acme.Point"})
 SCALARS = {"id": codes.LONG, "seen": codes.DATE, "at": codes.OBJECT}
@@ -90,3 +92,49 @@ def test_a_cache_without_a_table_asks_nothing(monkeypatch: pytest.MonkeyPatch) -
     tables.types.known.clear()
     tables.growth.grow(CACHE)
     assert (tables.added, tables.looks) == ([], 0)
+
+
+class GrowingCaches(Caches):
+    """A cluster with a table, and what was done to it in order."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        super().__init__()
+        self.present = CACHE.query_entities
+        self.done: list[str] = []
+        self.replace_cluster(monkeypatch, TypesLog())
+        monkeypatch.setattr("ignite_kafka.sink.entry_router.with_present_tables", lambda *_: self)
+        monkeypatch.setattr("ignite_kafka.sink.store.TableGrowth", lambda _: self)
+
+    @property
+    def query_entities(self) -> tuple[QueryEntity, ...]:
+        return self.present
+
+    def configuration(self, _: str) -> None:
+        return None
+
+    def grow(self, cache: CacheInfo, days: frozenset[tuple[str, str]]) -> None:
+        assert cache.query_entities == CACHE.query_entities
+        self.done.append(f"grow {len(days)}, {len(self.put)} put")
+
+
+@pytest.mark.parametrize(("contract", "done"), [("evolve", ["grow 0, 0 put", "grow 0, 1 put"]), ("store", []), ("freeze", [])])
+def test_a_store_lets_tables_grow_before_it_puts(monkeypatch: pytest.MonkeyPatch, contract: str, done: list[str]) -> None:
+    caches = GrowingCaches(monkeypatch)
+    store = make_store(make_plan(schema_contract=contract, types_topic=NAME), caches)
+    store.store([consumed([b'{"id":1}'])])
+    store.store([consumed([b'{"id":2}'])])
+    assert (caches.done, len(caches.put)) == (done, 2)
+
+
+def test_a_column_that_was_added_meanwhile_is_seen_before_a_record_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    caches = GrowingCaches(monkeypatch)
+    router = make_router(make_plan(schema_contract="freeze", types_topic=NAME), caches)
+
+    def refused() -> list[str]:
+        router.begin_batch()
+        return [record.where["schema_contract"] for record in router.route(consumed([b'{"id":1,"more":2}'])).bad]
+
+    assert refused() == ["freeze"]
+    (entity,) = CACHE.query_entities
+    caches.present = (replace(entity, fields=(*entity.fields, QueryField("MORE", "java.lang.Long"))),)
+    assert refused() == []
