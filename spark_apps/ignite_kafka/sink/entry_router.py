@@ -65,7 +65,7 @@ class EntryRouter:
         self._converters: dict[SourceKey, RecordConverter] = {}
         self._transforms: dict[str, TransformingReader | None] = {}
         self._caches: dict[str, CacheInfo] = {}
-        self._looked_up: set[str] = set()
+        self._looked_up: set[SourceKey] = set()
 
     def begin_batch(self) -> None:
         """Begin a batch: the types topic, the cluster's types and the columns of tables may be read once more."""
@@ -190,10 +190,10 @@ class EntryRouter:
 
     def _has_new_columns(self, key: SourceKey) -> bool:
         """Read the tables of a cache again, once a batch; if they changed, make the converter again and return True."""
-        cache = self._converters[key].cache
-        if cache.name in self._looked_up:
+        if key in self._looked_up:
             return False
-        self._looked_up.add(cache.name)
+        self._looked_up.add(key)
+        cache = self._converters[key].cache
         present = self._with_tables(cache)
         if present.query_entities == cache.query_entities:
             return False
