@@ -9,8 +9,13 @@ from typing import Any
 import pytest
 
 from ignite_kafka import events
-from ignite_kafka.convert.to_ignite import ConversionRules, Entries, SideRules
+from ignite_kafka.convert.avro.deserializer import AvroDeserializer
+from ignite_kafka.convert.avro.options import AvroOptions
+from ignite_kafka.convert.connect.columns import Deserializer
+from ignite_kafka.convert.connect_converters import deserializer
+from ignite_kafka.convert.to_ignite import ConversionRules, Entries, RecordConverter, SideRules
 from ignite_kafka.ignite.types.model import QueryField
+from ignite_kafka.registry.schema import AVRO, Reference, RegistrySchema
 from tests.support.to_ignite_records import GrowingTypes, cache_of, consumed, decoded, record_converter
 
 TABLE = cache_of({"id": "java.lang.Long", "home.city": "java.lang.String"})
@@ -85,3 +90,30 @@ def test_a_field_that_the_type_has_already_is_no_column_either(properties: Any) 
     rules = ConversionRules(SideRules("json", PLAIN), SideRules("json", properties), schema_contract="freeze")
     taken = record_converter(grown, types, rules, topic="t").convert(consumed([record(properties, {"id": 4, "more": 8})]))
     assert (taken.bad, dict(decoded(taken, types)[0][1].fields)) == ((), {"id": 4, "more": 8})
+
+
+_FIELDS = [{"name": "id", "type": "long"}, {"name": "more", "type": ["null", "long"]}]
+
+
+class Registry:
+    """A registry with two versions of a schema: the second one has a new field."""
+
+    def schema(self, id: int, subject: str | None = None) -> RegistrySchema:
+        return RegistrySchema(json.dumps({"type": "record", "name": "Trade", "fields": _FIELDS[:id]}), AVRO)
+
+    def referenced(self, reference: Reference) -> RegistrySchema:
+        raise AssertionError(reference)
+
+
+def test_a_new_version_of_an_avro_schema_is_judged_by_its_values() -> None:
+    def reader(side: str, of_side: SideRules) -> Deserializer | None:
+        return AvroDeserializer(Registry(), AvroOptions()) if side == "value" else deserializer(side, of_side)
+
+    values: list[bytes | None] = [b"\0\0\0\0\1\2", b"\0\0\0\0\2\4\0", b"\0\0\0\0\2\6\2\10"]  # ids 1 to 3; more is absent, null, 4
+    results = {}
+    for contract in ("store", "freeze", "discard_field"):
+        types = GrowingTypes()
+        rules = ConversionRules(SideRules("json", PLAIN), SideRules("avro"), schema_contract=contract)
+        entries = RecordConverter(TABLE, types, rules, deserializers=reader, topic="t").convert(consumed(values))
+        results[contract] = [bad.row for bad in entries.bad], fields_of(types)
+    assert results == {"store": ([], {"id", "more"}), "freeze": ([2], {"id"}), "discard_field": ([], {"id"})}
