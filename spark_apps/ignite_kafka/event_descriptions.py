@@ -38,6 +38,7 @@ CAUSES: Mapping[Event, str] = {
     events.DELIVERY_CONVERGES: "The setting's default, which needs no jar on the nodes.",
     events.BACKUPS_BEHIND: "The cache was created so: PRIMARY_SYNC is Ignite's default.",
     events.CACHE_DIFFERS: "The cache was created by hand, or the cache of the source was altered since.",
+    events.FIELD_DISCARDED: "What writes the topic has got a field that the table does not have.",
     events.RECORDS_OPEN: "A transactional producer is slow, or ended without ending its transaction.",
     events.LAG_STANDS: "A record or a node holds the task up.",
     events.KEYS_MAY_COINCIDE: "Kafka keys of this converter do not hold the type of the key.",

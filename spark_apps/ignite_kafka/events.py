@@ -170,6 +170,17 @@ CACHE_DIFFERS = Event(
     "If entries or queries shall be as at the source, alter the table, or destroy the cache: the sink creates it "
     "again.",
 )
+TABLE_GREW = Event(
+    15260, INFO, "the SQL table {table} of cache {cache} got the columns {columns}, by which records have fields"
+)
+FIELD_DISCARDED = Event(
+    15261,
+    WARNING,
+    "field {field} of records has no column in the SQL table of cache {cache}, and is not stored: schema_contract is "
+    "discard_field",
+    "Add the column by ALTER TABLE, or set schema_contract to evolve; earlier records get the field when their topic "
+    "is read again (`offsets reset`).",
+)
 TOPICS_AWAITED = Event(15156, INFO, "connector {connector} waits for topics that do not exist yet: {topics}")
 RECORDS_OPEN = Event(
     15157,

@@ -60,6 +60,7 @@ COVERED_BY = {
     "unit/convert/filter/test_entries.py": ("convert.filter.columns convert.filter.declared_types convert.filter.failed_rows"),
     "unit/ignite/test_cache_writer.py": "ignite.cache_inserts ignite.write_refusals",
     "unit/settings/files/test_load.py": "settings.ignite_addresses",
+    "unit/sink/test_planning.py": "settings.shared_caches",
     "unit/sink/test_store.py": "sink.program_faults",
     "unit/sql/test_parser.py": "sql.literals sql.syntax sql.tokens",
     "integration/convert/transforms/test_transforms.py": (
@@ -81,6 +82,7 @@ COVERED_BY = {
     "integration/ignite/test_backlog_service.py": "ignite.backlog_errors ignite.backlog_units",
     "unit/source/snapshot/test_task.py": "source.snapshot.unit_counts",
     "integration/ignite/test_scan.py": "ignite.cache_identity",
+    "integration/sink/test_schema_contract.py": "ignite.alter_table",
     "integration/sink/test_sink.py": "sink.run sink.slots runtime.clients plan.sink_plan",
     "integration/sink/test_two_clusters.py": "convert.ignite_types.cluster_types",
     "integration/source/test_snapshot.py": (

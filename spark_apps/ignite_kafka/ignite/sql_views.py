@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from . import protocol, sql_query
 from .cache_configuration import CacheConfiguration
@@ -30,7 +30,8 @@ _INDEXES = (
 )
 _OWN_INDEX = re.compile(r"_key_PK.*|AFFINITY_KEY|__SCAN_|.*_proxy")
 _INDEX_COLUMN = re.compile(r'"((?:[^"]|"")*)" (ASC|DESC)')
-_HIDDEN = frozenset({"_KEY", "_VAL", "_VER"})
+HIDDEN = frozenset({"_KEY", "_VAL", "_VER"})
+"""Columns that each table has besides the declared ones."""
 _UNLIMITED = 32_767  # from here on a precision or scale is that of H2's type, not one that was declared
 _SORTED = "SORTED"
 Row = Sequence[str | None]
@@ -56,13 +57,58 @@ def with_present_tables(cluster: Cluster, configuration: CacheConfiguration) -> 
     return replace(configuration, query_entities=entities)
 
 
+@dataclass(frozen=True)
+class PresentTable:
+    """SQL table of a query entity as it is now.
+
+    :param entity: the query entity with the table's present columns.
+    :param exact: names of columns are in the case of the fields (`sqlEscapeAll`), else in upper case.
+    """
+
+    schema: str
+    name: str
+    entity: QueryEntity
+    exact: bool = False
+
+    def column_of(self, field: str) -> str:
+        """Return the name of the column that SQL gives a field of the value."""
+        return field if self.exact else field.upper()
+
+    @property
+    def column_names(self) -> frozenset[str]:
+        """Names of the columns that the table has."""
+        aliases = dict(self.entity.aliases)
+        return frozenset(aliases.get(field.name) or self.column_of(field.name) for field in self.entity.fields)
+
+
+def present_tables(cluster: Cluster, cache: str) -> dict[str, PresentTable]:
+    """Return the SQL tables of a cache by the binary type of their values, with their present columns.
+
+    :raises ThinError: the nodes have no SQL, or the user may not use it.
+    """
+    configuration = cluster.configuration(cache)
+    tables = {str(row[1]): str(row[0]) for row in _select_texts(cluster, _TABLES, cache)}
+    present = {}
+    for entity in configuration.query_entities:
+        name = _table_of(tables, entity)
+        if name is not None:
+            grown = _with_present_columns(cluster, cache, tables, entity)
+            exact = bool(configuration.advanced.sql_escape_all)
+            present[entity.value_type] = PresentTable(tables[name], name, grown, exact)
+    return present
+
+
+def _table_of(tables: Mapping[str, str], entity: QueryEntity) -> str | None:
+    return next((name for name in tables if name.upper() == (entity.table or "").upper()), None)
+
+
 def _with_present_columns(cluster: Cluster, cache: str, tables: Mapping[str, str], entity: QueryEntity) -> QueryEntity:
-    table = next((name for name in tables if name.upper() == (entity.table or "").upper()), None)
+    table = _table_of(tables, entity)
     if table is None:
         return entity
     schema = tables[table]
     columns = {str(row[0]): row for row in _select_texts(cluster, _COLUMNS, schema, table)}
-    order = _select_names(cluster, f"SELECT * FROM {_quote(schema)}.{_quote(table)} LIMIT 0")
+    order = _select_names(cluster, f"SELECT * FROM {quote(schema)}.{quote(table)} LIMIT 0")
     column_of = dict(entity.aliases)
     field_by_name = {column_of.get(field.name, field.name).upper(): field for field in entity.fields}
     names = [
@@ -127,13 +173,14 @@ def _parse_index(
     )
 
 
-def _quote(name: str) -> str:
+def quote(name: str) -> str:
+    """Return a name as SQL reads it in exactly this form, with its case."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def _select_names(cluster: Cluster, sql: str) -> list[str]:
     names, _ = cluster.ask(lambda connection: _select(connection, sql, ()))
-    return [name for name in names if name not in _HIDDEN]
+    return [name for name in names if name not in HIDDEN]
 
 
 def node_versions(cluster: Cluster) -> list[str]:

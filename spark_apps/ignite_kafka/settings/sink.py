@@ -14,10 +14,12 @@ from ..sql.syntax import columns_of
 from . import topic_names
 from .base import setting
 from .connector import PREFIX, TIME, ConnectorSettings
-from .converters import FIELDLESS
+from .converters import FIELDLESS, IGNITE_BINARY
 from .fields import BOOLEAN, LINE, MAPPING, RULES, TEXTS, SettingType, choice, text_like, whole_number
 from .findings import Findings
 from .name_rules import NamedBy
+from .schema_contracts import CLOSED, DEAD_LETTER_RECORD, SCHEMA_CONTRACT, STORE
+from .shared_caches import SHARED_CACHES
 from .start_warnings import CONTINUOUS
 
 KEY = "key"
@@ -95,6 +97,7 @@ class SinkSettings(ConnectorSettings):
         "Cache names by regular expressions (Java's) of whole topic names: the first matching expression names the "
         "cache, with $1 and ${name} as groups; topics without a match are named by topic_prefix and cache_prefix",
     )  # fmt: skip
+    shared_caches: str = SHARED_CACHES
     process_updates: bool = setting(
         False, BOOLEAN, "Overwrite and remove entries; false: existing entries stay unchanged",
         reference="shallProcessUpdates",
@@ -154,6 +157,8 @@ class SinkSettings(ConnectorSettings):
         overridable=True,
     )  # fmt: skip
 
+    schema_contract: str = SCHEMA_CONTRACT
+
     # Resources
     batch_size: int = setting(20_000, whole_number(1), "Maximum number of records per put batch")
     batch_bytes: int = setting(
@@ -208,6 +213,8 @@ class SinkSettings(ConnectorSettings):
         super().check_together(findings)
         with findings.check("select", "where", "key_policy", "key_fields", "value_converter"):
             self._check_select()
+        with findings.check("schema_contract", "value_converter", "dead_letter_topic"):
+            self._check_contract()
         with findings.check("topics", "topics_regex"):
             self._check_one_of_topics()
         with findings.check("topics_regex"):
@@ -252,6 +259,14 @@ class SinkSettings(ConnectorSettings):
         if self.key_policy == VALUE and (missing := [name for name in self.key_fields if name.lower() not in selected]):
             reason = f"keys are made of the fields of select, which has no {missing[0]}"
             raise self.wrong("key_fields", reason, "Add the field to select, under its new name if it gets one")
+
+    def _check_contract(self) -> None:
+        """Refuse a contract that cannot be kept with the other settings."""
+        if self.schema_contract in CLOSED and self.value_converter == IGNITE_BINARY:
+            reason = f"it is {self.schema_contract}, and value_converter {IGNITE_BINARY} stores values byte by byte"
+            raise self.wrong("schema_contract", reason, f"Use {STORE} or evolve, or another value_converter")
+        if self.schema_contract == DEAD_LETTER_RECORD and not self.dead_letter_topic:
+            raise self.wrong("schema_contract", "there is no dead_letter_topic", "Set dead_letter_topic, too")
 
     def _check_one_of_topics(self) -> None:
         if bool(self.topics) == bool(self.topics_regex):

@@ -93,6 +93,8 @@ SETTINGS: Mapping[str, str] = {
             "auto_offset_reset",
             "process_updates",
             "delivery",
+            "schema_contract",
+            "shared_caches",
             "key_policy",
             "key_fields",
             "cache_as_source",

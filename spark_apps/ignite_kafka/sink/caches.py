@@ -28,6 +28,8 @@ def ensure_caches(plan: SinkPlan, cluster: Cluster, source_configuration: Source
 
     Report existing caches with differences from the source's caches that affect entries or SQL.
 
+    A cache of several topics is created by the settings and the source's cache of the first one.
+
     Also report caches that acknowledge entries before their backups have them.
 
     :returns: names of the created caches.
@@ -35,7 +37,10 @@ def ensure_caches(plan: SinkPlan, cluster: Cluster, source_configuration: Source
     :raises WriteFailed: the cluster did not create a cache.
     """
     existing = set(cluster.cache_names())
-    topics = {topic.cache: topic.name for topic in plan.topics if not topic.routed}
+    topics: dict[str, str] = {}
+    for topic in plan.topics:
+        if not topic.routed:
+            topics.setdefault(topic.cache, topic.name)
     settings = {name: plan.settings.of(topic) for name, topic in topics.items()}
     configurations = {
         name: source_configuration(topic) if settings[name].cache_as_source else None for name, topic in topics.items()

@@ -22,7 +22,15 @@ def inbound_rules(settings: SinkSettings) -> ConversionRules:
         for side in ("key", "value")
     )
     header = SideRules(settings.header_converter, settings.converter_properties("header"))
-    return ConversionRules(key, value, settings.key_policy, settings.key_fields, settings.date_time_zone, header)
+    return ConversionRules(
+        key,
+        value,
+        settings.key_policy,
+        settings.key_fields,
+        settings.date_time_zone,
+        header,
+        settings.schema_contract,
+    )
 
 
 def transforming(settings: SinkSettings) -> TransformingReader | None:

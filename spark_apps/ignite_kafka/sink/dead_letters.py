@@ -13,7 +13,7 @@ from .. import events
 from ..common.deadline import Deadline
 from ..common.redaction import in_message
 from ..convert.filter.entries import EntryFilter
-from ..convert.rules.failure_stages import Stage, failed_in_filter, setting_of
+from ..convert.rules.failure_stages import CONTRACT, Stage, failed_in_filter, setting_of
 from ..convert.to_ignite import BadRecord, RecordConverter
 from ..errors import KafkaUnavailable, RecordRefused, RecordsOvertaken
 from ..kafka.bounded_calls import close_consumer
@@ -25,6 +25,9 @@ from ..kafka.records import Consumed
 _AT_ONCE = 1_000
 _STEP_S = 0.05
 _SHOWN = 80  # bytes of a key
+_OF_CONTRACT = (
+    "Add the column by ALTER TABLE and start again, or set schema_contract to evolve, discard_field or dead_letter."
+)
 
 
 def error_of(consumed: Consumed, bad: BadRecord) -> RecordRefused:
@@ -33,9 +36,11 @@ def error_of(consumed: Consumed, bad: BadRecord) -> RecordRefused:
     If the cache refuses the entry, the error also has the record's key.
     """
     key = consumed.keys[bad.row].as_py() if bad.stage == Stage.PUT else None
+    setting = setting_of(bad.stage, bad.where)
+    remedy = f"Correct what writes the topic; to skip such records set {setting} to DEAD_LETTER."
     return RecordRefused(
         bad.reason,
-        f"Correct what writes the topic; to skip such records set {setting_of(bad.stage, bad.where)} to DEAD_LETTER.",
+        _OF_CONTRACT if CONTRACT in bad.where else remedy,
         topic=consumed.topic,
         partition=consumed.partition,
         offset=int(consumed.offsets[bad.row]),

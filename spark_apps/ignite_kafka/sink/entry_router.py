@@ -10,14 +10,17 @@ from typing import TYPE_CHECKING
 
 from ..convert.connect_converters import deserializer
 from ..convert.filter import Filters
+from ..convert.rules.failure_stages import CONTRACT
 from ..convert.to_ignite import BadRecord, ClusterTypes, Entries, RecordConverter, merge_rows
 from ..errors import SettingsError
 from ..ignite.cluster import Cluster
+from ..ignite.sql_views import with_present_tables
 from ..ignite.types.model import CacheInfo
 from ..kafka.clients import KafkaClients
 from ..kafka.records import Consumed
 from ..kafka.value_heads import HeadOf
 from ..plan.sink_plan import SinkPlan
+from ..settings.schema_contracts import EVOLVE, STORE
 from ..settings.sink import HEADER, SinkSettings
 from ..state.types_topic import TypesTopic
 from .caches import routed_cache
@@ -62,10 +65,12 @@ class EntryRouter:
         self._converters: dict[SourceKey, RecordConverter] = {}
         self._transforms: dict[str, TransformingReader | None] = {}
         self._caches: dict[str, CacheInfo] = {}
+        self._looked_up: set[SourceKey] = set()
 
     def begin_batch(self) -> None:
-        """Begin a batch: the types topic and the cluster's types may be read once more."""
+        """Begin a batch: the types topic, the cluster's types and the columns of tables may be read once more."""
         self._record_types.new_batch()
+        self._looked_up = set()
 
     def route(self, consumed: Consumed, leave_out: Collection[str] = ()) -> RoutedEntries:
         """Convert the records of one topic partition to entries by cache, without storing them.
@@ -108,6 +113,15 @@ class EntryRouter:
     def cache(self, name: str) -> CacheInfo:
         """Return the description of a cache that :meth:`route` has returned entries for."""
         return self._caches[name]
+
+    def days(self, cache: str) -> frozenset[tuple[str, str]] | None:
+        """Return types and fields that a cache's records have as days, if its tables grow; None if they do not grow."""
+        growing = [
+            converter
+            for key, converter in self._converters.items()
+            if converter.cache.name == cache and self._settings.of(_read_topic(key)).schema_contract == EVOLVE
+        ]
+        return frozenset().union(*(converter.days for converter in growing)) if growing else None
 
     @property
     def needs_times(self) -> bool:
@@ -167,9 +181,25 @@ class EntryRouter:
         while True:
             converter = self._converter(key)
             try:
-                return convert_or_fault(consumed, partial(converter.convert, consumed, read))
+                entries = convert_or_fault(consumed, partial(converter.convert, consumed, read))
             except TypesGrown:
                 self._converters[key] = self._make_converter(key, converter.cache)
+                continue
+            if not (any(CONTRACT in record.where for record in entries.bad) and self._has_new_columns(key)):
+                return entries
+
+    def _has_new_columns(self, key: SourceKey) -> bool:
+        """Read the tables of a cache again, once a batch; if they changed, make the converter again and return True."""
+        if key in self._looked_up:
+            return False
+        self._looked_up.add(key)
+        cache = self._converters[key].cache
+        present = self._with_tables(cache)
+        if present.query_entities == cache.query_entities:
+            return False
+        self._caches[cache.name] = present
+        self._converters[key] = self._make_converter(key, present)
+        return True
 
     def _converter(self, key: SourceKey) -> RecordConverter:
         if key not in self._converters:
@@ -185,9 +215,17 @@ class EntryRouter:
     def _get_cache(self, key: SourceKey) -> CacheInfo:
         """Return the cache that records go to; create a missing one if transforms set the topic."""
         plan = self._plans[_read_topic(key)]
+        settings = self._settings.of(plan.name)
         if isinstance(key, str):
-            return self._cluster.cache(plan.cache)
-        return routed_cache(self._cluster, self._name_cache(key[1]), self._settings.of(plan.name))
+            cache = self._cluster.cache(plan.cache)
+        else:
+            cache = routed_cache(self._cluster, self._name_cache(key[1]), settings)
+        return cache if settings.schema_contract == STORE else self._with_tables(cache)
+
+    def _with_tables(self, cache: CacheInfo) -> CacheInfo:
+        """Return a cache's description with the columns that its tables have now."""
+        present = with_present_tables(self._cluster, self._cluster.configuration(cache.name))
+        return replace(cache, query_entities=present.query_entities)
 
     def _name_cache(self, topic: str) -> str:
         """Derive the cache name from a topic name that transforms gave a record."""

@@ -16,7 +16,8 @@ from ..kafka.topics import TopicPartition, Topics, TopicState, read_to_end
 from ..plan.sink_offsets import PartitionKey
 from ..plan.sink_plan import SinkPlan, TopicPlan
 from ..settings.name_rules import NamedBy
-from ..settings.sink import LATEST, SinkSettings
+from ..settings.shared_caches import DISJOINT_KEYS
+from ..settings.sink import KAFKA, LATEST, SinkSettings
 from ..settings.suggestions import did_you_mean
 from ..settings.topic_names import is_internal_topic
 from ..state.internal_names import offsets_topic
@@ -30,7 +31,7 @@ def make_plan(settings: SinkSettings, topics: Topics, slots: int) -> SinkPlan:
 
     :raises TopicError: a topic does not exist or no topic matches, and the run is not continuous; or there is no
         ``types_topic``.
-    :raises SettingsError: two topics go to one cache, or a filter's function cannot be imported.
+    :raises SettingsError: two topics go to one cache and may not, or a filter's function cannot be imported.
     """
     if settings.types_topic and not topics.exists(settings.types_topic):
         remedy = "Set types_topic to the types topic of the source, or leave it empty."
@@ -96,9 +97,9 @@ def chosen_topics(settings: SinkSettings, existing: Iterable[str]) -> list[str]:
 
 
 def cache_names(topics: Iterable[str], settings: SinkSettings) -> dict[str, str]:
-    """Return the cache name of each topic, and refuse two topics with one cache.
+    """Return the cache name of each topic, and refuse two topics with one cache whose keys may be equal.
 
-    :raises SettingsError: two topics go to one cache, or the name of a cache is empty.
+    :raises SettingsError: two topics go to one cache and may not, or the name of a cache is empty.
     """
     caches: dict[str, str] = {}
     topic_of_cache: dict[str, tuple[str, NamedBy]] = {}
@@ -112,15 +113,24 @@ def cache_names(topics: Iterable[str], settings: SinkSettings) -> dict[str, str]
             )
             raise SettingsError("a topic's name leaves none for its cache", remedy, topic=topic, named_by=cache.rule)
         other, before = topic_of_cache.setdefault(cache.name, (topic, cache))
-        if other != topic:
+        if other != topic and not _may_share(settings, other, topic):
             what = f"topics {other} (by {before.rule}) and {topic} (by {cache.rule}) go to one cache"
             remedy = (
-                "Give them caches of their own (cache_names, cache_prefix), or leave one of them out: a key's records "
-                "have an order in "
+                "Give them caches of their own (cache_names, cache_prefix), leave one of them out, or set "
+                f"shared_caches to {DISJOINT_KEYS} if no key is in both: the records of a key have an order in one "
+                "topic only."
             )
-            raise SettingsError(what, f"{remedy}one topic only.", cache=cache.name, topic=topic)
+            raise SettingsError(what, remedy, cache=cache.name, topic=topic)
         caches[topic] = cache.name
     return caches
+
+
+def _may_share(settings: SinkSettings, *topics: str) -> bool:
+    """Return whether no key of a cache is made of records of two of its topics."""
+    of_topics = [settings.of(topic) for topic in topics]
+    # transforms may give records of two topics one topic's name, which is in the key then
+    hold_topic = all(own.key_policy == KAFKA and not own.transforms for own in of_topics)
+    return hold_topic or settings.shared_caches == DISJOINT_KEYS
 
 
 def cache_of(topic: str, settings: SinkSettings) -> NamedBy:

@@ -250,8 +250,12 @@ class SinkRun(EpochRun[SinkSettings]):
 
 
 def planned_counts(plan: SinkPlan) -> dict[str, CacheStatus]:
-    """Return the status of each planned cache before anything is stored."""
-    return {topic.cache: CacheStatus(topic.name, units=topic.partitions) for topic in plan.topics}
+    """Return the status of each planned cache before anything is stored; a shared cache has its first topic's name."""
+    counts: dict[str, CacheStatus] = {}
+    for topic in plan.topics:
+        before = counts.get(topic.cache, CacheStatus(topic.name))
+        counts[topic.cache] = replace(before, units=before.units + topic.partitions)
+    return counts
 
 
 def _report_lacking(plan: SinkPlan, created: Collection[str], read: Collection[str]) -> None:

@@ -21,6 +21,7 @@ from ..settings.error_policies import STOP
 from ..settings.sink import SinkSettings
 from .dead_letters import report_bad_record
 from .entry_router import CachePart, EntryRouter
+from .table_growth import TableGrowth
 
 
 @dataclass
@@ -65,6 +66,7 @@ class Store:
         self._in_order = in_order
         self._overwrite = settings.process_updates
         self._writers: dict[str, CacheWriter] = {}
+        self._growth = TableGrowth(cluster)
 
     def store(self, batch: Sequence[Consumed]) -> Stored:
         """Convert a batch, wait until the previous batch is stored, then send the new one to the nodes.
@@ -76,6 +78,7 @@ class Store:
 
         :param batch: records of several partitions.
         :raises EntriesRefused: a cache refuses an entry of this batch, or of the previous batch.
+        :raises TypeClash: an SQL table that grows has a column of another type than a field.
         :raises ProgramFault: the conversion failed by a fault of this program.
         """
         stored = Stored()
@@ -86,6 +89,7 @@ class Store:
             routed = self._router.route(consumed)
             if routed.filtered is not None:
                 stored.filtered[place] = routed.filtered
+            self._grow_tables(routed.parts)
             parts, bad = self._put_in_order(routed.parts, routed.bad) if self._in_order else (routed.parts, routed.bad)
             parts = self._apply_error_policy(consumed, parts, bad, stored)
             stored.entries[place] = sum(len(entries) for _, entries in parts)
@@ -106,6 +110,13 @@ class Store:
         """Wait until the nodes have acknowledged all entries sent."""
         for writer in self._writers.values():
             writer.flush()
+
+    def _grow_tables(self, parts: Sequence[CachePart]) -> None:
+        """Add the columns that entries need, to the tables of caches with schema contract `evolve`."""
+        for cache, entries in parts:
+            days = self._router.days(cache) if len(entries) else None
+            if days is not None:
+                self._growth.grow(self._router.cache(cache), days)
 
     def _writer(self, cache: str) -> CacheWriter:
         if cache not in self._writers:

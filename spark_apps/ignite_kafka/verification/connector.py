@@ -42,7 +42,7 @@ from .lag_wait import LagWait
 from .memory import ComparisonMemory
 from .repair_claim import Idle, RepairClaim
 from .result import VerifyOptions, VerifyResult
-from .routed_caches import Routes, add_routed_pairs, count_absent_caches, make_pairs
+from .routed_caches import Routes, add_routed_pairs, count_absent_caches, make_pairs, with_shared_routed
 from .sink_direction import SinkDirection
 from .source_direction import SourceDirection
 from .task import Open
@@ -242,6 +242,7 @@ def _verify_sink(settings: SinkSettings, context: _Context) -> list[Judged]:
     plan = _make_sink_plan(settings, clients, cluster, context.options)
     if context.options.repair:
         _create_caches(plan, clients, cluster)
+    plan = replace(plan, topics=with_shared_routed(plan.topics))
     firsts = topics.offsets(sink_planning.partitions_of(plan.topics), OffsetSpec.earliest())
 
     def with_latest_ends(pairs: Sequence[ComparedPair]) -> list[ComparedPair]:

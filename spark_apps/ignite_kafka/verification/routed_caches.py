@@ -51,13 +51,36 @@ def _merge(blocks: Iterator[tuple[int, Counter[str]]]) -> dict[int, Counter[str]
 def make_pairs(topics: Sequence[TopicPlan], partitions: Mapping[str, int]) -> list[ComparedPair]:
     """Pair each topic with its cache, without the topic's offsets yet.
 
+    A topic that shares its cache has a pair of its own for its bad records; the cache gets a pair by
+    :func:`add_routed_pairs`.
+
     :param partitions: number of partitions of each topic's cache.
     """
     firsts = [0, *accumulate(topic.partitions for topic in topics)]
+    shared = shared_caches(topics)
     return [
-        ComparedPair(topic.cache, topic.name, (), partitions[topic.cache], topic.routed, first)
+        ComparedPair(
+            f"{topic.cache} ({topic.name})" if topic.cache in shared else topic.cache,
+            topic.name,
+            (),
+            partitions[topic.cache],
+            topic.routed,
+            first,
+        )
         for topic, first in zip(topics, firsts[:-1], strict=True)
     ]
+
+
+def shared_caches(topics: Sequence[TopicPlan]) -> frozenset[str]:
+    """Return the names of caches to which several topics go by their names."""
+    counts = Counter(topic.cache for topic in topics)
+    return frozenset(cache for cache, count in counts.items() if count > 1)
+
+
+def with_shared_routed(topics: Sequence[TopicPlan]) -> tuple[TopicPlan, ...]:
+    """Mark topics that share a cache as routed: the cache is compared with the records of all of them."""
+    shared = shared_caches(topics)
+    return tuple(replace(topic, routed=topic.routed or topic.cache in shared) for topic in topics)
 
 
 def count_absent_caches(routes: Routes, partitions: Mapping[str, int]) -> dict[str, int]:

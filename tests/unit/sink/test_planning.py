@@ -15,7 +15,10 @@ from ignite_kafka.plan.slots import slot_of
 from ignite_kafka.settings.sink import SinkSettings
 from ignite_kafka.sink.caches import new_cache, query_entities
 from ignite_kafka.sink.planning import cache_names, chosen_topics, make_plan, with_batch_bytes
+from ignite_kafka.sink.run import planned_counts
+from ignite_kafka.state.status import CacheStatus
 from tests.support.fake_topics import described
+from tests.support.sink_stores import KAFKA
 
 
 def settings(**values: object) -> SinkSettings:
@@ -52,6 +55,26 @@ def test_a_cache_is_named_by_its_topic() -> None:
         cache_names(["ignite-a", "a"], settings())
     with pytest.raises(SettingsError, match="leaves none for its cache"):
         cache_names(["ignite-"], settings())
+
+
+def test_topics_share_a_cache_where_their_keys_cannot_be_equal() -> None:
+    topics, shared = ["ignite-a", "a"], {"ignite-a": "a", "a": "a"}
+    with pytest.raises(SettingsError, match="set shared_caches to disjoint_keys if no key is in both"):
+        cache_names(topics, settings())
+    assert cache_names(topics, settings(shared_caches="disjoint_keys")) == shared
+    by_place = {"key_policy": "kafka"}
+    assert cache_names(topics, settings(**by_place)) == shared
+    route = {"type": f"{KAFKA}RegexRouter", "regex": "ignite-a", "replacement": "a"}
+    for overrides in ({"a": {"key_policy": "key"}}, {"ignite-a": {"transforms": "x", "transform_config": {"x": route}}}):
+        with pytest.raises(SettingsError, match="go to one cache"):
+            cache_names(topics, settings(**by_place, overrides=overrides))
+
+
+def test_the_counts_of_a_shared_cache_are_of_all_its_topics() -> None:
+    plan = SinkPlan(
+        "c", 3, 4, settings(), (TopicPlan("t", "id", "both", 5), TopicPlan("u", "id2", "both", 3), TopicPlan("v", "id3", "own", 1))
+    )
+    assert planned_counts(plan) == {"both": CacheStatus("t", units=8), "own": CacheStatus("v", units=1)}
 
 
 def test_the_first_expression_that_matches_a_topic_names_its_cache() -> None:

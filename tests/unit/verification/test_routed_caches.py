@@ -11,7 +11,7 @@ from ignite_kafka.common.python_compat import Self
 from ignite_kafka.plan.sink_plan import TopicPlan
 from ignite_kafka.verification.direction import ComparedPair
 from ignite_kafka.verification.fingerprints import probe
-from ignite_kafka.verification.routed_caches import add_routed_pairs, count_absent_caches, find_routes, make_pairs
+from ignite_kafka.verification.routed_caches import add_routed_pairs, count_absent_caches, find_routes, make_pairs, with_shared_routed
 from ignite_kafka.verification.task import Task
 from tests.support.local_exchange import LocalExchange
 
@@ -32,6 +32,15 @@ def test_caches_that_records_go_to_become_targets() -> None:
     found = {one.cache: (one.topic, one.partitions) for one in add_routed_pairs(pairs(), ROUTES, PARTITIONS)}
     assert found == {"a": ("a", 16), "b": ("b", 0), "c": ("c", 4), "x": ("b, c", 8)}
     assert add_routed_pairs(pairs()[:1], {}, {}) == pairs()[:1]
+
+
+def test_a_cache_of_several_topics_is_one_target() -> None:
+    topics = with_shared_routed((TopicPlan("a", "id", "all", 3), TopicPlan("b", "id", "own", 2), TopicPlan("c", "id", "all", 1)))
+    assert [topic.routed for topic in topics] == [True, False, True]
+    made = make_pairs(topics, {"all": 0, "own": 8})
+    routes = {0: Counter({"all": 4}), 2: Counter({"all": 1})}
+    targets = [(one.cache, one.topic, one.partitions) for one in add_routed_pairs(made, routes, {"all": 16})]
+    assert targets == [("all (a)", "a", 0), ("own", "b", 8), ("all (c)", "c", 0), ("all", "a, c", 16)]
 
 
 def test_records_of_caches_that_do_not_exist_are_counted() -> None:

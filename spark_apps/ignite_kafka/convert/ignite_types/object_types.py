@@ -88,6 +88,7 @@ class ObjectTypes:
         self.version = self.rereads = 0
         self.guessing = False
         self.lists: dict[str, str | None] = {}
+        self.days: set[tuple[str, str]] = set()  # types and fields in lower case that records have as java.sql.Date
 
     def fields(self, type_name: str) -> tuple[pa.Field, ...]:
         """Return all fields of a type, in the order in which objects are written."""
@@ -367,6 +368,8 @@ class ObjectTypes:
         of_metadata = {}
         for field in binary.fields:
             name = field.name.lower()
+            if self.columns.contract.lacks(type_name, name):
+                continue
             of_metadata[name] = metadata_field(
                 field, type_name, declared.get(name, self.columns.key_field(type_name, name))
             )

@@ -11,8 +11,10 @@ import pyarrow as pa
 
 from ...ignite.types.model import CacheInfo, QueryEntity, QueryField, TypeSource
 from ...ignite.types.type_table import java_code
+from ...settings.schema_contracts import STORE
 from ..rules.marked_fields import of_column, undecided, undecided_class
 from .resolve_types import class_field, object_paths
+from .table_contract import TableContract, table_contract
 
 
 class NestedColumn(NamedTuple):
@@ -31,10 +33,12 @@ class SqlColumns:
         this class; a value without the field gets none.
     :param nested: columns of nested objects, by binary type and by path in lower case: SQL never reads a field with
         such a name.
+    :param contract: fields that values may have.
     """
 
     key_fields: Mapping[str, Mapping[str, pa.Field]] = field(default_factory=dict)
     nested: Mapping[str, Mapping[str, NestedColumn]] = field(default_factory=dict)
+    contract: TableContract = field(default_factory=TableContract)
 
     def key_field(self, type_name: str, name: str) -> pa.Field | None:
         """Return the Arrow field of the key column that has a field's name, in any case; None without such a column."""
@@ -45,13 +49,13 @@ class SqlColumns:
         return (field for field in self.key_fields.get(type_name, {}).values() if undecided_class(field))
 
     def refusal(self, type_name: str, name: str) -> str | None:
-        """Return the reason why SQL could not read a field under this name; None if it can.
+        """Return the reason why a value cannot have a field of this name; None if it can.
 
-        The reason is the predicate of a sentence.
+        SQL could not read it, or the contract refuses it. The reason is the predicate of a sentence.
         """
         nested = self.nested.get(type_name, {}).get(name.lower())
         if nested is None:
-            return None
+            return self.contract.refusal(type_name, name)
         outer, _, inner = nested.path.partition(".")
         what = (
             f"has the name of column {nested.column}, which SQL reads from field {inner} of an object in field {outer}"
@@ -59,9 +63,10 @@ class SqlColumns:
         return f"{what}: send this object instead of the flat field, or rename the field"
 
 
-def sql_columns(cache: CacheInfo, types: TypeSource) -> SqlColumns:
+def sql_columns(cache: CacheInfo, types: TypeSource, contract: str = STORE) -> SqlColumns:
     """Return the columns of a cache's query entities that are no fields of a value.
 
+    :param contract: value of the setting `schema_contract`.
     :raises UnsupportedType: JSON cannot be converted to a Java class.
     """
     key_fields: dict[str, dict[str, pa.Field]] = {}
@@ -75,7 +80,7 @@ def sql_columns(cache: CacheInfo, types: TypeSource) -> SqlColumns:
         for column in entity.fields:
             for type_name, path in object_paths(entity, column):
                 nested[type_name][path.lower()] = NestedColumn(path, column.name)
-    return SqlColumns(key_fields, nested)
+    return SqlColumns(key_fields, nested, table_contract(cache, contract))
 
 
 def _key_columns(entity: QueryEntity) -> Iterator[QueryField]:

@@ -273,6 +273,9 @@ class RowReader:
     def _member(self, type_name: str, name: str, member: Any) -> tuple[str, Read]:
         try:
             text_of(name)
+            if self._objects.columns.contract.discards(type_name, name):
+                skipped = self._members_of(type_name)[name] = name, no_value
+                return skipped
             field = self._objects.field(type_name, name)
             if member is not None and (why := self._objects.columns.refusal(type_name, name)) is not None:
                 refuse(why)

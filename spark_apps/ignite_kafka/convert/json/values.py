@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from ...common.redaction import in_message
 from ...ignite.binary.decode_decimals import MAX_MAGNITUDE
+from ..ignite_types.table_contract import ContractBreach
 from ..rules.exact_numbers import holds
 from ..rules.json_bytes import base64_bytes
 from ..rules.json_times import DAY_MS, MOST_MILLIS
@@ -60,7 +61,8 @@ class Refused(Exception):
         """Reason why the record is bad, as a sentence that names the field."""
         if not self._of_value:
             return self._what
-        return f"field {self._path} {self._what}" if self._path else f"it {self._what}"
+        text = f"field {self._path} {self._what}" if self._path else f"it {self._what}"
+        return ContractBreach(text, self._what.contract) if isinstance(self._what, ContractBreach) else text
 
 
 class DuplicateNames(dict[str, Any]):

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from ...common.python_compat import StrEnum
 from ...errors import IgniteKafkaError, TransformFailed, ValueNotWritten
 from ...settings.connector import ConnectorSettings
+from ...settings.error_policies import DEAD_LETTER, STOP
+from ...settings.schema_contracts import DEAD_LETTER_RECORD
 
 
 class Stage(StrEnum):
@@ -24,6 +26,8 @@ class Stage(StrEnum):
     PRODUCE = "KAFKA_PRODUCE"
 
 
+CONTRACT = "schema_contract"
+"""Name of the setting, and of the detail in an error's `where` that has the broken contract."""
 _OWN = "error_handling_policy"
 _OF_CONNECTOR = frozenset({Stage.POLL, Stage.PUT})
 """Stages within the connector itself, not in the converters, transforms and clients around it."""
@@ -50,8 +54,10 @@ def policy_of(settings: ConnectorSettings, stage: str, where: Mapping[str, objec
     Source: Kafka Connect's ``errors.tolerance`` covers the stages around a connector, the reference's
     ``errorHandlingPolicy`` the stages within it.
 
-    :param where: details of the error.
+    :param where: details of the error; a record that breaks a schema contract has the contract here, which decides.
     """
+    if CONTRACT in where:
+        return DEAD_LETTER if where[CONTRACT] == DEAD_LETTER_RECORD else STOP
     return settings.error_handling_policy if setting_of(stage, where) == _OWN else settings.conversion_policy
 
 

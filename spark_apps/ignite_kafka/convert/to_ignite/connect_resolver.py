@@ -189,6 +189,8 @@ class Resolver:
             if len(unscrubbed) == 1:
                 field = replace(field, name=unscrubbed[0])
             name = field.name.lower()
+            if objects.columns.contract.discards(type_name, field.name):
+                continue
             other = objects.same_id(type_name, field.name)
             nested = objects.columns.refusal(type_name, field.name)
             if nested is not None:
@@ -202,8 +204,7 @@ class Resolver:
             else:
                 # a key has all fields of its schema, so that its bytes are those of the source's cluster
                 if place.of_key or not _is_undefined(field.schema):
-                    stored = _make_stored_field(field.name, field.schema, f"{type_name}.{field.name}")
-                    objects.add_fields(type_name, [stored], of_key=place.of_key, by_name=type_name != schema.name)
+                    self._add_field(type_name, field, of_key=place.of_key, by_name=type_name != schema.name)
                 decided = self._decide_field(type_name, field)
                 if decided is not None and not undecided_class(decided):
                     places[name] = number
@@ -217,6 +218,12 @@ class Resolver:
                     why = f"is {_add_article(label(field.schema))} without fields, and {type_name} has no such field"
             unwritten.append((number, field.name, RefusingTarget(field.name, why)))
         return places, unwritten
+
+    def _add_field(self, type_name: str, field: ConnectField, *, of_key: bool, by_name: bool) -> None:
+        stored = _make_stored_field(field.name, field.schema, f"{type_name}.{field.name}")
+        self._objects.add_fields(type_name, [stored], of_key=of_key, by_name=by_name)
+        if stored.type == pa.date32():
+            self._objects.days.add((type_name, field.name.lower()))
 
     def _find_scrubbed(self, type_name: str) -> dict[str, list[str]]:
         """Return a type's fields by their names as scrub.invalid.names writes them, where these differ."""

@@ -10,6 +10,7 @@ from typing import Any
 from ...common.time_zones import UTC
 from ...errors import SettingsError
 from ...settings import converters
+from ...settings.schema_contracts import STORE
 from ..json.write_columns import JsonFormat
 
 KEY_POLICIES = ("key", "value", "kafka", "header")
@@ -42,6 +43,7 @@ class ConversionRules:
     :param key_fields: with policy `key` or `value`, the key's fields, or empty for the whole key or value; with
         `kafka`, names for the three fields; with `header`, the header's name.
     :param zone: time zone of java.sql.Date and java.sql.Time.
+    :param schema_contract: treatment of values' fields that the cache's SQL table has no column for.
     :raises SettingsError: an option has an unknown value, or options contradict each other.
     """
 
@@ -51,6 +53,7 @@ class ConversionRules:
     key_fields: tuple[str, ...] = ()
     zone: str = UTC
     header: SideRules = SideRules(converters.SIMPLE)
+    schema_contract: str = STORE
 
     def __post_init__(self) -> None:
         _require("key_converter", self.key.converter, converters.NAMES)

@@ -67,8 +67,9 @@ class Readers:
         self.entry_types = with_uses(declared, cache, types, uses)
         keys = types_of_keys(self.entry_types)
         classes = keys - self.entry_types.key_objects - {f"{cache.name}.Key"}
+        columns = sql_columns(cache, types, rules.schema_contract)
         self.objects = ObjectTypes(
-            types, self.entry_types.objects, keys, columns=sql_columns(cache, types), always=always, key_classes=classes
+            types, self.entry_types.objects, keys, columns=columns, always=always, key_classes=classes
         )
 
     @property

@@ -5,7 +5,7 @@ Keys and values are read, keys are made by the key policy, and bad records are s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from types import MappingProxyType
 
 import numpy as np
@@ -20,8 +20,9 @@ from ..connect.columns import Deserializer
 from ..ignite_binary.deserializer import BinaryReader
 from ..ignite_types.converted_side import ConvertedSide
 from ..ignite_types.entries import BadRecord, Entries, Types
+from ..ignite_types.table_contract import ContractBreach
 from ..json.reader import JsonReader
-from ..rules.failure_stages import Stage
+from ..rules.failure_stages import CONTRACT, Stage
 from .conversion_rules import ConversionRules, SideRules
 from .key_policy import Keys, RecordKeys, keys_by_policy
 from .readers import Readers
@@ -70,6 +71,7 @@ class RecordConverter:
         self._keys: Keys = RecordKeys(binary)
         self._value: AnyReader = binary
         self._json_value = False
+        self._days: Set[tuple[str, str]] = frozenset()
         self.uses: frozenset[TypeUse] | None = None  # uses of this converter; None: values name their types
         self._sides = SideReaders({}, topic)
         self._key_side = rules.key_policy if rules.key_policy in _CONVERTS else "key"
@@ -79,11 +81,17 @@ class RecordConverter:
         self.uses = frozenset(uses)
         readers = Readers(cache, types, rules, topic, deserializers, self.uses, read_sides)
         self._sides = readers.sides
+        self._days = readers.objects.days
         if rules.value.converter != IGNITE_BINARY:
             self._value = readers.value()
             self._json_value = isinstance(self._value, JsonReader)
         if reads_keys:
             self._keys = keys_by_policy(rules.key_policy, rules.key_fields, readers)
+
+    @property
+    def days(self) -> Set[tuple[str, str]]:
+        """Binary types and fields, in lower case, that records have as days, and objects as java.sql.Date."""
+        return self._days
 
     def convert(self, consumed: Consumed, read: Mapping[str, ReadSide] = MappingProxyType({})) -> Entries:
         """Convert records to entries, in their order; return also the bad records, with reasons.
@@ -128,9 +136,15 @@ def _collect_bad(sides: RecordSides, part: str, side: str, bad: Sequence[tuple[i
         return []
     unread = sides.unread(side, [row for row, _ in bad])
     return [
-        BadRecord(row, _CONVERTS[side], why) if row in unread else BadRecord(row, Stage.PUT, why, {"part": part})
+        BadRecord(row, _CONVERTS[side], why)
+        if row in unread
+        else BadRecord(row, Stage.PUT, str(why), _details(part, why))
         for row, why in bad
     ]
+
+
+def _details(part: str, why: str) -> dict[str, str]:
+    return {"part": part, CONTRACT: why.contract} if isinstance(why, ContractBreach) else {"part": part}
 
 
 def _locate(side: ConvertedSide, count: int) -> RowIndex:
