@@ -49,15 +49,15 @@ class SharedState:
 class ConnectService:
     """Connectors of a prefix, as Kafka Connect's REST interface presents and changes them.
 
-    :param shared: state shared with the other services of these connectors.
+    :param shared: state shared with the other services of these connectors; None: this is the only one.
     :raises RestError: from most methods, for requests that Kafka Connect refuses.
     :raises IgniteKafkaError: from every method; Kafka or Ignite did not answer, or refused.
     """
 
-    def __init__(self, operator: Operator, shared: SharedState) -> None:
+    def __init__(self, operator: Operator, shared: SharedState | None = None) -> None:
         self.operator = operator
         self._prefix = operator.connection.internal_topic_prefix
-        self._shared = shared
+        self._shared = shared or SharedState()
         self.reader = ConnectorReader(kafka_clients(operator.connection, operator.secrets), self._prefix)
 
     def cluster(self) -> dict[str, str]:

@@ -66,4 +66,4 @@ def simulated_service(
     monkeypatch.setattr(services, "mark_deleted", delete)
     monkeypatch.setattr(services, "request_restart", restart)
     monkeypatch.setattr(services, "request_target_state", lambda settings, _, state: target(0, 0, 0, settings.name, state))
-    return ConnectService(OPERATOR, shared or SharedState()), reader.connectors, calls
+    return ConnectService(OPERATOR, shared), reader.connectors, calls

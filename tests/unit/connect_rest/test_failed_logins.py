@@ -6,6 +6,7 @@ import asyncio
 import base64
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import SimpleNamespace
 
 import pytest
 from starlette.testclient import TestClient
@@ -48,9 +49,9 @@ def client(monkeypatch: pytest.MonkeyPatch, delays: list[float]) -> Iterator[Tes
         delays.append(seconds)
 
     service, _, _ = simulated_service(monkeypatch)
-    monkeypatch.setattr(failed_logins.asyncio, "sleep", sleep)
+    monkeypatch.setattr(failed_logins, "asyncio", SimpleNamespace(sleep=sleep))
     application = create_application(service, Guard(Logins({"ann": "correct horse"}), "0.0.0.0"))
-    with TestClient(application) as made:  # type: ignore[arg-type]
+    with TestClient(application) as made:
         yield made
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from types import SimpleNamespace
 
 import pytest
 
@@ -96,10 +97,11 @@ def test_a_connector_that_is_deleted_again_is_not_forgotten(monkeypatch: pytest.
 
 def test_older_deletions_are_tried_less_often(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
-    monkeypatch.setattr(late_deletions.time, "monotonic", lambda: 100.0)
-    waits = []
+    monkeypatch.setattr(late_deletions, "time", SimpleNamespace(monotonic=lambda: 100.0))
+    monkeypatch.setattr(late_deletions, "Deadline", SimpleNamespace(after=lambda seconds: seconds))
+    waits: list[object] = []
     for begun_s in (100.0, 0.0):
         pending = late_deletions._Pending(OPERATOR, begun_s)
         pending.postpone()
-        waits.append(pending.again.at_s)
-    assert waits[1] > waits[0]
+        waits.append(pending.again)
+    assert waits == [2.0, 10.0]

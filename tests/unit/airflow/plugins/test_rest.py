@@ -150,7 +150,13 @@ def test_changes_by_an_old_and_a_new_service_of_a_cluster_take_turns(monkeypatch
     services = Services()
     old = services.open(MonitoredCluster("k"))
     writes, released = threading.Event(), threading.Event()
-    monkeypatch.setattr(old.reader, "read", lambda: writes.set() or (released.wait(120) and {}))
+
+    def read() -> dict[str, Any]:
+        writes.set()
+        released.wait(120)
+        return {}
+
+    monkeypatch.setattr(old.reader, "read", read)
     creation = threading.Thread(target=old.create, args=(NewConnector("c", SOURCE),), daemon=True)
     creation.start()
     assert writes.wait(120)
