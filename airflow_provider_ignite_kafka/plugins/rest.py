@@ -22,26 +22,30 @@ from airflow_provider_ignite_kafka.plugins.monitored import MonitoredCluster, mo
 from ignite_kafka.connect_rest.application import METHODS, respond, to_response
 from ignite_kafka.connect_rest.background import Background
 from ignite_kafka.connect_rest.configuration import Operator
+from ignite_kafka.connect_rest.late_deletions import LateDeletions
 from ignite_kafka.connect_rest.messages import Answer
 from ignite_kafka.connect_rest.routes import is_change
-from ignite_kafka.connect_rest.service import ConnectService
+from ignite_kafka.connect_rest.service import ConnectService, SharedState
 from ignite_kafka.errors import IgniteKafkaError, SettingsError
 
 PATH = "/connect"
 """Path of the interface below the page's; a cluster's follows: ``/connect/CONNECTION/PREFIX/connectors``."""
 log = logging.getLogger(__name__)
 _OPEN_LIMIT_S = 12.0
-_DELETE_WAIT_MS = 20_000
 _KEPT_S = 60.0
 _ROUTE = "/{connection_id}/{prefix}"
 _TEMPORARY_NAME = "all-connectors"
 
 
 class Services:
-    """A service for each cluster, made anew every minute because its connection may have been edited."""
+    """A service for each cluster, made anew every minute because its connection may have been edited.
+
+    The state of a cluster outlives its services: their changes take turns, and its deletions are finished.
+    """
 
     def __init__(self) -> None:
         self._services: dict[tuple[str, str], tuple[float, ConnectService]] = {}
+        self._shared: dict[tuple[str, str], SharedState] = {}
 
     def open(self, cluster: MonitoredCluster) -> ConnectService:
         """Return the service of a cluster. The call blocks.
@@ -50,18 +54,20 @@ class Services:
         """
         made_s, service = self._services.get(cluster.key, (0.0, None))
         if service is None or time.monotonic() - made_s > _KEPT_S:
-            service = _make_service(cluster)
+            # setdefault is atomic: several threads may open the first service of a cluster
+            shared = self._shared.setdefault(cluster.key, SharedState(deletions=LateDeletions()))
+            service = _make_service(cluster, shared)
             self._services[cluster.key] = time.monotonic(), service
         return service
 
 
-def _make_service(cluster: MonitoredCluster) -> ConnectService:
+def _make_service(cluster: MonitoredCluster, shared: SharedState) -> ConnectService:
     try:
         access = connector_access(cluster, _TEMPORARY_NAME, ignite=cluster.ignite_conn_id is not None)
     except AirflowException as error:  # for example, the connection does not exist
         raise SettingsError(str(error), "Correct the connection: Admin > Connections.") from error
     operator = Operator(access.settings, access.secrets, config_providers())
-    return ConnectService(operator, delete_wait_ms=_DELETE_WAIT_MS)
+    return ConnectService(operator, shared)
 
 
 def create_rest(background: Background, services: Services | None = None) -> FastAPI:

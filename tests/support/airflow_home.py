@@ -103,12 +103,15 @@ class AirflowHome:
     def run_again(self, dag_id: str, task_id: str) -> str:
         """Run a task of the newest run of a Dag once more, as a retry does: the same run id; its output."""
         [(run_id,)] = self.query("select run_id from dag_run where dag_id = ? order by id desc limit 1", dag_id)
+        return self.command("tasks", "test", dag_id, task_id, run_id)[1]
+
+    def command(self, *arguments: str) -> tuple[int, str]:
+        """Run a command of Airflow to its end; its exit code and output."""
         self.runs += 1
-        command = [self.python, "-m", "airflow", "tasks", "test", dag_id, task_id, run_id]
-        process = ManagedProcess(command, self.folder / f"run-{self.runs}.log", self.env(), self.folder)
+        log = self.folder / f"run-{self.runs}.log"
+        process = ManagedProcess([self.python, "-m", "airflow", *arguments], log, self.env(), self.folder)
         try:
-            process.wait()
-            return process.output()
+            return process.wait(), process.output()
         finally:
             process.stop()
 

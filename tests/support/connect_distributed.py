@@ -122,18 +122,37 @@ def connect_distributed(jars: Jars, kafka: KafkaBroker, place: Path) -> Iterator
 
 
 @contextmanager
-def ignite_kafka_serve(
-    place: Path, arguments: Sequence[str], *, headers: Mapping[str, str] | None = None, tls: ssl.SSLContext | None = None
+def started_serve(
+    place: Path,
+    arguments: Sequence[str],
+    *,
+    headers: Mapping[str, str] | None = None,
+    tls: ssl.SSLContext | None = None,
+    environment: Mapping[str, str] | None = None,
 ) -> Iterator[RestServer]:
-    """Run `ignite-kafka serve` that is ready; at the end SIGTERM must end it and its runs in good order."""
+    """Run `ignite-kafka serve` that is ready; at the end it and all runs that it was seen with are killed.
+
+    :param environment: variables beside those of :func:`spark_env`.
+    """
     (port,) = free_ports(1)
     line = [sys.executable, "-m", "ignite_kafka.cli", "serve", "--port", str(port), *arguments]
-    process = ManagedProcess(line, place / "serve.log", spark_env())
+    process = ManagedProcess(line, place / "serve.log", {**spark_env(), **(environment or {})})
     try:
         yield RestServer(f"http{'s' if tls else ''}://127.0.0.1:{port}", process, headers or {}, tls).await_ready()
+    finally:
+        process.stop()
+
+
+@contextmanager
+def ignite_kafka_serve(place: Path, arguments: Sequence[str], **options: Any) -> Iterator[RestServer]:
+    """Run `ignite-kafka serve` that is ready; at the end SIGTERM must end it and its runs in good order.
+
+    :param options: those of :func:`started_serve`.
+    """
+    with started_serve(place, arguments, **options) as server:
+        yield server
+        process = server.process
         process.family()
         os.kill(process.pid, signal.SIGTERM)
         assert process.wait() == 0, process.output_tail()
-        assert process.family() == [], "runs outlive their server"
-    finally:
-        process.stop()
+        wait_until(lambda: process.family() == [], "the end of the runs, whose JVMs end after their drivers")

@@ -103,15 +103,26 @@ def delete_connector(settings: ConnectorSettings, secrets: Secrets, wait_ms: int
     :raises SettingsError: there is no connector of that name.
     :raises IgniteUnreachable, BacklogUnavailable, BacklogRefused: the connector is deleted, its capture is not ended.
     """
+    clients, topics = mark_deleted(settings, secrets)
+    deadline = time.monotonic() + wait_ms / 1000
+    while not _Deletion.read(clients, topics, settings).is_over() and time.monotonic() < deadline:
+        time.sleep(_POLL_S)
+    return finish_deletion(settings, secrets)
+
+
+def mark_deleted(settings: ConnectorSettings, secrets: Secrets) -> tuple[KafkaClients, Topics]:
+    """Stop a connector's run and remove the connector from all lists, without waiting; return the clients used.
+
+    :func:`finish_deletion` then ends its capture.
+
+    :raises SettingsError: there is no connector of that name.
+    """
     clients, topics = _open(settings, secrets)
     newest = require_connector(settings, clients, topics)
     prefix = settings.internal_topic_prefix
     write_target(clients, topics, prefix, settings.name, STOPPED)
     write_deletion(clients, prefix, settings.name, _generation(newest))
-    deadline = time.monotonic() + wait_ms / 1000
-    while not _Deletion.read(clients, topics, settings).is_over() and time.monotonic() < deadline:
-        time.sleep(_POLL_S)
-    return finish_deletion(settings, secrets)
+    return clients, topics
 
 
 def finish_deletion(settings: ConnectorSettings, secrets: Secrets, dead_run: str = "") -> DeletedConnector:

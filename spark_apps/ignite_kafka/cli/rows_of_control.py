@@ -32,6 +32,10 @@ ROWS = (
         ),
         ("connector", *CLUSTERS),
         "the connector's state and its runs, or all connectors; with --watch, a line for each change",
+        notes=(
+            "For people: what each connector has copied, its rate and lag, and the state of its newest run. "
+            "'ignite-kafka list' has the states of Kafka Connect instead, for scripts.",
+        ),
     ),
     CommandRow(
         "events",
@@ -83,6 +87,10 @@ ROWS = (
         ("list --kafka kafka:9092", "list --kafka kafka:9092 --internal-topic-prefix copies --json"),
         groups=("connector", *CLUSTERS),
         output="the connectors, sorted by name",
+        notes=(
+            "For scripts written for Kafka Connect: type, state and tasks of each connector as its REST interface has "
+            "them. 'ignite-kafka status' shows what connectors have copied, their rate and their lag instead.",
+        ),
     ),
     CommandRow(
         "restart",

@@ -37,15 +37,15 @@ def serve(arguments: CommandArguments) -> int:
     _require_libraries()
     from ..connect_rest.access import Logins
     from ..connect_rest.configuration import Operator
-    from ..connect_rest.service import ConnectService
+    from ..connect_rest.late_deletions import LateDeletions
+    from ..connect_rest.service import ConnectService, SharedState
 
     logins = Logins.read(arguments.users, arguments.token_file)
     check_exposure(arguments.host, logins, tls=bool(arguments.tls_cert), plain=arguments.allow_plain_http)
     if bool(arguments.tls_cert) != bool(arguments.tls_key):
         raise SettingsError("a certificate and its key belong together", "Give --tls-cert and --tls-key.")
-    service = ConnectService(
-        Operator(settings_of_cluster(arguments), secrets_of(arguments), allowed_providers(arguments))
-    )
+    operator = Operator(settings_of_cluster(arguments), secrets_of(arguments), allowed_providers(arguments))
+    service = ConnectService(operator, SharedState(deletions=LateDeletions() if arguments.no_runs else None))
     service.reader.clients.check()
     with tempfile.TemporaryDirectory(prefix="ignite-kafka-serve-") as temporary:
         folder = Path(arguments.work or temporary)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import IgniteKafkaError
 from .access import Guard
 from .background import Background
+from .failed_logins import FailedLogins
 from .messages import MOST_BODY_BYTES, Answer, Request
 from .routes import dispatch, is_change
 from .service import ConnectService
@@ -36,9 +37,10 @@ def create_application(service: ConnectService, guard: Guard) -> Application:
     from starlette.routing import Route
 
     background = Background()
+    failed_logins = FailedLogins()
 
     async def handle(request: HttpRequest) -> Response:
-        refused = guard.refuse(request.headers)
+        refused = await _refuse(request, guard, failed_logins)
         if refused is not None:
             return to_response(refused)
         root = str(request.base_url).rstrip("/")
@@ -48,6 +50,18 @@ def create_application(service: ConnectService, guard: Guard) -> Application:
     return Starlette(
         routes=[Route("/{path:path}", handle, methods=METHODS)], exception_handlers={Exception: _report_fault}
     )
+
+
+async def _refuse(request: HttpRequest, guard: Guard, failed_logins: FailedLogins) -> Answer | None:
+    """Return the answer to a request that is refused; the answer to a wrong login is delayed."""
+    client = request.client.host if request.client is not None else ""
+    tries_login = guard.logins.required and "authorization" in request.headers
+    if tries_login and (refused := failed_logins.refuse(client)) is not None:
+        return refused
+    answer = guard.refuse(request.headers)
+    if answer is not None and answer.status == 401 and tries_login:
+        await failed_logins.hold(client)
+    return answer
 
 
 async def _report_fault(request: HttpRequest, error: Exception) -> Response:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..admin import offsets as source_offsets
 from ..admin import sink_offsets
 from ..admin.connect_states import FAILED, RESTARTING, ConnectState
-from ..admin.connectors import delete_connector, request_restart
+from ..admin.connectors import mark_deleted, request_restart
 from ..admin.overview import SINK, ConnectorOverview
 from ..admin.shown_offsets import read_offsets
 from ..admin.signals import list_signals, request_signal
@@ -24,6 +25,7 @@ from ..state.target_state import PAUSED, RUNNING, STOPPED, write_target
 from . import answers
 from .bodies import NewConnector, with_name
 from .configuration import Operator
+from .late_deletions import LateDeletions
 from .messages import RestError
 from .plugins import check_all
 from .reading import ConnectorReader
@@ -32,19 +34,30 @@ API_VERSION = "4.3.1"
 """Version of Kafka whose REST interface is served; clients choose their requests by it."""
 
 
+@dataclass(frozen=True)
+class SharedState:
+    """What all services of the same connectors in a process share, also those for changed connections.
+
+    :param writes: lock of a change, which reads a connector and then writes it.
+    :param deletions: ends the captures of deleted connectors; None: a keeper does.
+    """
+
+    writes: threading.Lock = field(default_factory=threading.Lock)
+    deletions: LateDeletions | None = None
+
+
 class ConnectService:
     """Connectors of a prefix, as Kafka Connect's REST interface presents and changes them.
 
-    :param delete_wait_ms: maximum time of a deletion to wait for the end of the run, in milliseconds.
+    :param shared: state shared with the other services of these connectors; None: this is the only one.
     :raises RestError: from most methods, for requests that Kafka Connect refuses.
     :raises IgniteKafkaError: from every method; Kafka or Ignite did not answer, or refused.
     """
 
-    def __init__(self, operator: Operator, *, delete_wait_ms: int = 0) -> None:
+    def __init__(self, operator: Operator, shared: SharedState | None = None) -> None:
         self.operator = operator
         self._prefix = operator.connection.internal_topic_prefix
-        self._delete_wait_ms = delete_wait_ms
-        self._writes = threading.Lock()  # a request reads a connector and writes it; requests of one server take turns
+        self._shared = shared or SharedState()
         self.reader = ConnectorReader(kafka_clients(operator.connection, operator.secrets), self._prefix)
 
     def cluster(self) -> dict[str, str]:
@@ -74,7 +87,7 @@ class ConnectService:
         """Create a connector, and return its body."""
         config = with_name(body.config, body.name)
         check_all(config, self.operator)
-        with self._writes:
+        with self._shared.writes:
             if body.name in self.reader.read():
                 raise RestError(409, f"Connector {body.name} already exists")
             self._write(body.name, config, body.state)
@@ -83,7 +96,7 @@ class ConnectService:
     def put_config(self, name: str, config: Mapping[str, str]) -> tuple[bool, dict[str, Any]]:
         """Create a connector or replace its configuration; return whether it is new, and its body."""
         check_all(config, self.operator)
-        with self._writes:
+        with self._shared.writes:
             connector = self.reader.read().get(name)
             self._write(name, config, RUNNING if connector is None else None)
         tasks = 0 if connector is None else self.state(connector).tasks
@@ -91,7 +104,7 @@ class ConnectService:
 
     def patch_config(self, name: str, changes: Mapping[str, str | None]) -> dict[str, Any]:
         """Change some keys of a connector's configuration, and return its body; None removes a key."""
-        with self._writes:
+        with self._shared.writes:
             connector = self.connector(name)
             merged = {**answers.config_of(connector), **changes}
             config = {key: value for key, value in merged.items() if value is not None}
@@ -134,11 +147,12 @@ class ConnectService:
         self.restart(name, only_failed=False)
 
     def delete(self, name: str) -> None:
-        """Delete a connector, see :func:`.connectors.delete_connector`."""
-        with self._writes:
+        """Delete a connector without waiting for the end of its run, see :func:`.connectors.mark_deleted`."""
+        with self._shared.writes:
             self.connector(name)
-        # without the lock: it waits for the end of the run, and requests about other connectors must not
-        delete_connector(self.operator.connection_of(name), self.operator.secrets, self._delete_wait_ms)
+            mark_deleted(self.operator.connection_of(name), self.operator.secrets)
+        if self._shared.deletions is not None:
+            self._shared.deletions.add(self.operator, name)
 
     def offsets(self, name: str) -> dict[str, Any]:
         """Return the offsets of a connector."""

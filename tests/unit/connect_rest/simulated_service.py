@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from ignite_kafka.admin.connectors import DeletedConnector, RestartRequest
+from ignite_kafka.admin.connectors import RestartRequest
 from ignite_kafka.admin.overview import ConnectorOverview, TargetRequest
 from ignite_kafka.connect_rest import service as services
-from ignite_kafka.connect_rest.service import ConnectService
+from ignite_kafka.connect_rest.service import ConnectService, SharedState
 from ignite_kafka.settings.connector import ConnectorSettings
 from ignite_kafka.state.declared_connectors import Declaration
 from tests.unit.admin.test_connect_states import NOW
@@ -31,7 +31,9 @@ class Reader:
         return dict(sorted(self.connectors.items()))
 
 
-def simulated_service(monkeypatch: pytest.MonkeyPatch) -> tuple[ConnectService, dict[str, ConnectorOverview], list[tuple[Any, ...]]]:
+def simulated_service(
+    monkeypatch: pytest.MonkeyPatch, shared: SharedState | None = None
+) -> tuple[ConnectService, dict[str, ConnectorOverview], list[tuple[Any, ...]]]:
     """A service, its connectors, and the calls of administration that it made."""
     reader, calls = Reader(), list[tuple[Any, ...]]()
 
@@ -47,9 +49,8 @@ def simulated_service(monkeypatch: pytest.MonkeyPatch) -> tuple[ConnectService, 
             name, before.state, before.runs, before.reports, target=TargetRequest(state, 1), declaration=before.declaration
         )
 
-    def delete(settings: ConnectorSettings, _: object, wait_ms: int) -> DeletedConnector:
+    def delete(settings: ConnectorSettings, _: object) -> None:
         del reader.connectors[settings.name]
-        return DeletedConnector(settings.name, ended=True)
 
     def restart(settings: ConnectorSettings, _: object) -> RestartRequest:
         stopped = reader.connectors[settings.name].lasting_target == "STOPPED"
@@ -62,7 +63,7 @@ def simulated_service(monkeypatch: pytest.MonkeyPatch) -> tuple[ConnectService, 
     monkeypatch.setattr(services, "kafka_clients", lambda *_: None)
     monkeypatch.setattr(services, "write_declaration", declare)
     monkeypatch.setattr(services, "write_target", target)
-    monkeypatch.setattr(services, "delete_connector", delete)
+    monkeypatch.setattr(services, "mark_deleted", delete)
     monkeypatch.setattr(services, "request_restart", restart)
     monkeypatch.setattr(services, "request_target_state", lambda settings, _, state: target(0, 0, 0, settings.name, state))
-    return ConnectService(OPERATOR), reader.connectors, calls
+    return ConnectService(OPERATOR, shared), reader.connectors, calls

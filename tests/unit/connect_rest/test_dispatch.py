@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
-import threading
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 from ignite_kafka.admin.signals import RequestedSignals, SignalList
 from ignite_kafka.connect_rest import service as services
+from ignite_kafka.connect_rest.late_deletions import LateDeletions
 from ignite_kafka.connect_rest.messages import Answer, Request
 from ignite_kafka.connect_rest.routes import ROUTES, dispatch, is_change
+from ignite_kafka.connect_rest.service import SharedState
 from ignite_kafka.errors import Fenced, IgniteKafkaError, KafkaUnavailable, NotStopped, OffsetsLost, SettingsError
 from tests.unit.admin.test_connect_states import connector
 from tests.unit.connect_rest.simulated_service import simulated_service
@@ -161,25 +163,12 @@ def test_signals_are_passed_on_as_they_were_sent(server: Server, monkeypatch: py
     assert server("POST", "/connectors/d/signals", {}).status == 404
 
 
-def test_a_deletion_that_waits_for_a_run_holds_no_other_change_up(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    waits, ended = threading.Event(), threading.Event()
-
-    def delete(*_: object) -> None:
-        waits.set()
-        assert ended.wait(180)
-
-    server.connectors["c"] = connector()
-    monkeypatch.setattr("ignite_kafka.connect_rest.service.delete_connector", delete)
-    deletion = threading.Thread(target=server, args=("DELETE", "/connectors/c"), daemon=True)
-    deletion.start()
-    assert waits.wait(120)
-    created: list[Any] = []
-    creation = threading.Thread(
-        target=lambda: created.append(server("POST", "/connectors", {"name": "d", "config": {**SOURCE, "name": "d"}})), daemon=True
-    )
-    creation.start()
-    creation.join(60)
-    statuses = [answer.status for answer in created]
-    ended.set()
-    deletion.join()
-    assert statuses == [201]
+def test_a_deletion_does_not_wait_for_the_end_of_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    later: list[tuple[object, str]] = []
+    deletions = SimpleNamespace(add=lambda operator, name: later.append((operator, name)))
+    service, connectors, _ = simulated_service(monkeypatch, SharedState(deletions=cast(LateDeletions, deletions)))
+    connectors["c"] = connector("RUNNING")
+    assert dispatch(service, Request("DELETE", "/connectors/c")).status == 204
+    assert later == [(service.operator, "c")]
+    assert dispatch(service, Request("DELETE", "/connectors/c")).status == 404
+    assert len(later) == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -12,11 +13,18 @@ from airflow.api_fastapi.auth.managers.simple.user import SimpleAuthManagerUser
 from airflow.api_fastapi.core_api.security import get_user
 from fastapi.testclient import TestClient
 
+from airflow_provider_ignite_kafka.plugins import rest as module
 from airflow_provider_ignite_kafka.plugins.monitored import MonitoredCluster
 from airflow_provider_ignite_kafka.plugins.rest import Services, create_rest
+from ignite_kafka.admin.connectors import DeletedConnector
+from ignite_kafka.connect_rest import late_deletions
 from ignite_kafka.connect_rest.background import Background
-from ignite_kafka.connect_rest.service import ConnectService
+from ignite_kafka.connect_rest.bodies import NewConnector
+from ignite_kafka.connect_rest.late_deletions import LateDeletions
+from ignite_kafka.connect_rest.service import ConnectService, SharedState
 from ignite_kafka.errors import SettingsError
+from ignite_kafka.settings.connector import ConnectorSettings
+from tests.support.waiting import wait_until
 from tests.unit.airflow.plugins.test_page import connector
 from tests.unit.connect_rest.simulated_service import simulated_service
 from tests.unit.connect_rest.test_configuration import SOURCE
@@ -41,7 +49,10 @@ class Rest:
 def rest(monkeypatch: pytest.MonkeyPatch) -> Iterator[Rest]:
     monkeypatch.setenv("AIRFLOW__CORE__AUTH_MANAGER", "airflow.api_fastapi.auth.managers.simple.simple_auth_manager.SimpleAuthManager")
     create_auth_manager()
-    service, connectors, _ = simulated_service(monkeypatch)
+    deletions = LateDeletions()
+    service, connectors, _ = simulated_service(monkeypatch, SharedState(deletions=deletions))
+    monkeypatch.setattr(late_deletions, "_POLL_S", 0.01)
+    monkeypatch.setattr(late_deletions, "finish_deletion", lambda settings, _: DeletedConnector(settings.name, ended=True))
 
     class Simulated(Services):
         def open(self, cluster: MonitoredCluster) -> ConnectService:
@@ -51,6 +62,7 @@ def rest(monkeypatch: pytest.MonkeyPatch) -> Iterator[Rest]:
     made = Rest(TestClient(app), SimpleAuthManagerUser(username="olga", role="OP"), connectors, app.state.services)
     app.dependency_overrides[get_user] = lambda: made.user
     yield made
+    wait_until(lambda: deletions._thread is None, "the end of the thread of deletions")
     purge_cached_app()
 
 
@@ -111,13 +123,11 @@ def test_a_wrong_option_is_told(rest: Rest, monkeypatch: pytest.MonkeyPatch, opt
     assert (status, f"option {option.lower()}" in body["message"]) == (500, True)
 
 
-def test_a_service_is_kept_for_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
-    from airflow_provider_ignite_kafka.plugins import rest as module
+def test_a_service_is_kept_for_a_minute_and_its_lock_and_deletions_for_good(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[SharedState] = []
 
-    made: list[MonitoredCluster] = []
-
-    def make(cluster: MonitoredCluster) -> object:
-        made.append(cluster)
+    def make(_: MonitoredCluster, shared: SharedState) -> object:
+        made.append(shared)
         return object()
 
     monkeypatch.setattr(module, "_make_service", make)
@@ -125,4 +135,50 @@ def test_a_service_is_kept_for_a_minute(monkeypatch: pytest.MonkeyPatch) -> None
     assert services.open(cluster) is services.open(cluster)
     monkeypatch.setattr(module, "_KEPT_S", -1.0)
     services.open(cluster)
-    assert len(made) == 2
+    services.open(MonitoredCluster("other"))
+    assert len(made) == 3
+    assert made[0] is made[1]
+    assert made[0].writes is not made[2].writes
+
+
+def test_changes_by_an_old_and_a_new_service_of_a_cluster_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    def make(_: MonitoredCluster, shared: SharedState) -> ConnectService:
+        return simulated_service(monkeypatch, shared)[0]
+
+    monkeypatch.setattr(module, "_make_service", make)
+    monkeypatch.setattr(module, "_KEPT_S", -1.0)
+    services = Services()
+    old = services.open(MonitoredCluster("k"))
+    writes, released = threading.Event(), threading.Event()
+
+    def read() -> dict[str, Any]:
+        writes.set()
+        released.wait(120)
+        return {}
+
+    monkeypatch.setattr(old.reader, "read", read)
+    creation = threading.Thread(target=old.create, args=(NewConnector("c", SOURCE),), daemon=True)
+    creation.start()
+    assert writes.wait(120)
+    entered = services.open(MonitoredCluster("k"))._shared.writes.acquire(blocking=False)
+    released.set()
+    creation.join()
+    assert not entered, "both would read that there is no connector c, and write one"
+
+
+def test_deletions_of_runs_that_do_not_end_hold_nothing_up(monkeypatch: pytest.MonkeyPatch, rest: Rest) -> None:
+    released, tried = threading.Event(), list[str]()
+
+    def finish(settings: ConnectorSettings, _: object) -> DeletedConnector:
+        tried.append(settings.name)
+        return DeletedConnector(settings.name, released.wait(120))
+
+    monkeypatch.setattr(late_deletions, "finish_deletion", finish)
+    for number in range(9):
+        rest.connectors[f"c{number}"] = connector()
+        assert rest.call("DELETE", f"/connectors/c{number}", headers=TOKEN)[0] == 204
+    assert rest.call("GET", "/connectors") == (200, [])
+    wait_until(lambda: tried, "the thread of deletions")
+    assert tried == ["c0"], "all threads of requests are free"
+    released.set()
+    wait_until(lambda: len(tried) == 9, "all deletions")
