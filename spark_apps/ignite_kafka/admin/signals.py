@@ -246,7 +246,7 @@ def read_signal(
 
 
 def forgotten_error(connector: str, signal_id: str) -> SettingsError:
-    """Return the error for a signal that has ended, and whose end is not recorded any more."""
+    """Return the error for an ended signal whose end is no longer recorded."""
     return SettingsError(
         f"the signal has ended, and its end is no longer recorded: the last {MOST_ENDED} ends are kept",
         "The notifications (notifications_topic) tell how it ended. To send it again, use a new id.",

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..kafka.clients import KafkaClients
-from ..kafka.topics import Topics
+from ..kafka.topic_rights import TopicRights
 from ..settings.connector import ConnectorSettings
 from ..settings.sink import SinkSettings
 from ..settings.source import SourceSettings
@@ -14,7 +14,9 @@ from ..settings.topic_names import types_topic
 from ..state.internal_names import comparisons_topic, configs_topic, heartbeats_topic, offsets_topic, status_topic
 from .findings import FAILED, OK, WARNING, Diagnosis
 
-_READ, _WRITE, _CONFIGS = "READ", "WRITE", "DESCRIBE_CONFIGS"
+_READ = "READ"
+_WRITE = "WRITE"
+_CONFIGS = "DESCRIBE_CONFIGS"
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,7 @@ class TopicUse:
 
 
 def topic_uses(settings: ConnectorSettings) -> Iterator[TopicUse]:
-    """Yield the topics that a connector and its comparisons use besides those of its data."""
+    """Yield the topics of a connector and its comparisons, without those of its data."""
     prefix = settings.internal_topic_prefix
     both = _READ, _WRITE
     yield TopicUse(configs_topic(prefix), both, "each run")
@@ -59,10 +61,10 @@ def topic_uses(settings: ConnectorSettings) -> Iterator[TopicUse]:
 
 
 def check_topics(settings: ConnectorSettings, clients: KafkaClients, diagnosis: Diagnosis) -> None:
-    """Check the user's rights on the topics of :func:`topic_uses`, also on those that do not exist yet."""
+    """Check the user's rights on the topics of :func:`topic_uses`, missing ones included."""
     with diagnosis.failures_of("Topics"):
         uses = list(topic_uses(settings))
-        rights = Topics(clients).rights(use.name for use in uses)
+        rights = TopicRights(clients).of(use.name for use in uses)
         allowed = 0
         for use in uses:
             if problem := _problem(use, rights[use.name]):
@@ -83,7 +85,7 @@ def _problem(use: TopicUse, rights: frozenset[str] | None) -> tuple[str, str] | 
         grant = f"Create, {needed}" if use.created else needed
         return what, f"Grant {grant} on it to the user of the Kafka connection (docs/operations.md, Rights)."
     missing = [_word(operation) for operation in use.operations if operation not in rights]
-    if "CREATE" in rights and "DESCRIBE" not in rights:  # it does not exist: who may create it has other rules for its use
+    if rights == {"CREATE"}:  # it does not exist, and nothing tells the rights that it would have
         return None if use.created else (f"{use.purpose} names it, and it does not exist", "Correct the setting.")
     if not missing:
         return None

@@ -15,7 +15,7 @@ from ..errors import IgniteKafkaError, KafkaUnavailable, OffsetsLost, TopicError
 from ..events import TOPICS_MADE, emit
 from .bounded_calls import CallStuck, answer_of, bounded, close_consumer, stuck
 from .clients import NO_TOPIC, KafkaClients, translate
-from .topic_errors import NOT_ALLOWED, NOT_REFUSED, UNKNOWN_TOPIC, not_known_yet
+from .topic_errors import NOT_REFUSED, UNKNOWN_TOPIC, not_known_yet
 from .topic_lookup import TopicLookup
 
 # kept small: the active segment is not compacted, and every start and every epoch of a stream reads it
@@ -175,35 +175,6 @@ class Topics(TopicLookup):
                     name, str(topic.topic_id), len(topic.partitions), largest, policy, _may_write(topic)
                 )
         return states
-
-    def rights(self, names: Iterable[str]) -> dict[str, frozenset[str] | None]:
-        """Return the operations on each topic that the user may do, such as ``READ``; a missing one has CREATE or nothing.
-
-        None where the broker reports no permissions, because it checks none. Nothing is created.
-
-        :raises KafkaUnavailable: the brokers do not answer.
-        """
-        visible = self.existing()
-        names = list(names)
-        there = [name for name in names if name in visible]
-        rights: dict[str, frozenset[str] | None] = {}
-        for name, topic in self._descriptions(there, permissions=True).items():
-            operations = topic.authorized_operations
-            rights[name] = frozenset(operation.name for operation in operations) if operations else None
-        unseen = [name for name in names if name not in rights]
-        admin = self._admin
-        asked = [NewTopic(name, -1, -1) for name in unseen]
-        answers = admin.create_topics(asked, validate_only=True, request_timeout=self._timeout_s) if asked else {}
-        for name, future in answers.items():
-            try:
-                answer_of(future, admin, self._timeout_s, "asking for rights on a topic", topic=name)
-                rights[name] = frozenset({AclOperation.CREATE.name})
-            except KafkaException as cause:
-                # a topic that exists is not visible without the right to describe it
-                if cause.args[0].code() not in {*NOT_ALLOWED, KafkaError.TOPIC_ALREADY_EXISTS}:
-                    raise translate(cause.args[0], "asking for rights on a topic", self._memory, topic=name) from cause
-                rights[name] = frozenset()
-        return rights
 
     def identities(self, names: Iterable[str]) -> dict[str, tuple[str, int]]:
         """Return topic id and partition count of each given topic that exists.

@@ -7,7 +7,7 @@ key (JSON)                             value (JSON)
 ``["signal","<name>","<id>"]``         :class:`.signal_records.Signal`: a request; anyone writes it
 ``["signal","<name>","<id>","target"]``  ``{"state": "RUNNING"|"PAUSED"|"STOPPED"}``: anyone writes it
 ``["signal","<name>","<id>","end"]``   :class:`.signal_records.SignalStatus` of an ended signal; its driver writes it
-``["forgotten-signals","<name>"]``     ``{"ids"}``: ended signals whose ends were removed, oldest first; its driver writes it
+``["forgotten-signals","<name>"]``     ``{"ids"}`` of ended signals whose ends were removed; its driver writes it
 ====================================== ================================================================================
 
 The first two are written without a transaction and never under the control transactional id, so that they fence no
@@ -38,7 +38,7 @@ FORGOTTEN = "forgotten-signals"
 
 @dataclass(frozen=True)
 class ForgottenEnds:
-    """Ended signals whose ends are removed, to bound what is remembered.
+    """Ended signals whose ends are removed, to bound their number.
 
     :param removed: ids whose ends are to be removed now.
     :param ids: all ids that are remembered as forgotten from then on, oldest first.

@@ -125,7 +125,7 @@ class Capture:
         self.heartbeat_cache = ""
         """Name of the cache of heartbeats, which is captured beside the others; empty: there is none."""
         self.heartbeats_renewed = False
-        """Whether the cache of heartbeats was created again, as far as :meth:`seen` has read, and is not captured yet."""
+        """Whether :meth:`seen` has found the cache of heartbeats created again, so that it is not captured."""
         self._heartbeat_deployment = ""  # of the captured cache of heartbeats
 
     def run_slots(self) -> RunSlots:
