@@ -13,8 +13,9 @@ from ignite_kafka.kafka.topic_rights import TopicRights
 from tests.support.fake_topics import Clients
 
 
-def rights(name: str, refusal: int | None = None, permitted: Sequence[AclOperation] | None = None) -> frozenset[str] | None:
-    return TopicRights(Clients({"answers": {"present": {}}, "refusal": refusal, "permitted": permitted})).of([name])[name]
+def rights(name: str, refusal: int | None = None, permitted: Sequence[AclOperation] | None = None) -> set[str] | None:
+    found = TopicRights(Clients({"answers": {"present": {}}, "refusal": refusal, "permitted": permitted})).of([name])[name]
+    return None if found is None else set(found)
 
 
 def test_a_topic_that_is_visible_has_the_rights_that_the_broker_reports() -> None:
