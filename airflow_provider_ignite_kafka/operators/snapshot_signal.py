@@ -30,7 +30,8 @@ class SnapshotSignalOperator(TypedTemplates, BaseOperator):
 
     The connector's run sends them beside its changes; without a run, its next run does. A retried task waits for the
     signal of its first try, because the signal's id follows from Dag, task, run and map index. The task fails without
-    retries if the signal fails or is stopped. Outlets get asset events with the counts of their topics.
+    retries if the signal fails or is stopped, or if its end is no longer recorded. Outlets get asset events with the
+    counts of their topics.
 
     :param connector: name of the connector. Templated.
     :param caches: names of caches, or a mapping of names to conditions in the language of setting `where`; an empty
@@ -120,12 +121,13 @@ class SnapshotSignalOperator(TypedTemplates, BaseOperator):
             internal_topic_prefix=self.internal_topic_prefix,
             secrets_file=self.secrets_file or None,
             poll_interval=self.poke_interval,
+            requested=True,
         )
 
     def _poll(self) -> dict[str, Any] | None:
         """Read the signal once; None if the brokers do not answer now."""
         try:
-            progress = self._reader.read(self.signal)
+            progress = self._reader.read(self.signal, requested=True)
         except TRANSIENT as error:
             if isinstance(error, FATAL):
                 raise error_to_exception(error) from error

@@ -40,14 +40,18 @@ class SignalReader:
     internal_topic_prefix: str = ConnectorSettings.internal_topic_prefix
     secrets_file: str | None = None
 
-    def read(self, signal: str) -> dict[str, Any] | None:
+    def read(self, signal: str, *, requested: bool = False) -> dict[str, Any] | None:
         """Read a signal and its progress as JSON values; None if there is none of that id. Blocks.
 
+        :param requested: whether the signal was there before, so that its absence means that its end is forgotten.
+        :raises SettingsError: the signal has ended, and its end is forgotten.
         :raises IgniteKafkaError: the brokers did not answer, or a connection cannot be used.
         """
-        from ignite_kafka.admin.signals import read_signal  # loads Arrow, which a Dag file must not
+        from ignite_kafka.admin.signals import forgotten_error, read_signal  # loads Arrow, which a Dag file must not
 
         view = read_signal(self._settings, Secrets(), signal, self._clients())
+        if view is None and requested:
+            raise forgotten_error(self.connector, signal)
         return None if view is None else signal_to_dict(view)
 
     def request(self, selections: Sequence[CacheSelection], signal: str) -> RequestedSignals:

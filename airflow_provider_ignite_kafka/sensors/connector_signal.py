@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 class ConnectorSignalSensor(DeferrableSensor):
     """Sensor that waits until a signal's ad-hoc snapshot is complete; it returns the counts.
 
-    The task fails without retries if the signal fails or is stopped. A signal that is not known yet is waited for, as
-    one of a signal topic is. Outlets get asset events with the counts of their topics.
+    The task fails without retries if the signal fails or is stopped, or if its end is no longer recorded: the last
+    100 ends of a connector are. A signal that is not known yet is waited for, as one of a signal topic is. Outlets get
+    asset events with the counts of their topics.
 
     :param connector: name of the connector. Templated.
     :param signal: id of the signal. Templated.
@@ -52,6 +53,7 @@ class ConnectorSignalSensor(DeferrableSensor):
         self.kafka_conn_id = kafka_conn_id
         self.internal_topic_prefix = internal_topic_prefix
         self.secrets_file = secrets_file
+        self._is_recorded = False  # in mode reschedule each poke begins anew
 
     @property
     def _reader(self) -> SignalReader:
@@ -60,13 +62,14 @@ class ConnectorSignalSensor(DeferrableSensor):
     def check(self, context: Context) -> PokeReturnValue:
         """Read the signal once; done when it is complete. Without an answer, Airflow calls again later."""
         try:
-            progress = self._reader.read(self.signal)
+            progress = self._reader.read(self.signal, requested=self._is_recorded)
         except TRANSIENT as error:
             if isinstance(error, FATAL):
                 raise error_to_exception(error) from error
             self.log.warning("The signal could not be read: %s", error)
             return PokeReturnValue(False)
         self.log.info("%s", progress_text(self.connector, self.signal, progress))
+        self._is_recorded = self._is_recorded or progress is not None
         if progress is None or not progress["ended"]:
             return PokeReturnValue(False)
         return PokeReturnValue(True, conclude(context, self.outlets, self._reader, progress))

@@ -20,7 +20,7 @@ from ignite_kafka.errors import IgniteKafkaError, SettingsError
 
 POLL_TIMEOUT_S = 60.0
 _READER = tuple(field.name for field in fields(SignalReader))
-_ARGUMENTS = (*_READER, "signal", "poll_interval")
+_ARGUMENTS = (*_READER, "signal", "poll_interval", "requested")
 
 
 class ConnectorSignalTrigger(BaseTrigger):
@@ -32,6 +32,7 @@ class ConnectorSignalTrigger(BaseTrigger):
     :param connector: name of the connector.
     :param signal: id of the signal.
     :param poll_interval: seconds between two polls.
+    :param requested: whether the signal is recorded already; otherwise one that is not is waited for.
     """
 
     def __init__(
@@ -43,14 +44,18 @@ class ConnectorSignalTrigger(BaseTrigger):
         internal_topic_prefix: str = SignalReader.internal_topic_prefix,
         secrets_file: str | None = None,
         poll_interval: float = 10.0,
+        requested: bool = False,
         **unknown: Any,
     ) -> None:
         super().__init__()  # type: ignore[no-untyped-call]  # BaseTrigger has no annotations
         self.reader = SignalReader(connector, kafka_conn_id, internal_topic_prefix, secrets_file)
         self.signal = signal
         self.poll_interval = poll_interval
+        self.requested = requested
         self.unknown = unknown
-        self._polls = RepeatedCall(lambda: self.reader.read(self.signal), f"connector-signal-{connector}")
+        self._polls = RepeatedCall(
+            lambda: self.reader.read(self.signal, requested=self.requested), f"connector-signal-{connector}"
+        )
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
         """Serialize the trigger for Airflow's database, with the connection's id instead of its secrets.
@@ -59,7 +64,7 @@ class ConnectorSignalTrigger(BaseTrigger):
         """
         refuse_unknown(type(self).__name__, self.unknown, _ARGUMENTS)
         self._check()
-        own = {"signal": self.signal, "poll_interval": self.poll_interval}
+        own = {"signal": self.signal, "poll_interval": self.poll_interval, "requested": self.requested}
         return f"{type(self).__module__}.{type(self).__qualname__}", asdict(self.reader) | own
 
     def _check(self) -> None:
@@ -82,6 +87,7 @@ class ConnectorSignalTrigger(BaseTrigger):
             progress = await self._poll()
             if progress is not None and progress["ended"]:
                 return progress
+            self.requested = self.requested or progress is not None
             await asyncio.sleep(self.poll_interval)
 
     async def _poll(self) -> dict[str, Any] | None:

@@ -170,6 +170,12 @@ class SimulatedCache:
         self.node_dies()
         return sent
 
+    def primary_dies_unacknowledged(self, partition: int) -> None:
+        """As :meth:`primary_dies`, if the last update is still in the backlog; its record may have been sent."""
+        unit = self.units[partition]
+        if unit.last is not None and unit.last[0] in {*unit.primary, *unit.backlog}:
+            self.primary_dies(partition)
+
     def node_dies(self) -> None:
         """Let a node die, and start another one."""
         self.topology += 1

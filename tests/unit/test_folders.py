@@ -157,7 +157,8 @@ COVERED_BY = {
         "registry.schema settings.converter_property settings.json_schema_properties settings.registry_properties"
     ),
     "unit/settings/test_source.py": "settings.base settings.connect.names settings.fields settings.suggestions",
-    "integration/source/test_signals.py": "admin.signals source.stream.signal_notices source.stream.stream_signals",
+    "integration/state/test_rights.py": "admin.topic_checks",
+    "integration/source/test_signals.py": "source.stream.signal_notices source.stream.stream_signals",
     "unit/source/stream/test_stream.py": (
         "source.counted_slots source.stream.backlog_client source.stream.backlog_reader source.stream.cache_infos"
         " source.stream.change_reader source.stream.loader source.stream.node_watch source.stream.sender source.stream.state_lookup"

@@ -20,6 +20,7 @@ from ..settings.secrets import Secrets
 from ..settings.suggestions import did_you_mean
 from ..state.configs import ConnectorRecord, read_connector
 from ..state.signal_records import (
+    MOST_ENDED,
     MOST_WAITING,
     PAUSED,
     RUNNING,
@@ -118,17 +119,19 @@ def request_snapshot(
     :param signal_id: id of the signal; a repeated id is done once. None: a new one.
     :param origin: what requests it, such as ``command line``.
     :param clients: clients of Kafka; None: by the settings and secrets.
-    :raises SettingsError: there is no source stream of that name, a condition is wrong, the signal is too large, or too
-        many signals wait.
+    :raises SettingsError: there is no source stream of that name, a condition is wrong, the signal is too large, too
+        many signals wait, or one of that id has ended and is forgotten.
     """
     clients, topics, run = _source_stream(settings, secrets, clients)
     prefix = settings.internal_topic_prefix
     for selection in selections:
         _check_condition(selection)
-    signal = Signal(signal_id or new_id(), tuple(selections), now_ms(), origin)
+    signal = Signal(signal_id or new_id(), tuple(selections), now_ms(), origin, new_id())
     fold = read_signals(clients, topics, prefix, settings.name)
     if signal.id in fold.requests or signal.id in fold.ends:
         return RequestedSignals(settings.name, "snapshot", (signal.id,), run.ended, repeated=True)
+    if signal.id in fold.forgotten:
+        raise forgotten_error(settings.name, signal.id)
     if len(fold.waiting) >= MOST_WAITING:
         raise SettingsError(
             f"{len(fold.waiting)} signals of the connector wait, and at most {MOST_WAITING} may",
@@ -228,10 +231,28 @@ def read_signal(
     """Read one signal of a connector; None if there is none of that id.
 
     :param clients: as in :func:`request_snapshot`.
-    :raises SettingsError: there is no source stream of that name.
+    :raises SettingsError: there is no source stream of that name, or the signal's end is no longer recorded.
     """
-    signals = list_signals(settings, secrets, clients).signals
-    return next((signal for signal in signals if signal.id == signal_id), None)
+    clients, topics, _ = _source_stream(settings, secrets, clients)
+    prefix = settings.internal_topic_prefix
+    fold = read_signals(clients, topics, prefix, settings.name)
+    if (end := fold.ends.get(signal_id)) is not None:
+        return _view_of(Signal(signal_id, ()), end, "")
+    waiting = unfinished_signals(clients, prefix, settings.name, fold)
+    view = next((signal for signal in waiting if signal.id == signal_id), None)
+    if view is None and signal_id in fold.forgotten:
+        raise forgotten_error(settings.name, signal_id)
+    return view
+
+
+def forgotten_error(connector: str, signal_id: str) -> SettingsError:
+    """Return the error for an ended signal whose end is no longer recorded."""
+    return SettingsError(
+        f"the signal has ended, and its end is no longer recorded: the last {MOST_ENDED} ends are kept",
+        "The notifications (notifications_topic) tell how it ended. To send it again, use a new id.",
+        connector=connector,
+        signal=signal_id[:200],
+    )
 
 
 def _view_of(signal: Signal, status: SignalStatus | None, target: str) -> SignalView:

@@ -30,6 +30,7 @@ def doctor(arguments: CommandArguments) -> int:
 
 def _check_clusters(settings: ConnectorSettings, secrets: Secrets, diagnosis: Diagnosis) -> None:
     from ..admin.cluster_checks import check_capture, check_ignite, check_kafka, check_registries
+    from ..admin.topic_checks import check_topics
     from ..preflight import check_connector
     from ..runtime.clients import kafka_clients
 
@@ -40,6 +41,7 @@ def _check_clusters(settings: ConnectorSettings, secrets: Secrets, diagnosis: Di
     if diagnosis.failed:
         diagnosis.add("Dry run", WARNING, "not made: see above")
         return
+    check_topics(settings, clients, diagnosis)
     check_capture(settings, secrets, clients, diagnosis)
     with diagnosis.failures_of("Dry run"):
         check_connector(settings, secrets, clients)

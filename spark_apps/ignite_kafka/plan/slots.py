@@ -66,7 +66,7 @@ class UnitOffset:
         Empty: unknown (0.1.0 wrote none).
     :param dropped: entries of a snapshot that transforms dropped.
     :param dead_letters: entries of a snapshot that became dead letters.
-    :param signal: last ad-hoc snapshot of the unit: the signal's id, and its records; None: there was none.
+    :param signal: last ad-hoc snapshot of the unit: the signal's identity, and its records; None: there was none.
     """
 
     generation: int

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from ..errors import SettingsError
 
 DEFAULT_PREFIX = "ignite-kafka"
-_INTERNAL_TOPICS = ("comparisons", "configs", "offsets", "status", "types")
+_INTERNAL_TOPICS = ("comparisons", "configs", "heartbeats", "offsets", "status", "types")
 _BROKER_TOPICS = frozenset({"__cluster_metadata", "__consumer_offsets", "__share_group_state", "__transaction_state"})
 TOPIC_CHARACTERS = r"[a-zA-Z0-9._-]{1,249}"
 ALLOWED = "1 to 249 of the characters a-z A-Z 0-9 . _ -"

@@ -32,7 +32,7 @@ from .internal_names import (
 )
 from .internal_records import FORMAT_HEADERS
 from .signal_records import Signal, SignalPosition, SignalStatus
-from .signals import END, KIND, TARGET
+from .signals import END, FORGOTTEN, KIND, TARGET, ForgottenEnds
 
 MOST_KEPT = 1_000
 _FENCE_THREADS = 16
@@ -40,6 +40,7 @@ _SECRET_BYTES = 32
 _RECORD_AND_MARKER = 2  # the generation record and its commit marker
 # readers of the configs topic wait this long for a driver that died inside a control transaction
 _CONTROL_TIMEOUT_MS = 30_000
+_NONE_FORGOTTEN = ForgottenEnds()
 _Record = tuple[str, bytes, bytes | None, int]  # topic, key, value, partition
 
 
@@ -283,10 +284,10 @@ class ConfigsWriter:
         ended = {**ENDED, "complete": True, "caches": caches}
         self._write([self._config(asdict(done), "snapshot"), *self._ended_records(snapshot.id, ended)])
 
-    def end_signal(self, end: SignalStatus, forgotten: Sequence[str] = ()) -> None:
+    def end_signal(self, end: SignalStatus, forgotten: ForgottenEnds = _NONE_FORGOTTEN) -> None:
         """Record the end of a signal in place of its request, so that no run does it again.
 
-        :param forgotten: ids of older ended signals, all records of which are removed.
+        :param forgotten: older ended signals, all records of which are removed.
         """
         done = [self._config(asdict(end), KIND, end.id, END)]
         done += [self._config(None, KIND, end.id, *rest) for rest in ((), (TARGET,))]
@@ -298,13 +299,13 @@ class ConfigsWriter:
         requests: Sequence[Signal] = (),
         targets: Mapping[str, str] = MappingProxyType({}),
         refused: Sequence[SignalStatus] = (),
-        forgotten: Sequence[str] = (),
+        forgotten: ForgottenEnds = _NONE_FORGOTTEN,
     ) -> None:
         """Record what was read from the signal topic, and the position behind it, in one transaction.
 
         :param targets: what is wanted of signals, by id.
         :param refused: ends of signals that cannot be requested so.
-        :param forgotten: ids of older ended signals, all records of which are removed.
+        :param forgotten: older ended signals, all records of which are removed.
         """
         records = [self._config(asdict(position), KIND)]
         records += [self._config(asdict(signal), KIND, signal.id) for signal in requests]
@@ -312,9 +313,12 @@ class ConfigsWriter:
         records += [self._config(asdict(end), KIND, end.id, END) for end in refused]
         self._write([*records, *self._without_signals(forgotten)])
 
-    def _without_signals(self, ids: Sequence[str]) -> list[_Record]:
+    def _without_signals(self, forgotten: ForgottenEnds) -> list[_Record]:
+        if not forgotten.removed:
+            return []
         # a request or target that crossed the end was left out by it; without the end it would count
-        return [self._config(None, KIND, id, *rest) for id in ids for rest in ((), (TARGET,), (END,))]
+        ends = [self._config(None, KIND, id, *rest) for id in forgotten.removed for rest in ((), (TARGET,), (END,))]
+        return [*ends, self._config({"ids": forgotten.ids}, FORGOTTEN)]
 
     def _config(self, value: Any, kind: str, *rest: str) -> _Record:
         """Make a record of the configs topic for this connector; a value of None is a tombstone."""

@@ -36,6 +36,10 @@ MOST_WAITING = 100
 """Maximum signals of a connector that have not ended."""
 MOST_ENDED = 100
 """Ended signals of a connector that are remembered, so that a repeated id is not done again."""
+MOST_NONCE = 100
+"""Maximum characters of a signal's nonce: each offset record of its units has it."""
+MOST_FORGOTTEN = 1_000
+"""Ids of older ended signals that are remembered, so that nobody waits for an end that is not recorded any more."""
 ID = re.compile(r"[A-Za-z0-9._:-]{1,100}")
 """Form of a signal's id."""
 
@@ -64,12 +68,15 @@ class Signal:
 
     :param at_ms: time of the request.
     :param origin: what requested it, such as ``command`` or ``topic``.
+    :param nonce: differs between two requests of one id, of which the second one came after the end of the first was
+        forgotten; empty: the reader of the record takes the record's offset.
     """
 
     id: str
     caches: tuple[CacheSelection, ...]
     at_ms: Milliseconds = 0
     origin: str = ""
+    nonce: str = ""
 
     def to_json(self) -> bytes:
         """Return the value of the record."""
@@ -91,11 +98,18 @@ class Signal:
         """Names of the signal's caches."""
         return tuple(selection.cache for selection in self.caches)
 
+    @property
+    def identity(self) -> str:
+        """Identity of the request, which the offset records of its units name; an id alone may be used again."""
+        return f"{self.id}/{self.nonce}" if self.nonce else self.id
+
 
 def fault_of(signal: Signal) -> str:
     """Return why a signal's form is refused; empty if it is accepted."""
     if not ID.fullmatch(signal.id):
         return f"the id of a signal has 1 to 100 letters, digits, dots, colons, hyphens and underscores: {signal.id!r}"
+    if len(signal.nonce) > MOST_NONCE:
+        return f"the nonce of a signal has at most {MOST_NONCE} characters"
     if not 0 < len(signal.caches) <= MOST_CACHES:
         return f"a signal is about 1 to {MOST_CACHES:,} caches, and this one is about {len(signal.caches):,}"
     if len(set(signal.names)) < len(signal.caches):

@@ -7,6 +7,7 @@ key (JSON)                             value (JSON)
 ``["signal","<name>","<id>"]``         :class:`.signal_records.Signal`: a request; anyone writes it
 ``["signal","<name>","<id>","target"]``  ``{"state": "RUNNING"|"PAUSED"|"STOPPED"}``: anyone writes it
 ``["signal","<name>","<id>","end"]``   :class:`.signal_records.SignalStatus` of an ended signal; its driver writes it
+``["forgotten-signals","<name>"]``     ``{"ids"}`` of ended signals whose ends were removed; its driver writes it
 ====================================== ================================================================================
 
 The first two are written without a transaction and never under the control transactional id, so that they fence no
@@ -16,6 +17,7 @@ for the other two. The status topic has the progress meanwhile, under ``["signal
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from functools import partial
 
 from ..common.typed_json import dumps, read_as
@@ -25,12 +27,25 @@ from ..kafka.single_record import write_record
 from ..kafka.topics import Topics
 from .internal_names import configs_topic
 from .internal_records import FORMAT_HEADERS, InternalRecord, read_internal_topic, report_skipped
-from .signal_records import MOST_ENDED, TARGETS, Signal, SignalPosition, SignalStatus, fault_of
+from .signal_records import MOST_ENDED, MOST_FORGOTTEN, TARGETS, Signal, SignalPosition, SignalStatus, fault_of
 from .status import parsed_record, read_records, run_id_of
 
 KIND = "signal"
 TARGET = "target"
 END = "end"
+FORGOTTEN = "forgotten-signals"
+
+
+@dataclass(frozen=True)
+class ForgottenEnds:
+    """Ended signals whose ends are removed, to bound their number.
+
+    :param removed: ids whose ends are to be removed now.
+    :param ids: all ids that are remembered as forgotten from then on, oldest first.
+    """
+
+    removed: tuple[str, ...] = ()
+    ids: tuple[str, ...] = ()
 
 
 class SignalFold:
@@ -39,6 +54,7 @@ class SignalFold:
     :ivar requests: requests by id, in the order of their arrival.
     :ivar targets: what users want, by id; RUNNING where nothing is written.
     :ivar ends: ended signals by id, oldest first.
+    :ivar forgotten: ids of ended signals whose ends were removed, oldest first.
     :ivar position: position in the signal topic; None: none is recorded.
     """
 
@@ -47,10 +63,14 @@ class SignalFold:
         self.requests: dict[str, Signal] = {}
         self.targets: dict[str, str] = {}
         self.ends: dict[str, SignalStatus] = {}
+        self.forgotten: tuple[str, ...] = ()
         self.position: SignalPosition | None = None
 
     def add(self, record: InternalRecord) -> None:
         """Update the signals by a record; other records are ignored, and unreadable ones skipped with an event."""
+        if record.name == self._name and record.kind == FORGOTTEN:
+            forgotten = parsed_record(record, partial(read_as, ForgottenEnds), "it names no forgotten signals")
+            self.forgotten = () if forgotten is None else forgotten.ids[-MOST_FORGOTTEN:]
         if (record.kind, record.name) != (KIND, self._name):
             return
         match record.rest:
@@ -74,7 +94,7 @@ class SignalFold:
             return
         signal = parsed_record(record, Signal.from_dict, "it is no signal")
         if signal is not None and signal.id == id and id not in self.requests:  # the first request of an id counts
-            self.requests[id] = signal
+            self.requests[id] = signal if signal.nonce else replace(signal, nonce=f"{record.where.get('offset')}")
 
     def _add_target(self, id: str, record: InternalRecord) -> None:
         value = record.optional_value()
@@ -83,9 +103,15 @@ class SignalFold:
         else:
             self.targets[id] = str(value["state"])
 
-    def oldest_ends(self, more: int) -> list[str]:
-        """Return the ids of the ended signals to forget, oldest first, if so many more end now."""
-        return list(self.ends)[: max(0, len(self.ends) + more - MOST_ENDED)]
+    def forget_ends(self, more: int) -> ForgottenEnds:
+        """Return the ended signals to forget if so many more end now; the caller records them."""
+        removed = tuple(self.ends)[: max(0, len(self.ends) + more - MOST_ENDED)]
+        kept = [id for id in self.forgotten if id not in removed]
+        return ForgottenEnds(removed, (*kept, *removed)[-MOST_FORGOTTEN:])
+
+    def has_ended(self, id: str) -> bool:
+        """Return whether a signal has ended, as far as that is remembered."""
+        return id in self.ends or id in self.forgotten
 
     @property
     def waiting(self) -> list[Signal]:

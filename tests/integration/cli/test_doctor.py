@@ -30,6 +30,7 @@ def test_doctor_asks_every_server_from_here_and_from_the_executors(
     assert [line for line in lines if f"Ignite address {ignite.address} " in line and "thin protocol 1.7" in line]
     assert [line for line in lines if "Ignite node" in line and f"answers at {ignite.address}" in line]
     assert [line for line in lines if "Kafka broker" in line and f"answers at {kafka.bootstrap}" in line]
+    assert [line for line in lines if line.startswith("ok") and "5 besides those of data may be used" in line]
     assert [line for line in lines if "Dry run" in line and f"1 caches would be sent: {name}-c" in line]
     assert set(Topics(KafkaClients(kafka.client_config)).existing()) == before, "it writes nothing"
 

@@ -147,6 +147,12 @@ def test_a_stream_has_its_lag_by_cache_the_age_of_its_changes_and_each_node_s_ba
         await_that(lambda: (value(scraped(address), "heartbeat_latency_seconds_count") or 0) >= 3, "heartbeats", running)
         assert (value(scraped(address), "heartbeat_timestamp_seconds", connector=stream.stem) or 0) > time.time() - DEADLINE_S
         assert {labels["cache"] for labels in labels_of(scraped(address), "lag")} == {f"{stream.stem}-a"}
+        with stream.ignite.client() as client:  # the driver creates the cache of heartbeats again, and captures the new one
+            (beats,) = [name for name in client.get_cache_names() if name.endswith(f"heartbeats:{stream.stem}")]
+            client.get_cache(beats).destroy()
+        destroyed_s = time.time()
+        newest = "heartbeat_timestamp_seconds"
+        await_that(lambda: (value(scraped(address), newest, connector=stream.stem) or 0) > destroyed_s, "later heartbeats", running)
         stream.ask(PAUSED)
         await_that(lambda: value(scraped(address), "run_state", state=PAUSED) == 1, "the pause", running)
         stream.put("a", {key: f"w{key}" for key in range(50)})

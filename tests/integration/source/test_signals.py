@@ -218,8 +218,19 @@ def by_rest(world: World, method: str, body: Any = None) -> Answer:
     return dispatch(service, Request(method, f"/connectors/{world.stem}/signals", {}, "application/json", value))
 
 
+def destroyed_meanwhile(world: World, run: Running) -> None:
+    """A cache is destroyed while a signal sends it: the signal is not complete, and says why."""
+    incarnation = int(world.units("b")[0]["incarnation"])
+    signal = request(world, selection(world, "b"), id="destroyed")
+    await_that(lambda: view(world, signal).total.units_done > 0, "progress", run)
+    world.destroy("b")
+    failed = await_state(world, signal, "FAILED", run)
+    assert failed.error == f"cache {world.stem}-b (incarnation {incarnation}) was destroyed before the signal was complete"
+
+
 def test_signals_are_paused_resumed_and_stopped(stream: World) -> None:
     stream.put("a", {key: key for key in range(1_000)})
+    stream.put("b", {key: key for key in range(1_000)})
     stream.run(run_mode="once")
     with stream.running(max_records_per_second=5, progress_interval_ms=300) as run:  # the whole signal would take 200 seconds
         signal = request(stream, selection(stream, "a"))
@@ -241,10 +252,12 @@ def test_signals_are_paused_resumed_and_stopped(stream: World) -> None:
         change_signals(stream.settings, Secrets(), "stop", signal)
         stopped = await_state(stream, signal, "ABORTED", run)
         done = await_state(stream, behind, "COMPLETED", run)
+        destroyed_meanwhile(stream, run)
         run.stop()
     shown = by_rest(stream, "GET").body
     assert isinstance(shown, dict)
-    assert [(each["id"], each["state"]) for each in shown["signals"]] == [(signal, "ABORTED"), (behind, "COMPLETED")]
+    states = {each["id"]: each["state"] for each in shown["signals"]}
+    assert list(states.items()) == [(signal, "ABORTED"), (behind, "COMPLETED"), ("destroyed", "FAILED")]
     assert stopped.total.records < 1_000
     assert 2 <= done.total.records <= 3
     assert_kept(stream.settings, events.SIGNAL_ABORTED)

@@ -12,13 +12,18 @@ import pytest
 from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AclBinding, AclBindingFilter, AclOperation, AclPermissionType, ResourcePatternType, ResourceType
 
+from ignite_kafka.admin.findings import FAILED, OK, WARNING, Diagnosis
 from ignite_kafka.admin.target_state import newest_run
+from ignite_kafka.admin.topic_checks import check_topics
 from ignite_kafka.errors import IgniteKafkaError
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.records import Records
 from ignite_kafka.kafka.topics import Topics, TopicSpec, read_to_end
 from ignite_kafka.plan.sink_offsets import PartitionOffset
 from ignite_kafka.plan.slots import Owner
+from ignite_kafka.settings.connector import ConnectorSettings
+from ignite_kafka.settings.sink import SinkSettings
+from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.state.configs import SnapshotRecord
 from ignite_kafka.state.configs_writer import ConfigsWriter
 from ignite_kafka.state.offsets import read_slots
@@ -75,6 +80,57 @@ def users(jars: Jars, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Call
         # the broker learns of them after the controller
         wait_until(lambda: len(admin.describe_acls(every).result()) >= len(wanted), "the access rules on the broker")
         yield clients_of
+
+
+SOURCE = SourceSettings(
+    name=NAME, run_mode="continuous", internal_topic_prefix=PREFIX, heartbeat_interval_ms=1_000, events_topic="trades.events",
+    notifications_topic="trades.notices", signal_topic="trades.signals", error_handling_policy="DEAD_LETTER",
+    dead_letter_topic="trades.letters",
+)  # fmt: skip
+
+
+def findings(clients: KafkaClients, settings: ConnectorSettings = SOURCE) -> dict[str, tuple[str, str]]:
+    """State and text of what the doctor says about topics, by its subject."""
+    diagnosis = Diagnosis()
+    check_topics(settings, clients, diagnosis)
+    return {finding.subject.removeprefix("Topic "): (finding.state, finding.text) for finding in diagnosis.findings}
+
+
+def deny_writing(admin: KafkaClients, topic: str) -> None:
+    denied = AclBinding(
+        ResourceType.TOPIC, topic, ResourcePatternType.LITERAL, "User:connector", "*", AclOperation.WRITE, AclPermissionType.DENY
+    )
+    client, _ = admin.admin()
+    client.create_acls([denied])[denied].result()
+
+
+def test_the_doctor_names_the_topics_without_rights(users: Callable[[str], tuple[KafkaClients, Topics]]) -> None:
+    clients, topics = users("connector")
+    assert findings(clients) == {"Topics": (OK, "10 besides those of data may be used")}
+    operator, _ = users("operator")
+    reader, _ = users("reader")
+    unseen = {topic: found for topic, found in findings(reader).items() if "neither see nor create" in found[1]}
+    assert {"trades.events", "trades.notices", "trades.signals", "trades.letters"} <= set(unseen)
+    assert unseen["trades.signals"] == (FAILED, "signal_topic needs it, and the user may neither see nor create it")
+    comparisons, heartbeats = f"{PREFIX}-comparisons", f"{PREFIX}-heartbeats"
+    assert findings(operator)[comparisons] == (WARNING, "ignite-kafka verify needs it, and the user may neither see nor create it")
+    topics.ensure([TopicSpec(name, 1) for name in (comparisons, heartbeats, "trades.events", "trades.signals")])
+    wait_until(lambda: {comparisons, heartbeats} <= set(topics.existing()), "the new topics in the metadata")
+    assert findings(clients) == {"Topics": (OK, "10 besides those of data may be used")}
+    now = findings(reader)
+    assert now[comparisons] == (WARNING, "ignite-kafka verify needs the right Write on it, which the user does not have")
+    assert now[heartbeats] == (FAILED, "heartbeat_interval_ms needs the right Write on it, which the user does not have")
+    assert now["trades.signals"] == unseen["trades.signals"]  # it exists, and is not seen
+    for topic in (comparisons, "trades.events"):
+        deny_writing(users("admin")[0], topic)
+    wait_until(lambda: len(findings(clients)) == 3, "the broker's knowledge of the denials")
+    assert findings(clients) == {
+        comparisons: (WARNING, "ignite-kafka verify needs the right Write on it, which the user does not have"),
+        "trades.events": (FAILED, "events_topic needs the right Write on it, which the user does not have"),
+        "Topics": (OK, "8 besides those of data may be used"),
+    }
+    sink = findings(clients, SinkSettings(name=NAME, topics=("t",), internal_topic_prefix=PREFIX, types_topic="trades.types"))
+    assert sink["trades.types"] == (FAILED, "types_topic names it, and it does not exist")
 
 
 def test_each_user_can_do_its_part_alone(users: Callable[[str], tuple[KafkaClients, Topics]]) -> None:

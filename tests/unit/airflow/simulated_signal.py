@@ -9,6 +9,7 @@ import pytest
 
 from airflow_provider_ignite_kafka.runs.signals import signal_to_dict
 from ignite_kafka.admin.signals import RequestedSignals, SignalView
+from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.state.signal_records import CacheSelection, SignalCount
 
 
@@ -20,16 +21,18 @@ def progress(state: str, done: int = 5, error: str = "") -> dict[str, Any]:
 
 
 def simulate(monkeypatch: pytest.MonkeyPatch, *polls: dict[str, Any] | Exception | None) -> list[Any]:
-    """Let readers return these; the list holds those that are left."""
+    """Let connectors have these; the list holds those that are left."""
     left = list(polls)
 
-    def read(_reader: object, signal: str) -> dict[str, Any] | None:
+    def read(_settings: SourceSettings, _secrets: object, _signal: str, _clients: object) -> dict[str, Any] | None:
         poll = left.pop(0)
         if isinstance(poll, Exception):
             raise poll
         return poll
 
-    monkeypatch.setattr("airflow_provider_ignite_kafka.runs.signals.SignalReader.read", read)
+    monkeypatch.setattr("ignite_kafka.admin.signals.read_signal", read)
+    monkeypatch.setattr("airflow_provider_ignite_kafka.runs.signals.signal_to_dict", lambda poll: poll)
+    monkeypatch.setattr("airflow_provider_ignite_kafka.runs.signals.connection_clients", lambda *_: None)
     return left
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from ignite_kafka.settings.sink import SinkSettings
 from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.settings.topic_names import PREFIXES, is_internal_topic, is_topic_name, reserve, reserved, types_topic
 from ignite_kafka.sink.planning import chosen_topics
+from ignite_kafka.state import internal_names
 from tests.support.setting_doors import PLAIN_DOORS, PlainDoor
 
 
@@ -54,6 +56,14 @@ def test_a_topic_name_is_what_kafka_allows(name: str, allowed: bool) -> None:
 )
 def test_topics_of_connectors_and_brokers_are_internal(name: str, internal: bool) -> None:
     assert is_internal_topic(name, "p") is internal
+
+
+def test_every_topic_that_the_library_names_by_a_prefix_is_internal() -> None:
+    makers = [make for name, make in vars(internal_names).items() if name.endswith("_topic")]
+    assert len(makers) >= 5
+    for make in makers:
+        name = make(*["p", "trades"][: len(inspect.signature(make).parameters)])
+        assert is_internal_topic(name, "p"), name
 
 
 @pytest.fixture(autouse=True)

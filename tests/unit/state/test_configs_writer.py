@@ -14,6 +14,7 @@ from ignite_kafka.kafka.clients import KafkaClients, translate
 from ignite_kafka.state.configs import ConnectorRecord, ConnectorState
 from ignite_kafka.state.configs_writer import ConfigsWriter
 from ignite_kafka.state.signal_records import SignalPosition, SignalStatus
+from ignite_kafka.state.signals import ForgottenEnds
 from tests.support.fake_topics import Answer, described, refused
 
 KNOWN = ConnectorRecord(3, 2, "id-p-offsets-c")
@@ -77,13 +78,17 @@ def test_a_forgotten_signal_leaves_no_request_that_would_be_done_without_its_end
     writer = ConfigsWriter(KafkaClients({}), described({}), "p", "c")
     written: list[tuple[bytes, bytes | None]] = []
     writer._write = lambda records: written.extend((key, value) for _, key, value, _ in records) or {}  # type: ignore[method-assign,func-returns-value]
-    writer.end_signal(SignalStatus("new", "COMPLETED"), ["old"])
+    writer.end_signal(SignalStatus("new", "COMPLETED"), ForgottenEnds(("old",), ("older", "old")))
+    assert (b'["forgotten-signals","c"]', b'{"ids":["older","old"]}') in written
     removed = {key for key, value in written if value is None}
     old = {b'["signal","c","old"]', b'["signal","c","old","target"]', b'["signal","c","old","end"]'}
     assert removed == {b'["signal","c","new"]', b'["signal","c","new","target"]'} | old
     written.clear()
-    writer.accept_signals(SignalPosition("id", {0: 1}), forgotten=["old"])
+    writer.accept_signals(SignalPosition("id", {0: 1}), forgotten=ForgottenEnds(("old",), ("older", "old")))
     assert {key for key, value in written if value is None} == old
+    written.clear()
+    writer.end_signal(SignalStatus("new", "COMPLETED"))
+    assert {key for key, _ in written} == {b'["signal","c","new"]', b'["signal","c","new","target"]', b'["signal","c","new","end"]'}
 
 
 def test_a_connector_has_one_secret_for_its_life() -> None:

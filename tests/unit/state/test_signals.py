@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ignite_kafka import events
 from ignite_kafka.common.typed_json import dumps
 from ignite_kafka.state.internal_records import InternalRecord
-from ignite_kafka.state.signal_records import MOST_ENDED, CacheSelection, Signal, SignalStatus
-from ignite_kafka.state.signals import SignalFold
+from ignite_kafka.state.signal_records import MOST_ENDED, MOST_FORGOTTEN, CacheSelection, Signal, SignalStatus
+from ignite_kafka.state.signals import ForgottenEnds, SignalFold
 from tests.support.event_log import Emitted, ids
 from tests.support.fake_messages import record
 
@@ -61,5 +63,28 @@ def test_a_request_under_the_key_of_another_id_is_none() -> None:
 def test_only_the_newest_ends_are_remembered() -> None:
     fold = SignalFold("c")
     fold.ends = {f"s{number}": SignalStatus(f"s{number}", "FAILED") for number in range(MOST_ENDED - 1)}
-    assert fold.oldest_ends(1) == []
-    assert fold.oldest_ends(3) == ["s0", "s1"]
+    assert fold.forget_ends(1) == ForgottenEnds()
+    assert fold.forget_ends(3) == ForgottenEnds(("s0", "s1"), ("s0", "s1"))
+
+
+def test_ids_of_forgotten_ends_are_remembered_up_to_a_limit() -> None:
+    key = dumps(["forgotten-signals", "c"])
+    fold = fold_of(record(key, dumps({"ids": [f"f{number}" for number in range(MOST_FORGOTTEN)]})))
+    fold.ends = {f"s{number}": SignalStatus(f"s{number}", "FAILED") for number in range(MOST_ENDED)}
+    assert fold.has_ended("f0")
+    assert fold.has_ended("s0")
+    assert not fold.has_ended("new")
+    more = fold.forget_ends(1)
+    assert (more.removed, len(more.ids), more.ids[0], more.ids[-1]) == (("s0",), MOST_FORGOTTEN, "f1", "s0")
+    fold.add(record(key, dumps({"ids": more.ids})))
+    assert fold.forget_ends(1) == more  # before the consumer has read that the end is removed
+    fold.add(record(key, b"[]"))
+    assert fold.forgotten == ()
+
+
+def test_requests_of_one_id_differ_by_their_place_where_they_have_no_nonce() -> None:
+    again = Signal("one", (CacheSelection("a"),), 5)
+    folds = [fold_of(replace(of("one", again.to_json()), where={"offset": offset})) for offset in (7, 900)]
+    assert [fold.requests["one"].identity for fold in folds] == ["one/7", "one/900"]
+    own = fold_of(of("one", Signal("one", (CacheSelection("a"),), 5, nonce="mine").to_json()))
+    assert own.requests["one"].identity == "one/mine"

@@ -29,7 +29,7 @@ ReconcilePosition = tuple[int, int]
 """Progress of reconciliation in a topic: a partition, and an offset in this partition; everything before is done."""
 
 UnitSignal = tuple[str, int]
-"""Last ad-hoc snapshot that has sent a unit: the signal's id, and the number of its records of the unit."""
+"""Last ad-hoc snapshot that has sent a unit: the signal's identity, and the number of its records of the unit."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class ChangeBatch:
         commits; -1 if unknown.
     :param states: looked-up values, sent after the changes; None: the cache does not have the key.
     :param scanned: unit to its entries, sent before its changes.
-    :param signal: id of the signal whose ad-hoc snapshot has scanned the entries; empty: their units are loaded.
+    :param signal: identity of the signal whose ad-hoc snapshot has scanned the entries; empty: their units are loaded.
     :param left_out: unit to the number of its scanned entries without a record, as the sender found.
     :param moved: units left to another batch.
     :param unloaded: units that must be loaded again after this batch.

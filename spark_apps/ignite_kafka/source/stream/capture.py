@@ -124,6 +124,9 @@ class Capture:
         """Version of the service's interface on the nodes; 0 before :meth:`check`."""
         self.heartbeat_cache = ""
         """Name of the cache of heartbeats, which is captured beside the others; empty: there is none."""
+        self.heartbeats_renewed = False
+        """Whether :meth:`seen` has found the cache of heartbeats created again, so that it is not captured."""
+        self._heartbeat_deployment = ""  # of the captured cache of heartbeats
 
     def run_slots(self) -> RunSlots:
         """Return the function that runs a Spark task of this capture."""
@@ -186,7 +189,12 @@ class Capture:
             "backlogOwner": self._owner,
         }
         captured = [*caches, self.heartbeat_cache] if self.heartbeat_cache else caches
-        return Captured.of(self._retry(lambda service: service.start(settings.name, named, captured)))
+        # before the start: a cache that is created again meanwhile counts as renewed
+        deployment = self._retry(lambda service: self._deployments(service)).get(self.heartbeat_cache, "")
+        started = Captured.of(self._retry(lambda service: service.start(settings.name, named, captured)))
+        self._heartbeat_deployment = deployment
+        self.heartbeats_renewed = False
+        return started
 
     def stop(self) -> None:
         """End the capture, if there is one, and destroy its backlog."""
@@ -194,8 +202,14 @@ class Capture:
 
     def deployments(self) -> dict[str, str]:
         """Return the deployment ids of the caches that match `cache_whitelist` and `cache_blacklist`."""
-        deployments = {name: deployment for name, _, deployment, *_ in self._ask(lambda service: service.caches())}
+        deployments = self._ask(self._deployments)
+        before = self._heartbeat_deployment
+        self.heartbeats_renewed = bool(before) and deployments.get(self.heartbeat_cache, before) != before
         return {name: deployments[name] for name in self._chosen(deployments)}
+
+    @staticmethod
+    def _deployments(service: BacklogService) -> dict[str, str]:
+        return {name: deployment for name, _, deployment, *_ in service.caches()}
 
     def _chosen(self, caches: Iterable[str]) -> list[str]:
         """Select the caches that match `cache_whitelist` and `cache_blacklist`."""

@@ -326,7 +326,7 @@ class StreamRun(EpochRun[SourceSettings]):
     # caches that come and go
 
     def _changed(self) -> bool:
-        return self._seen() != self._deployments
+        return self._seen() != self._deployments or self._capture.heartbeats_renewed
 
     def _seen(self) -> Deployments:
         """Read the existing caches, to detect changes; while the nodes do not answer, return the last result."""
@@ -346,7 +346,7 @@ class StreamRun(EpochRun[SourceSettings]):
         """
         before = self._deployments
         now = self._seen()
-        if now == before:
+        if now == before and not self._capture.heartbeats_renewed:
             return
         try:
             plan = make_plan(self._settings, self._cluster, self._topics, self._plan.snapshot_id, self._plan.slots)
@@ -371,8 +371,8 @@ class StreamRun(EpochRun[SourceSettings]):
         heartbeat = captured.incarnations.get(self._capture.heartbeat_cache, "")
         plan = replace(plan, caches=tuple(caches), capture_id=captured.capture_id, heartbeat_incarnation=heartbeat)
         self._retry(lambda: check_plan(plan, self._record(), self._clients, self._topics))
+        self._signals.change_plan(self._plan, plan)
         self._plan = self._with_topics(plan, fresh, self._plan.generation)
-        self._signals.forget_checks()
         self._loaded = self._loaded and not fresh
         self._retry(lambda: self._control.begin_epoch(epoch + 1, self._record()))
         counts = {**planned_counts(self._plan), **self._status.caches}
@@ -381,7 +381,8 @@ class StreamRun(EpochRun[SourceSettings]):
 
     def _report_changes(self, added: Set[str], dropped: Set[str]) -> None:
         names = {"added": ", ".join(sorted(added)) or "none", "dropped": ", ".join(sorted(dropped)) or "none"}
-        events.emit(events.CACHES_CHANGED, connector=self._plan.connector, **names)
+        if added or dropped:  # else the cache of heartbeats is another one
+            events.emit(events.CACHES_CHANGED, connector=self._plan.connector, **names)
 
     def _stopped(self) -> None:
         """End a stopped run, and its capture unless policy BACKLOG keeps the capture for the next run."""

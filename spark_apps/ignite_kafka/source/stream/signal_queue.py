@@ -22,12 +22,12 @@ from ...state.signal_records import (
     SignalStatus,
     sum_reports,
 )
-from ...state.signals import SignalFold
+from ...state.signals import ForgottenEnds, SignalFold
 from ...state.status import now_ms
 from .signal_notices import Notify
 
-End = Callable[[SignalStatus, Sequence[str]], None]
-"""Function that records a signal's end, and removes the ends of the ids in its second argument."""
+End = Callable[[SignalStatus, ForgottenEnds], None]
+"""Function that records a signal's end, and removes the ends in its second argument."""
 
 
 class SignalQueue:
@@ -155,7 +155,7 @@ class SignalQueue:
     def _finish(self, status: SignalStatus, state: str, error: str = "") -> None:
         signal = self._fold.requests[status.id]
         ended = self._now(status, state=state, error=error[:MOST_ERROR], run_id=self._run_id)
-        self._end(ended, self._fold.oldest_ends(1))
+        self._end(ended, self._fold.forget_ends(1))
         self._fold.ends[status.id] = ended
         if self.current is None or self.current.id == status.id:
             self.current = ended

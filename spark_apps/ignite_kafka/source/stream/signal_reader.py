@@ -73,12 +73,19 @@ class SignalReader:
 
     @property
     def pending(self) -> Int64Array:
-        """Units that the signal has not sent yet, ascending; empty after a failure."""
+        """Units that the signal still has to send, ascending; empty after a failure.
+
+        Units that are gone are not among them. Their snapshot is not complete, and the driver, which sees that their
+        cache was destroyed, decides.
+        """
+        unsent = self._unsent
+        return unsent[~self._states.gone[unsent]] if self._error is None else unsent[:0]
+
+    @property
+    def _unsent(self) -> Int64Array:
         if self._left is None:
             self._left = np.array([unit for unit in self._selected.tolist() if not self._is_sent(unit)], np.int64)
-        if self._error is not None:
-            self._left = self._left[:0]
-        return self._left[~self._states.gone[self._left]]
+        return self._left
 
     @property
     def more(self) -> bool:
@@ -91,13 +98,13 @@ class SignalReader:
         if self._signal is None:
             return None
         counts = {name: SignalCount() for name in self._selections}
-        left = set(self.pending.tolist())
+        left = set(self._unsent.tolist())
         for unit in self._selected.tolist():
             count = counts[self._table.cache_of(unit).name]
             count.units += 1
             count.units_done += unit not in left
             id, records = self._states.signals.get(unit, ("", 0))
-            count.records += records if id == self._signal.id else 0
+            count.records += records if id == self._signal.identity else 0
         return SignalReport(self._signal.id, counts, "" if self._error is None else str(self._error))
 
     def read(self) -> list[ChangeBatch]:
@@ -133,7 +140,7 @@ class SignalReader:
             return []
         batch = self._lookup.settle_loaded(batch)
         add_unchanged(batch, pages, cache.name)
-        batch.signal = self._signal.id
+        batch.signal = self._signal.identity
         return [batch]
 
     def remember(self, batch: ChangeBatch) -> None:
@@ -163,7 +170,7 @@ class SignalReader:
         return np.array(sorted(units), np.int64)
 
     def _is_sent(self, unit: int) -> bool:
-        return self._signal is not None and self._states.signals.get(unit, ("", 0))[0] == self._signal.id
+        return self._signal is not None and self._states.signals.get(unit, ("", 0))[0] == self._signal.identity
 
     def _fail(self, error: IgniteKafkaError) -> None:
         self._error = error

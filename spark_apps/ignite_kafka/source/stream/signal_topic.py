@@ -130,7 +130,7 @@ class SignalTopic:
         if isinstance(parsed, Change):
             chosen = [signal for signal in waiting if parsed.caches is None or parsed.caches.issuperset(signal.names)]
             accepted.targets.update({signal.id: parsed.state for signal in chosen})
-        elif parsed.id in self._fold.ends or any(signal.id == parsed.id for signal in waiting):
+        elif self._fold.has_ended(parsed.id) or any(signal.id == parsed.id for signal in waiting):
             return  # a repeated id is done once
         elif len(waiting) >= MOST_WAITING:
             error_text = f"{len(waiting)} signals of the connector have not ended, and at most {MOST_WAITING} may wait"
@@ -146,7 +146,7 @@ class SignalTopic:
 def parse_signal(value: bytes, default_id: str, at_ms: int) -> Signal | Change:
     """Parse the value of a record of the signal topic.
 
-    :param default_id: id of a signal whose record has none.
+    :param default_id: id of a signal whose record has none, and the nonce of each; no other record has it.
     :param at_ms: time of the record in milliseconds since 1970.
     :raises ValueError: it is no signal, or has a part that this program does not know.
     """
@@ -171,7 +171,7 @@ def parse_signal(value: bytes, default_id: str, at_ms: int) -> Signal | Change:
     if others:
         raise ValueError(f"a condition is for {others[0]!r}, which is none of the data-collections")
     selections = tuple(CacheSelection(cache, conditions.get(cache, "")) for cache in caches)
-    signal = Signal(text(record.get("id") or default_id), selections, at_ms, "topic")
+    signal = Signal(text(record.get("id") or default_id), selections, at_ms, "topic", default_id)
     if fault := fault_of(signal):
         raise ValueError(fault)
     return signal

@@ -72,8 +72,11 @@ class StateLookup:
         return [batch, again]
 
     def settle_loaded(self, batch: ChangeBatch) -> ChangeBatch:
-        """Look up keys whose changes a node's death made doubtful, in a batch of loaded units."""
-        doubtful = batch.located_keys(np.flatnonzero(batch.classified.new & self._nodes.other_topology(batch)))
+        """Look up keys whose changes a node's death made doubtful, in a batch of scanned units.
+
+        Duplicates are among them: the record that was sent of such a change may be of an update that died with a node.
+        """
+        doubtful = batch.located_keys(np.flatnonzero(batch.settled & self._nodes.other_topology(batch)))
         if not doubtful:
             return batch
         again, _ = self.with_states(

@@ -10,6 +10,7 @@ from typing import TypeVar
 from ...errors import IgniteKafkaError
 from ...kafka.clients import KafkaClients
 from ...kafka.topics import Topics
+from ...plan.source_plan import TransferPlan
 from ...runtime.counts import SlotResult
 from ...runtime.driver_consumer import DriverConsumer
 from ...runtime.epoch import Running
@@ -17,7 +18,7 @@ from ...runtime.notifications import AD_HOC, Notifications, Turn
 from ...settings.source import SourceSettings
 from ...state.configs_writer import ConfigsWriter
 from ...state.signal_records import MOST_ENDED, Signal, SignalStatus
-from ...state.signals import KIND, read_signal_progress, read_signals
+from ...state.signals import KIND, ForgottenEnds, read_signal_progress, read_signals
 from ...state.status import StatusWriter
 from .signal_notices import emit_turn, turn_details
 from .signal_queue import SignalQueue
@@ -59,7 +60,9 @@ class StreamSignals:
         self._fold = fold = parts.retry(lambda: read_signals(clients, topics, prefix, settings.name))
         parts.consumer.signals = fold
         before = parts.retry(lambda: read_signal_progress(clients, prefix, settings.name)) if fold.waiting else {}
-        self._queue = SignalQueue(fold, parts.run_id, before, check, self._end, self._notify)
+        self._check = check
+        self._destroyed: dict[str, str] = {}  # caches that the plan had: name to incarnation
+        self._queue = SignalQueue(fold, parts.run_id, before, self._fault, self._end, self._notify)
         self._topic: SignalTopic | None = None
         if settings.signal_topic:
             self._topic = topic = parts.retry(lambda: SignalTopic(clients, topics, settings, fold))
@@ -77,9 +80,20 @@ class StreamSignals:
         self._read_topic()
         return self._queue.first() is None
 
-    def forget_checks(self) -> None:
-        """Check the signals once more, because the plan has changed."""
+    def change_plan(self, before: TransferPlan, after: TransferPlan) -> None:
+        """Note the caches that were destroyed, and check the signals once more."""
+        for cache in before.caches:
+            self._destroyed[cache.name] = cache.incarnation
+        for cache in after.caches:
+            self._destroyed.pop(cache.name, None)
         self._queue.forget_checks()
+
+    def _fault(self, signal: Signal) -> str:
+        cache = next((name for name in signal.names if name in self._destroyed), None)
+        if cache is None:
+            return self._check(signal)
+        incarnation = self._destroyed[cache]
+        return f"cache {cache} (incarnation {incarnation}) was destroyed before the signal was complete"
 
     def other_work(self, running: Running) -> bool:
         """Read new signals and reports, and return whether another epoch must begin for them."""
@@ -105,7 +119,7 @@ class StreamSignals:
             return
         parts = self._parts
         refusals = accepted.refused[-MOST_ENDED:]
-        forgotten = self._fold.oldest_ends(len(refusals))
+        forgotten = self._fold.forget_ends(len(refusals))
         parts.retry(
             lambda: parts.control.accept_signals(
                 accepted.position, accepted.requests, accepted.targets, refusals, forgotten
@@ -122,7 +136,7 @@ class StreamSignals:
         emit_turn(self._parts.settings.name, turn, signal, status)
         self.notifications.send(signal.id, AD_HOC, turn, turn_details(signal, status, cache))
 
-    def _end(self, end: SignalStatus, forgotten: Sequence[str]) -> None:
+    def _end(self, end: SignalStatus, forgotten: ForgottenEnds) -> None:
         parts = self._parts
         parts.retry(lambda: parts.control.end_signal(end, forgotten))
         try:

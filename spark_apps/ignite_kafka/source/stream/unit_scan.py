@@ -70,7 +70,9 @@ class UnitScanner:
 
 
 def add_unchanged(batch: ChangeBatch, pages: Mapping[int, Sequence[Page]], cache: str) -> None:
-    """Add scanned entries to the batch of their units' changes; an entry whose key has a change is left out.
+    """Add scanned entries to the batch of their units' changes; an entry whose key has a newer state is left out.
+
+    Newer are an unsent change, and a looked-up state that the batch sends.
 
     The batch must hold every unsent change of its units that was made before or during the scan. The order of an entry
     and the changes of its key is unknown: the entry may have any of their states.
@@ -80,6 +82,8 @@ def add_unchanged(batch: ChangeBatch, pages: Mapping[int, Sequence[Page]], cache
     """
     changed: dict[int, set[bytes]] = defaultdict(set)
     for unit, key in batch.located_keys(np.flatnonzero(batch.classified.new)):
+        changed[unit].add(key)
+    for unit, key in batch.states:
         changed[unit].add(key)
     batch.scanned = {
         unit: [without_keys(page, changed[unit], cache) if changed[unit] else page for page in pages[unit]]

@@ -22,7 +22,7 @@ def context(run_id: str = "manual__2026-11-27T10:00:00+00:00", map_index: int = 
 
 def test_it_requests_a_snapshot_and_returns_its_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     requested = requests(monkeypatch)
-    simulate(monkeypatch, None, KafkaUnavailable("away"), progress("RUNNING"), progress("COMPLETED"))
+    simulate(monkeypatch, KafkaUnavailable("away"), progress("RUNNING"), progress("COMPLETED"))
     returned = SnapshotSignalOperator(**OPERATOR, caches={"flights": "price > 1", "fleet": ""}).execute(context())
     assert returned["records"] == 7
     selections = [CacheSelection("flights", "price > 1"), CacheSelection("fleet")]
@@ -56,10 +56,19 @@ def test_it_defers_and_fails_with_the_signal(monkeypatch: pytest.MonkeyPatch) ->
     operator = SnapshotSignalOperator(**OPERATOR, caches="flights", signal="own", deferrable=True)
     with pytest.raises(TaskDeferred) as deferred:
         operator.execute(context())
-    assert deferred.value.trigger.serialize()[1]["signal"] == "own"
+    arguments = deferred.value.trigger.serialize()[1]
+    assert (arguments["signal"], arguments["requested"]) == ("own", True)
     assert operator.execute_complete(context(), progress("COMPLETED"))["state"] == "COMPLETED"
     with pytest.raises(AirflowFailException, match="no such cache"):
         operator.execute_complete(context(), progress("FAILED", error="no such cache"))
+
+
+@pytest.mark.parametrize("before", [[], [progress("RUNNING")]])
+def test_a_signal_whose_end_is_no_longer_recorded_fails_without_a_retry(monkeypatch: pytest.MonkeyPatch, before: list[Any]) -> None:
+    requests(monkeypatch)
+    simulate(monkeypatch, *before, None)
+    with pytest.raises(AirflowFailException, match="its end is no longer recorded"):
+        SnapshotSignalOperator(**OPERATOR, caches="flights", signal="own").execute(context())
 
 
 def test_a_connector_that_follows_no_signals_fails_without_a_retry(monkeypatch: pytest.MonkeyPatch) -> None:

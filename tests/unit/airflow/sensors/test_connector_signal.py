@@ -34,6 +34,12 @@ def test_a_refused_password_fails_without_a_retry(monkeypatch: pytest.MonkeyPatc
         ConnectorSignalSensor(**SIGNAL).execute(Run().context)
 
 
+def test_a_signal_that_vanishes_fails_without_a_retry(monkeypatch: pytest.MonkeyPatch) -> None:
+    simulate(monkeypatch, None, progress("RUNNING"), None)
+    with pytest.raises(AirflowFailException, match="its end is no longer recorded"):
+        ConnectorSignalSensor(**SIGNAL).execute(Run().context)
+
+
 def test_it_defers_with_its_arguments_and_returns_the_trigger_s_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     simulate(monkeypatch, progress("RUNNING"))
     sensor = ConnectorSignalSensor(**SIGNAL, secrets_file="/s", deferrable=True)

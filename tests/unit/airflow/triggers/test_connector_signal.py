@@ -31,6 +31,16 @@ def test_it_fires_once_the_signal_has_ended(monkeypatch: pytest.MonkeyPatch, sta
     assert left == []
 
 
+@pytest.mark.parametrize(("requested", "polls"), [(True, [None]), (False, [None, progress("RUNNING"), None])])
+def test_a_signal_whose_end_is_no_longer_recorded_is_an_error(
+    monkeypatch: pytest.MonkeyPatch, requested: bool, polls: list[dict[str, Any] | None]
+) -> None:
+    left = simulate(monkeypatch, *polls)
+    event = fired(requested=requested)
+    assert "its end is no longer recorded" in event["error"]
+    assert (event["final"], left) == (True, [])
+
+
 @pytest.mark.parametrize("error", [AuthenticationFailed("no"), SettingsError("no")])
 def test_an_error_that_no_later_poll_cures_is_fired(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
     simulate(monkeypatch, error)

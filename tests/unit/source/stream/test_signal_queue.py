@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from ignite_kafka.source.stream.signal_queue import SignalQueue
 from ignite_kafka.state.signal_records import MOST_ENDED, MOST_ERROR, CacheSelection, Signal, SignalCount, SignalReport, SignalStatus
-from ignite_kafka.state.signals import SignalFold
+from ignite_kafka.state.signals import ForgottenEnds, SignalFold
 
 ONE, TWO = (Signal(id, (CacheSelection("a"), CacheSelection("b"))) for id in ("one", "two"))
 
@@ -37,9 +35,9 @@ class Driver:
         self.checks += 1
         return self.wrong.get(signal.id, "")
 
-    def _end(self, status: SignalStatus, forgotten: Sequence[str]) -> None:
+    def _end(self, status: SignalStatus, forgotten: ForgottenEnds) -> None:
         self.ended.append((status.id, status.state, status.error))
-        self.forgotten += forgotten
+        self.forgotten += forgotten.removed
 
     def report(self, id: str, *done: int, of: int = 2, error: str = "") -> None:
         """Report units of cache a that are done, of ten of each task; b has none."""

@@ -19,7 +19,7 @@ from tests.support.backlog_changes import CACHE, PARTITIONS, key_bytes, partitio
 from tests.support.backlog_simulator import Simulator
 from tests.support.randomness import examples
 from tests.support.stream_task import Task
-from tests.unit.source.stream.test_stream import BATCH, BATCHED, FAULTS, KEYS, WRITES, follow
+from tests.unit.source.stream.test_stream import BATCH, BATCHED, FAULTS, KEYS, PLACES, WRITES, follow
 
 ODD = ", ".join(map(str, range(1, 400, 2)))
 WHERE_EVEN = f"_value NOT IN ({ODD})"  # a value is the version of its write
@@ -70,8 +70,13 @@ def of_key(records: list[tuple[bytes, bytes | None]], key: int) -> list[int | No
     return [None if value is None else version(value) for data, value in records if data == key_bytes(key)]
 
 
+DEATHS = st.tuples(st.just("meanwhile"), st.tuples(st.just("scan"), st.just("primary_dies_unacknowledged"), PLACES))
+
+
 @settings(max_examples=examples(400))
-@given(before=st.lists(st.one_of(WRITES, BATCH), max_size=30), during=st.lists(st.one_of(WRITES, WRITES, BATCH, FAULTS), max_size=40))
+@given(
+    before=st.lists(st.one_of(WRITES, BATCH), max_size=30), during=st.lists(st.one_of(WRITES, WRITES, BATCH, FAULTS, DEATHS), max_size=40)
+)
 @example(before=[("put", 1), ("flush", 1), BATCHED, ("put", 1), ("put", 1)], during=[BATCHED])
 @example(before=[("put", 1), BATCHED, BATCHED], during=[("meanwhile", ("scan", "put", 1)), BATCHED])
 @example(before=[("put", 1), BATCHED, BATCHED], during=[("meanwhile", ("scan", "remove", 1)), BATCHED])
@@ -79,6 +84,27 @@ def of_key(records: list[tuple[bytes, bytes | None]], key: int) -> list[int | No
 @example(before=[("put", 1), ("begin", 1), BATCHED, BATCHED], during=[("meanwhile", ("scan", "end", 1)), BATCHED])
 def test_the_topic_stays_in_order_beside_random_writers_and_faults(before: list[Any], during: list[Any]) -> None:
     snapshot(Simulator(), signal_of(), before, during)
+
+
+@pytest.mark.parametrize("overwritten", [False, True])
+def test_a_change_that_was_sent_is_looked_up_where_its_node_has_died_since(overwritten: bool) -> None:
+    """A task loads and sends four changes, and fails to acknowledge them. The next one acknowledges three, then the node dies.
+
+    The update of the fourth is undone: its record must not be the last of its key.
+    """
+    simulator = Simulator()
+    simulator.bytes_for_all = WHOLE_BACKLOG
+    task = Task(simulator)
+    keys = [1, 1 + PARTITIONS, 1 + 2 * PARTITIONS, 1 + 2 * PARTITIONS if overwritten else 1 + 3 * PARTITIONS]
+    follow(simulator, task, [*[("put", key) for key in keys], ("fail", "acknowledge"), BATCHED])
+    assert (len(simulator.topic), task.failures) == (4, 1)
+    begin(task, signal_of())
+    follow(simulator, task, [("meanwhile", ("scan", "primary_dies_unacknowledged", 1)), BATCHED, ("epoch", 0)])
+    assert simulator.undone
+    task.settle()
+    task.stop()
+    assert simulator.fold == simulator.entries
+    assert of_key(simulator.topic, keys[-1]) == ([3, 4, 3] if overwritten else [4, None])
 
 
 WRITERS = st.one_of(

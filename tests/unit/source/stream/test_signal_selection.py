@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from ignite_kafka.ignite.backlog_units import GONE
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.source.stream.unit_reader import WHOLE_BACKLOG
 from ignite_kafka.state.signal_records import SignalCount
@@ -95,6 +97,36 @@ def test_a_second_signal_sends_once_more_and_the_connector_s_own_filter_counts()
         report = task.reader.signal_report()
         assert report is not None
         assert report.caches[CACHE.name].records == 4
+    task.stop()
+
+
+def test_an_id_that_is_used_again_is_a_signal_of_its_own_and_a_repeated_request_is_none() -> None:
+    simulator, task = streamed(4)
+
+    def again(nonce: str) -> list[int]:
+        def do() -> None:
+            begin(task, replace(signal_of(), nonce=nonce))
+            task.settle()
+
+        return sorted(version(value) for _, value in new_records(simulator, do) if value is not None)
+
+    assert again("7") == [1, 2, 3, 4]
+    assert again("7") == []
+    assert again("900") == [1, 2, 3, 4]
+    task.stop()
+
+
+def test_a_cache_that_is_gone_leaves_its_snapshot_incomplete() -> None:
+    simulator, task = streamed(8)
+    begin(task, signal_of())
+    simulator.meanwhile["scan"].append(lambda: simulator.mark_all(GONE))
+    task.batch()
+    task.batch()
+    report = task.reader.signal_report()
+    assert report is not None
+    assert report.caches[CACHE.name].units_done < report.caches[CACHE.name].units
+    assert not report.done
+    assert task.reader.signal_ended  # nothing is left to read: a run that ends is not held up
     task.stop()
 
 

@@ -26,8 +26,8 @@ def test_a_snapshot_with_conditions() -> None:
         "additional-conditions": [{"data-collection": "b", "filter": "price > 1"}],
     }
     selections = (CacheSelection("a"), CacheSelection("b", "price > 1"))
-    assert parsed("execute-snapshot", data) == Signal("topic-x-0-7", selections, 5, "topic")
-    assert parsed("execute-snapshot", data, id="one") == Signal("one", selections, 5, "topic")
+    assert parsed("execute-snapshot", data) == Signal("topic-x-0-7", selections, 5, "topic", "topic-x-0-7")
+    assert parsed("execute-snapshot", data, id="one") == Signal("one", selections, 5, "topic", "topic-x-0-7")
 
 
 def test_changes_of_signals() -> None:

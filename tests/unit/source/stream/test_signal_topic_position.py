@@ -72,8 +72,9 @@ def test_records_become_requests_changes_and_refusals() -> None:
     fold = SignalFold("c")
     fold.requests = {"before": Signal("before", (CacheSelection("b"),))}
     fold.ends = {"ended": SignalStatus("ended", "COMPLETED")}
+    fold.forgotten = ("forgotten",)
     topic, consumer = opened(fold)
-    for id in ("new", "new", "before", "ended"):
+    for id in ("new", "new", "before", "ended", "forgotten"):
         consumer.add("execute-snapshot", id=id, data={"data-collections": ["a"]})
     consumer.add("stop-snapshot", data={"data-collections": ["a"]})
     consumer.add("pause-snapshot", data={"data-collections": ["b", "x"]})
@@ -84,9 +85,9 @@ def test_records_become_requests_changes_and_refusals() -> None:
     assert [signal.id for signal in accepted.requests] == ["new"]
     assert accepted.targets == {"new": "STOPPED", "before": "PAUSED"}
     (refused,) = accepted.refused
-    assert (refused.id, refused.state) == ("topic-id-of-to-0-6", "FAILED")
-    assert "record 6 of partition 0 of topic signals" in refused.error
-    assert accepted.position == topic.position == SignalPosition("id-of-topic", {0: 8})
+    assert (refused.id, refused.state) == ("topic-id-of-to-0-7", "FAILED")
+    assert "record 7 of partition 0 of topic signals" in refused.error
+    assert accepted.position == topic.position == SignalPosition("id-of-topic", {0: 9})
     assert topic.poll() is None
 
 
