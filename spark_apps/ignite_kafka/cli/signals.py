@@ -123,15 +123,18 @@ def signals_text(signals: SignalList) -> str:
 
 
 def describe_signal(signal: SignalView) -> str:
-    """Describe a signal that has not ended in one line: progress, rate and time left."""
+    """Describe a signal in one line: progress, rate, time left, and why it failed."""
     total = signal.total
-    parts = [f"signal {signal.id} is {signal.state}: {', '.join(signal.caches[:_SHOWN_CACHES])}"]
+    caches = f": {', '.join(signal.caches[:_SHOWN_CACHES])}" if signal.caches else ""
+    parts = [f"signal {signal.id} is {signal.state}{caches}"]
     if total.units:
         parts.append(f"{total.units_done:,} of {total.units:,} partitions, {total.records:,} records")
     if signal.records_per_second is not None:
         parts.append(f"{signal.records_per_second:,.0f} records/s")
     if signal.left_s is not None:
         parts.append(f"about {signal.left_s:,.0f} s left")
+    if signal.error:
+        parts.append(signal.error)
     return "; ".join(parts)
 
 
