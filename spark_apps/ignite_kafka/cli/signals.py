@@ -94,15 +94,18 @@ def _partitions(text: str) -> tuple[int, ...]:
     return tuple(dict.fromkeys(partitions))
 
 
-def requested_text(requested: RequestedSignals) -> str:
-    """Describe a request in two lines."""
+def requested_text(requested: RequestedSignals, *, names_list: bool = True) -> str:
+    """Describe a request in one line or two.
+
+    :param names_list: name the command that shows the progress.
+    """
     ids = ", ".join(requested.ids)
     first = f"connector {requested.connector}: {requested.action} of signal {ids} is requested"
     if requested.repeated:
         return f"connector {requested.connector}: signal {ids} was requested before, and is done once"
     if requested.run_ended:
         return f"{first}\nno run is active: the connector's next run follows it"
-    return f"{first}\nprogress: ignite-kafka signal {requested.connector} list"
+    return first if not names_list else f"{first}\nprogress: ignite-kafka signal {requested.connector} list"
 
 
 def signals_text(signals: SignalList) -> str:

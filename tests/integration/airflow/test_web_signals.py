@@ -6,12 +6,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
 from confluent_kafka import Producer
 
+from ignite_kafka.admin import sink_offsets
 from ignite_kafka.admin.signals import request_snapshot
 from ignite_kafka.errors import RecordRefused
 from ignite_kafka.kafka.clients import KafkaClients
@@ -24,7 +25,7 @@ from ignite_kafka.state.signal_records import CacheSelection
 from ignite_kafka.state.status import COMPLETED, read_runs
 from ignite_kafka.state.target_state import PAUSED, RUNNING, STOPPED, write_target
 from tests.integration.airflow.conftest import PREFIX, Secured, WriteRun
-from tests.integration.airflow.test_web_ui import held, log_in, open_connector, reset
+from tests.integration.airflow.test_web_ui import held, log_in, open_connector
 from tests.support import PARTITIONS
 from tests.support.airflow_web import AirflowWeb
 from tests.support.browser import Browser
@@ -33,8 +34,10 @@ from tests.support.servers import destroy, fill
 from tests.support.waiting import REQUEST_S, wait_until
 
 STREAM, CACHE, NOTIFICATIONS = "signalled", "signalled-cache", "signalled-notifications"
+REJECTED = "rejected"
 NIGHTLY = ("flights", "airlines", "airports", "planes", "weather")
 ENDED = ("success", "failed")
+VALUES = {1: "one", 2: "two"}
 
 
 class Runs:
@@ -139,10 +142,11 @@ def notices(clients: KafkaClients, signal: str) -> list[str]:
     return [value["type"] for value in values if value["id"] == signal and value["type"] != "IN_PROGRESS"]
 
 
-def settings_of(secured: Secured) -> tuple[SourceSettings, Secrets]:
+def settings_of(secured: Secured, name: str) -> tuple[SourceSettings, Secrets]:
+    """Name and connection of a connector."""
     plain, secrets = split_kafka(secured.kafka.client_config)
     servers = plain.pop("bootstrap.servers")
-    return SourceSettings(name=STREAM, bootstrap_servers=servers, kafka_config=plain), Secrets(kafka=secrets)
+    return SourceSettings(name=name, bootstrap_servers=servers, kafka_config=plain), Secrets(kafka=secrets)
 
 
 def test_deferred_tasks_wait_for_signals_and_their_counts_start_a_dag(
@@ -154,7 +158,7 @@ def test_deferred_tasks_wait_for_signals_and_their_counts_start_a_dag(
     runs.await_deferred("signals", "in-turn", "again", "wait")
     [(trigger,)] = runs.web.home.query("select kwargs from trigger where kwargs like '%by-hand%'")
     assert not any(password in trigger for password in secured.passwords)
-    request_snapshot(*settings_of(secured), [CacheSelection(CACHE, "_value < 3")], "by-hand")
+    request_snapshot(*settings_of(secured, STREAM), [CacheSelection(CACHE, "_value < 3")], "by-hand")
     request(clients, RUNNING)
     log = runs.ended("signals", "in-turn")
     of_operator = "signals:again:in-turn"
@@ -178,7 +182,7 @@ def test_deferred_tasks_wait_for_signals_and_their_counts_start_a_dag(
     ]
 
 
-def test_the_page_sends_a_signal_that_the_stream_completes(
+def test_the_page_sends_a_signal_and_dead_letters_again(
     web: AirflowWeb, browser: Browser, stream: None, clients: KafkaClients, secured: Secured
 ) -> None:
     before = len(read_committed(secured.kafka.client_config, CACHE).records)
@@ -192,77 +196,82 @@ def test_the_page_sends_a_signal_that_the_stream_completes(
     [row] = browser.until(
         lambda: [row for row in browser.all("tr[data-signal]") if "10" in row.text.split()] or None, "the signal's records"
     )
-    assert "COMPLETED" in row.text.upper()
     signal = str(row.get_attribute("data-signal"))
+    browser.until(lambda: "Completed" in browser.find(f"tr[data-signal='{signal}']").text or None, "the end of the signal")
+    wait_until(lambda: notices(clients, signal)[-1:] == ["COMPLETED"], "the last notification")
     assert notices(clients, signal) == ["STARTED", "CACHE_DONE", "COMPLETED"]
     assert len(read_committed(secured.kafka.client_config, CACHE).records) == before + 10
-    browser.shoot("signals", 1440, 2_000)
+    browser.shoot("signals", 1440, 1_900)
+
+    record = reject(secured)
+    open_connector(browser, web, REJECTED)
+    browser.has("price is no number")
+    browser.shoot("dead-letters", 1440, 1_300)
+    browser.press("Send again…", "summary")
+    browser.fill("[name=typed_name]", REJECTED)
+    browser.click("[data-action=replay]")
+    browser.has("1 dead letters sent again")
+    assert [one.value for one in read_committed(secured.kafka.client_config, f"{REJECTED}-in").records] == [record] * 2
     assert not browser.errors()
+
+
+def reject(secured: Secured) -> bytes:
+    """Write a record, its dead letter and the records of the sink that refused it; the record's value."""
+    topic, letters, value = f"{REJECTED}-in", f"{REJECTED}-letters", b'{"price": "x"}'
+    settings = SinkSettings(name=REJECTED, topics=(topic,), dead_letter_topic=letters, run_mode="continuous")
+    run = held(secured, REJECTED, settings.to_dict())
+    run.topics.ensure([TopicSpec(name, 1, 1) for name in (topic, letters)])
+    producer = Producer(secured.kafka.client_config)
+    place = {"topic": topic, "partition": 0, "offset": 0}
+    error = RecordRefused("price is no number", "Correct it.", field="price")
+    producer.produce(topic, value, b"7")
+    producer.produce(letters, value, b"7", headers=context_headers(error, "TASK_PUT", "Store", REJECTED, 0, place))
+    assert producer.flush(REQUEST_S) == 0
+    run.end()
+    sink_offsets.move(*settings_of(secured, REJECTED), "latest")
+    return value
 
 
 @pytest.fixture
 def nightly(secured: Secured, clients: KafkaClients, run: WriteRun) -> Iterator[None]:
-    """Caches of two entries, and topics with a record of each; of one cache both records have another value."""
-    producer = Producer(secured.kafka.client_config)
+    """Caches of two entries, and topics with their records."""
     Topics(clients).ensure([TopicSpec(f"nightly-{cache}", 1, 1) for cache in NIGHTLY])
     for cache in NIGHTLY:
-        fill(secured.ignite, cache, {1: "one", 2: "two"})
-        for key, value in (("1", "one"), ("2", "two")):
-            producer.produce(f"nightly-{cache}", json.dumps("other" if cache == "flights" else value), key)
-    assert producer.flush(REQUEST_S) == 0
+        fill(secured.ignite, cache, VALUES)
+        write(secured, f"nightly-{cache}", VALUES)
     run("nightly", COMPLETED)
     yield
     for cache in NIGHTLY:
         destroy(secured.ignite, cache)
 
 
+def write(secured: Secured, topic: str, values: Mapping[int, str]) -> None:
+    producer = Producer(secured.kafka.client_config)
+    for key, value in values.items():
+        producer.produce(topic, json.dumps(value), str(key))
+    assert producer.flush(REQUEST_S) == 0
+
+
 def test_a_comparison_has_an_event_if_nothing_differs_and_its_history_is_on_the_page(
     web: AirflowWeb, runs: Runs, browser: Browser, secured: Secured, nightly: None
 ) -> None:
-    runs.start("check_nightly", "differs")
-    log = runs.ended("check_nightly", "differs", "failed")
-    assert "nothing was repaired: 2 keys differ, and a repair may change 1" in log
-    assert runs.events("check_nightly", "differs") == []
-    producer = Producer(secured.kafka.client_config)
-    for key, value in (("1", "one"), ("2", "two")):
-        producer.produce("nightly-flights", json.dumps(value), key)
-    assert producer.flush(REQUEST_S) == 0
     runs.unpause("ignite_verified")
     runs.start("ignite_verify", "equal")
     runs.ended("ignite_verify", "equal")
     assert runs.events("ignite_verify", "equal") == ["verify"]
     of_asset = lambda: web.home.query("select run_id from dag_run where dag_id = 'ignite_verified'")  # noqa: E731
-    [(run_id,), *_] = wait_until(of_asset, "the Dag that follows the comparison", poll_s=0.5)
+    [(run_id,)] = wait_until(of_asset, "the Dag that follows the comparison", poll_s=0.5)
     assert "10 entries are equal; all were compared since 20" in runs.ended("ignite_verified", run_id)
+
+    write(secured, "nightly-flights", dict.fromkeys(VALUES, "other"))
+    runs.start("check_nightly", "differs")
+    log = runs.ended("check_nightly", "differs", "failed")
+    assert "nothing was repaired: 2 keys differ, and a repair may change 1" in log
+    assert runs.events("check_nightly", "differs") == []
+
     log_in(browser, web, "alice")
     open_connector(browser, web, "nightly")
     rows = browser.until(lambda: browser.all("tr[data-comparison]") or None, "the comparisons")
-    assert [row.text.split()[-1] for row in rows] == ["yes", "no"]
+    assert [row.text.split()[-1] for row in rows] == ["no", "yes"]
     browser.shoot("comparisons", 1440, 1_400)
-    assert not browser.errors()
-
-
-def test_dead_letters_are_sent_again_from_the_page(web: AirflowWeb, browser: Browser, secured: Secured) -> None:
-    topic, letters = "rejected-in", "rejected-letters"
-    settings = SinkSettings(name="rejected", topics=(topic,), dead_letter_topic=letters, run_mode="continuous")
-    run = held(secured, "rejected", settings.to_dict())
-    run.topics.ensure([TopicSpec(name, 1, 1) for name in (topic, letters)])
-    producer = Producer(secured.kafka.client_config)
-    error = RecordRefused("price is no number", "Correct it.", field="price")
-    producer.produce(topic, b'{"price": "x"}', b"7")
-    place = {"topic": topic, "partition": 0, "offset": 0}
-    producer.produce(letters, b'{"price": "x"}', b"7", headers=context_headers(error, "TASK_PUT", "Store", "rejected", 0, place))
-    assert producer.flush(REQUEST_S) == 0
-    run.end()
-    log_in(browser, web, "alice")
-    open_connector(browser, web, "rejected")
-    reset(browser, to="latest", typed_name="rejected")
-    browser.has("next offset was none, is 1")
-    browser.has("price is no number")
-    browser.shoot("dead-letters", 1440, 1_400)
-    browser.press("Send again…", "summary")
-    browser.fill("[name=typed_name]", "rejected")
-    browser.click("[data-action=replay]")
-    browser.has("1 dead letters sent again")
-    assert [record.value for record in read_committed(secured.kafka.client_config, topic).records] == [b'{"price": "x"}'] * 2
     assert not browser.errors()
