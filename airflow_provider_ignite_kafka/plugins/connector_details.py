@@ -44,7 +44,7 @@ def read_details(cluster: MonitoredCluster, connector: ConnectorOverview) -> Con
 def failed_details(
     cluster: MonitoredCluster, connector: ConnectorOverview, error: IgniteKafkaError
 ) -> ConnectorDetails:
-    """Return the error as that of each section that the connector has."""
+    """Return the error as that of each section of the connector."""
     return ConnectorDetails(**dict.fromkeys(_sections(cluster, connector), error))
 
 

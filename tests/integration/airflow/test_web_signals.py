@@ -193,11 +193,9 @@ def test_the_page_sends_a_signal_and_dead_letters_again(
     browser.fill("[name=where]", "_value > 9")
     browser.click("[data-action=snapshot]")
     browser.has(f"connector {STREAM}: snapshot of signal")
-    [row] = browser.until(
-        lambda: [row for row in browser.all("tr[data-signal]") if "10" in row.text.split()] or None, "the signal's records"
+    signal = browser.until(
+        lambda: next((row[0] for row in shown(browser, "signal") if row[1] == "Completed" and row[4] == "10"), None), "its end"
     )
-    signal = str(row.get_attribute("data-signal"))
-    browser.until(lambda: "Completed" in browser.find(f"tr[data-signal='{signal}']").text or None, "the end of the signal")
     wait_until(lambda: notices(clients, signal)[-1:] == ["COMPLETED"], "the last notification")
     assert notices(clients, signal) == ["STARTED", "CACHE_DONE", "COMPLETED"]
     assert len(read_committed(secured.kafka.client_config, CACHE).records) == before + 10
@@ -213,6 +211,13 @@ def test_the_page_sends_a_signal_and_dead_letters_again(
     browser.has("1 dead letters sent again")
     assert [one.value for one in read_committed(secured.kafka.client_config, f"{REJECTED}-in").records] == [record] * 2
     assert not browser.errors()
+
+
+def shown(browser: Browser, what: str) -> list[list[str]]:
+    """Texts of the cells of each row of a table; read at once, because the page replaces its rows."""
+    script = "return [...document.querySelectorAll(arguments[0])].map(row => [...row.cells].map(cell => cell.innerText.trim()))"
+    rows: list[list[str]] = browser.driver.execute_script(script, f"tr[data-{what}]")
+    return rows
 
 
 def reject(secured: Secured) -> bytes:
@@ -271,7 +276,7 @@ def test_a_comparison_has_an_event_if_nothing_differs_and_its_history_is_on_the_
 
     log_in(browser, web, "alice")
     open_connector(browser, web, "nightly")
-    rows = browser.until(lambda: browser.all("tr[data-comparison]") or None, "the comparisons")
-    assert [row.text.split()[-1] for row in rows] == ["no", "yes"]
+    rows = browser.until(lambda: shown(browser, "comparison") or None, "the comparisons")
+    assert [row[-1] for row in rows] == ["no", "yes"]
     browser.shoot("comparisons", 1440, 1_400)
     assert not browser.errors()

@@ -124,6 +124,8 @@ def test_failed_signals_of_a_status_are_the_newest_since_the_run_s_start() -> No
 def test_a_request_as_text() -> None:
     assert "done once" in requested_text(RequestedSignals("conn", "snapshot", ("one",), run_ended=True, repeated=True))
     assert "signal conn list" in requested_text(RequestedSignals("conn", "pause", ("one", "two"), run_ended=False))
+    on_page = requested_text(RequestedSignals("conn", "pause", ("one",), run_ended=False), names_list=False)
+    assert on_page == "connector conn: pause of signal one is requested"
 
 
 @pytest.mark.parametrize(
