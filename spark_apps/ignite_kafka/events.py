@@ -140,7 +140,7 @@ CAPTURE_KEPT = Event(
     15148,
     INFO,
     "connector {connector} is stopped, and the nodes keep capturing changes for its next run",
-    "Start it again; if it is to end for good, run `ignite-kafka backlog cleanup {connector}`.",
+    "Start it again; if it is to end for good, run `ignite-kafka backlog cleanup NAME`.",
 )
 UNITS_SENT_AGAIN = Event(
     15149,
@@ -335,7 +335,7 @@ DIFFERENCES_FOUND = Event(
     15220,
     WARNING,
     "a comparison of connector {connector} found {keys} keys that differ between topics and caches: {caches}",
-    "`ignite-kafka verify --name {connector}` describes them; stop the connector, and --repair repairs them.",
+    "`ignite-kafka verify --name NAME` describes them; stop the connector, and --repair repairs them.",
 )
 NOT_ALL_COMPARED = Event(
     15221,
