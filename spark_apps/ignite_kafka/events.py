@@ -272,7 +272,7 @@ CACHE_LACKS_RECORDS = Event(
     15177,
     WARNING,
     "cache {cache} was created and lacks the records of topic {topic} that consumer group {group} has read before",
-    "To read them again, stop the connector, run `ignite-kafka offsets reset NAME --to earliest --topic {topic}`, and "
+    "To read them again, stop the connector, run `ignite-kafka offsets reset NAME --to earliest --topic TOPIC`, and "
     "start it.",
 )
 CAPTURE_OPEN = Event(
