@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.providers.common.compat.sdk import BaseOperator, conf
 
-from airflow_provider_ignite_kafka.cache_watch.poll import FATAL, TRANSIENT
 from airflow_provider_ignite_kafka.runs.result import error_to_exception
-from airflow_provider_ignite_kafka.runs.signals import SignalReader, conclude, progress_text
+from airflow_provider_ignite_kafka.runs.signals import SignalReader
 from airflow_provider_ignite_kafka.templates import TypedTemplates
-from airflow_provider_ignite_kafka.triggers.arguments import event_to_exception
-from airflow_provider_ignite_kafka.triggers.connector_signal import ConnectorSignalTrigger
+from airflow_provider_ignite_kafka.triggers.signal_wait import SignalWait
 from ignite_kafka.errors import IgniteKafkaError, SettingsError
 from ignite_kafka.state.signal_records import CacheSelection
 
@@ -25,7 +23,7 @@ _NO_ID = re.compile(r"[^A-Za-z0-9._:-]")
 _MOST_OF_ID = 100
 
 
-class SnapshotSignalOperator(TypedTemplates, BaseOperator):
+class SnapshotSignalOperator(SignalWait, TypedTemplates, BaseOperator):
     """Operator that has a streaming source send entries of caches again, and waits until they are sent.
 
     The connector's run sends them beside its changes; without a run, its next run does. A retried task waits for the
@@ -91,6 +89,7 @@ class SnapshotSignalOperator(TypedTemplates, BaseOperator):
             requested = self._reader.request(self._selections(), self.signal)
         except IgniteKafkaError as error:
             raise error_to_exception(error) from error
+        self.is_requested = True
         again = " again" if requested.repeated else ""
         self.log.info("Signal %s of connector %s is requested%s", self.signal, self.connector, again)
         if requested.run_ended:
@@ -98,43 +97,10 @@ class SnapshotSignalOperator(TypedTemplates, BaseOperator):
         if not self.wait_for_completion:
             return self.signal
         if self.deferrable:
-            self.defer(trigger=self._trigger(), method_name="execute_complete", timeout=self.execution_timeout)
-        while (progress := self._poll()) is None or not progress["ended"]:
+            self.defer(trigger=self.trigger(context), method_name="execute_complete", timeout=self.execution_timeout)
+        while (progress := self.poll()) is None or not progress["ended"]:
             time.sleep(self.poke_interval)
-        return conclude(context, self.outlets, self._reader, progress)
-
-    def execute_complete(self, context: Context, event: dict[str, Any], **_newer: Any) -> dict[str, Any]:
-        """Return the counts in the trigger's event; it raises as :meth:`execute`."""
-        if (failure := event_to_exception(event)) is not None:
-            raise failure
-        return conclude(context, self.outlets, self._reader, event)
-
-    @property
-    def _reader(self) -> SignalReader:
-        return SignalReader(self.connector, self.kafka_conn_id, self.internal_topic_prefix, self.secrets_file or None)
-
-    def _trigger(self) -> ConnectorSignalTrigger:
-        return ConnectorSignalTrigger(
-            connector=self.connector,
-            signal=self.signal,
-            kafka_conn_id=self.kafka_conn_id,
-            internal_topic_prefix=self.internal_topic_prefix,
-            secrets_file=self.secrets_file or None,
-            poll_interval=self.poke_interval,
-            requested=True,
-        )
-
-    def _poll(self) -> dict[str, Any] | None:
-        """Read the signal once; None if the brokers do not answer now."""
-        try:
-            progress = self._reader.read(self.signal, requested=True)
-        except TRANSIENT as error:
-            if isinstance(error, FATAL):
-                raise error_to_exception(error) from error
-            self.log.warning("The signal could not be read: %s", error)
-            return None
-        self.log.info("%s", progress_text(self.connector, self.signal, progress))
-        return progress
+        return self.conclude(context, progress)
 
     def _selections(self) -> list[CacheSelection]:
         """Return what the arguments select.

@@ -49,12 +49,12 @@ class VerifyOperator(SparkAppOperator):
     the task and ends with it. With ``deploy-mode`` cluster (YARN, Kubernetes) the cluster runs it, and the task follows
     the app by the connector's status topic; a killed task kills the app.
 
-    :param settings: settings of the connector by name, with its ``name``, or the path of its file on the worker.
-        Templated.
-    :param direction: ``source`` (Ignite to Kafka) or ``sink`` (Kafka to Ignite). Templated.
     An asset among the task's ``outlets`` gets an event only if nothing differs, so a Dag scheduled on it runs on
     verified data. Its ``extra`` has the counts.
 
+    :param settings: settings of the connector by name, with its ``name``, or the path of its file on the worker.
+        Templated.
+    :param direction: ``source`` (Ignite to Kafka) or ``sink`` (Kafka to Ignite). Templated.
     :param sample: percent of the keys to compare; each comparison takes those that were not compared for the longest
         time. None: all, or as many as `within` requires. Templated.
     :param within: time within which all keys are to be compared: a timedelta, or a text such as ``7d``. Without

@@ -95,7 +95,8 @@ def _snapshot(cluster: MonitoredCluster, connector: str, form: Form) -> str:
     partitions = () if partition is None else (partition,)
     chosen = CacheSelection(cache, form.get("where", "").strip(), partitions=partitions)
     access = connector_access(cluster, connector)
-    return requested_text(signals.request_snapshot(access.settings, access.secrets, [chosen], origin="page"))
+    requested = signals.request_snapshot(access.settings, access.secrets, [chosen], origin="page")
+    return requested_text(requested, names_list=False)
 
 
 def _change_signal(action: str) -> Callable[[MonitoredCluster, str, Form], str]:
@@ -104,7 +105,8 @@ def _change_signal(action: str) -> Callable[[MonitoredCluster, str, Form], str]:
         if not signal:
             raise SettingsError("no signal is given", "Choose one.", connector=connector)
         access = connector_access(cluster, connector)
-        return requested_text(signals.change_signals(access.settings, access.secrets, action, signal))
+        changed = signals.change_signals(access.settings, access.secrets, action, signal)
+        return requested_text(changed, names_list=False)
 
     return run
 

@@ -33,17 +33,17 @@ from airflow_provider_ignite_kafka.plugins.access import (
     sign_message,
 )
 from airflow_provider_ignite_kafka.plugins.actions import ACTIONS, perform
+from airflow_provider_ignite_kafka.plugins.connector_details import ConnectorDetails, failed_details, read_details
 from airflow_provider_ignite_kafka.plugins.html import connector_path, render
 from airflow_provider_ignite_kafka.plugins.monitored import MonitoredCluster, monitored_clusters
 from airflow_provider_ignite_kafka.plugins.page_data import (
     ClusterReader,
     ClusterReading,
     has_backlog,
-    read_history,
     unexpected,
 )
 from airflow_provider_ignite_kafka.plugins.search import Search, states
-from ignite_kafka.admin.comparison_history import ConnectorComparisons
+from ignite_kafka.admin.overview import ConnectorOverview
 from ignite_kafka.connect_rest.background import Background
 from ignite_kafka.errors import IgniteKafkaError
 
@@ -61,19 +61,19 @@ _HEADERS = {
     "X-Content-Type-Options": "nosniff",
 }
 Read = Callable[[MonitoredCluster, str | None], ClusterReading]
-ReadHistory = Callable[[MonitoredCluster, str], ConnectorComparisons]
+ReadDetails = Callable[[MonitoredCluster, ConnectorOverview], ConnectorDetails]
 
 
-def create_page(read: Read | None = None, history: ReadHistory = read_history) -> FastAPI:
+def create_page(read: Read | None = None, details: ReadDetails = read_details) -> FastAPI:
     """Create the page's FastAPI application with its routes, permission checks and error pages.
 
     :param read: reads the connectors of a cluster, and the lag of one of them in any case.
-    :param history: reads the comparisons of a connector.
+    :param details: reads the sections of a connector's page.
     """
     app = FastAPI(title="Ignite and Kafka connectors", docs_url=None, redoc_url=None, openapi_url=None)
     app.state.background = Background()
     app.state.read = read or ClusterReader().read
-    app.state.history = history
+    app.state.details = details
     app.mount("/static", StaticFiles(directory=Path(__file__).with_name("static")), name="static")
     app.mount(rest.PATH, rest.create_rest(app.state.background))
     app.get("/", response_class=HTMLResponse, dependencies=READS_PAGE)(show_list)
@@ -204,22 +204,21 @@ async def _connector(
         return _html(
             request, "unavailable.html", cluster=cluster, name=name, problem=views.Problem.of(reading.error), **more
         )
+    connector = reading.connectors.get(name)
+    if connector is None:
+        raise HTTPException(404, f"There is no connector {name!r} in this cluster.")
+    details = await _details(request, cluster, connector)
     try:
-        page = views.page(reading, name)
-        if page is None:
-            raise HTTPException(404, f"There is no connector {name!r} in this cluster.")
+        page = views.page(reading, connector, details)
         content = {
             "page": page,
             "cluster": cluster,
             "may_act": allowed,
             "token": token,
-            "backlog": has_backlog(page.connector),
-            "comparisons": await _comparisons(request, cluster, name),
+            "backlog": has_backlog(connector),
             **more,
         }
         return _html(request, "connector.html", status=status, **content)
-    except HTTPException:
-        raise
     except Exception as error:
         log.exception("The page of connector %r cannot be shown.", name)
         return _html(
@@ -227,17 +226,19 @@ async def _connector(
         )
 
 
-async def _comparisons(request: Request, cluster: MonitoredCluster, name: str) -> views.Comparisons:
+async def _details(request: Request, cluster: MonitoredCluster, connector: ConnectorOverview) -> ConnectorDetails:
     background: Background = request.app.state.background
-    key = (*cluster.key, name)
+    key = (*cluster.key, connector.name)
     try:
-        history = await background.shared(key, partial(request.app.state.history, cluster, name), _READ_LIMIT_S)
+        details: ConnectorDetails = await background.shared(
+            key, partial(request.app.state.details, cluster, connector), _READ_LIMIT_S
+        )
     except IgniteKafkaError as error:
-        return views.Comparisons.of(error)
+        return failed_details(cluster, connector, error)
     except Exception as error:
-        log.exception("The comparisons of connector %r cannot be read.", name)
-        return views.Comparisons.of(unexpected(error))
-    return views.Comparisons.of(history)
+        log.exception("The sections of the page of connector %r cannot be read.", connector.name)
+        return failed_details(cluster, connector, unexpected(error))
+    return details
 
 
 async def _reading(request: Request, cluster: MonitoredCluster, name: str | None = None) -> ClusterReading:

@@ -12,11 +12,8 @@ from airflow.providers.common.compat.sdk import AirflowException
 from airflow_provider_ignite_kafka.plugins.connections import connector_access, kafka_clients
 from airflow_provider_ignite_kafka.plugins.lags import WAIT_S, Lag, LagReader, Read
 from airflow_provider_ignite_kafka.plugins.monitored import MonitoredCluster
-from ignite_kafka.admin.comparison_history import ConnectorComparisons, read_comparisons
-from ignite_kafka.admin.dead_letters import DeadLetterList, list_dead_letters
 from ignite_kafka.admin.lag_by_name import sink_lag, source_lag
 from ignite_kafka.admin.overview import SINK, ConnectorOverview, OverviewReader
-from ignite_kafka.admin.signals import SignalList, list_signals
 from ignite_kafka.errors import BacklogMissing, BacklogRefused, IgniteKafkaError, SettingsError
 from ignite_kafka.kafka.topics import Topics
 from ignite_kafka.settings.sink import group_of
@@ -29,8 +26,6 @@ _CONNECT_S = 4.0
 class ClusterReading:
     """Connectors of a monitored cluster, or the error that prevented reading them.
 
-    :param letters: dead letters of the one connector whose page is shown; None: it has no dead-letter topic.
-    :param signals: its signals; None: it cannot follow any.
     :param lags: number of records or changes not copied yet, by connector, and by topic of a sink or cache of a source.
     """
 
@@ -39,8 +34,6 @@ class ClusterReading:
     lags: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     error: IgniteKafkaError | None = None
     lag_errors: Mapping[str, IgniteKafkaError] = field(default_factory=dict)
-    letters: DeadLetterList | IgniteKafkaError | None = None
-    signals: SignalList | IgniteKafkaError | None = None
 
 
 class ClusterReader:
@@ -81,8 +74,6 @@ class ClusterReader:
             {name: lag for name, lag in lags.items() if lag is not None and not isinstance(lag, IgniteKafkaError)},
             None,
             {name: lag for name, lag in lags.items() if isinstance(lag, IgniteKafkaError)},
-            _read_letters(cluster, connectors.get(needed or "")),
-            _read_signals(cluster, connectors.get(needed or "")),
         )
 
 
@@ -125,43 +116,6 @@ def _lag_reads(
         name: partial(of_source, each) for name, each in connectors.items() if has_backlog(each)
     }
     return sinks, sources
-
-
-def _read_letters(
-    cluster: MonitoredCluster, connector: ConnectorOverview | None
-) -> DeadLetterList | IgniteKafkaError | None:
-    if connector is None or (record := connector.state.connector) is None:
-        return None
-    if not record.settings.get("dead_letter_topic"):
-        return None
-    access = connector_access(cluster, connector.name)
-    try:
-        return list_dead_letters(access.settings, access.secrets)
-    except IgniteKafkaError as error:
-        return error
-
-
-def _read_signals(
-    cluster: MonitoredCluster, connector: ConnectorOverview | None
-) -> SignalList | IgniteKafkaError | None:
-    if connector is None or connector.unreadable is not None or not has_backlog(connector):
-        return None
-    access = connector_access(cluster, connector.name)
-    try:
-        return list_signals(access.settings, access.secrets)
-    except IgniteKafkaError as error:
-        return error
-
-
-def read_history(cluster: MonitoredCluster, connector: str) -> ConnectorComparisons:
-    """Read the last comparisons of a connector from Kafka.
-
-    :raises IgniteKafkaError: Kafka did not answer, or refused, or the connection cannot be used.
-    """
-    try:
-        return read_comparisons(kafka_clients(cluster), cluster.internal_topic_prefix, connector)
-    except AirflowException as error:
-        raise SettingsError(str(error), "Create the connection: Admin > Connections.") from error
 
 
 def unexpected(error: Exception) -> IgniteKafkaError:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
 
 from airflow_provider_ignite_kafka.plugins.charts import Chart, HourRow, charts, hours
+from airflow_provider_ignite_kafka.plugins.connector_details import ConnectorDetails
 from airflow_provider_ignite_kafka.plugins.monitored import MonitoredCluster
 from airflow_provider_ignite_kafka.plugins.page_data import ClusterReading, unexpected
 from airflow_provider_ignite_kafka.plugins.task_links import TaskOfRun
@@ -18,18 +20,17 @@ from ignite_kafka.admin.overview import ConnectorOverview
 from ignite_kafka.admin.signals import SignalList
 from ignite_kafka.admin.timeline import TimedEvent, timeline
 from ignite_kafka.errors import IgniteKafkaError
-from ignite_kafka.state.comparison_history import PastComparison
 from ignite_kafka.state.status import CacheStatus, RunStatus
 from ignite_kafka.state.target_state import RUNNING
 
 log = logging.getLogger(__name__)
+T = TypeVar("T")
 NEVER_REPORTED = "STARTING"
 UNREADABLE = "UNREADABLE"
 WITH_PROBLEM = "PROBLEM"
 """Choice of connectors with an error or without reports, whatever their state."""
 _RUNS = 20
 _EVENTS = 20
-_COMPARISONS = 10
 _SEARCHED_CACHES = 100
 _MINUTE_S = 60
 
@@ -61,18 +62,16 @@ class CacheRow:
 
 
 @dataclass(frozen=True)
-class Comparisons:
-    """The last comparisons of a connector's topics with its caches, newest first, or why they cannot be read."""
+class Section(Generic[T]):
+    """A section of a connector's page: its content, or why it cannot be read; neither: the connector has none."""
 
-    rows: Sequence[PastComparison] = ()
+    content: T | None = None
     problem: Problem | None = None
 
     @staticmethod
-    def of(history: ConnectorComparisons | IgniteKafkaError) -> Comparisons:
-        """Take the newest comparisons of a history."""
-        if isinstance(history, IgniteKafkaError):
-            return Comparisons(problem=Problem.of(history))
-        return Comparisons(history.comparisons[:_COMPARISONS])
+    def of(value: T | IgniteKafkaError | None) -> Section[T]:
+        """Tell content and error apart."""
+        return Section(problem=Problem.of(value)) if isinstance(value, IgniteKafkaError) else Section(value)
 
 
 @dataclass(frozen=True)
@@ -129,7 +128,7 @@ class ConnectorRow:
 
 @dataclass(frozen=True)
 class ConnectorPage:
-    """Data for the template of a connector's page: caches, runs, events, charts, dead letters and signals."""
+    """Data for the template of a connector's page: caches, runs, events, charts and its further sections."""
 
     row: ConnectorRow
     connector: ConnectorOverview
@@ -138,10 +137,9 @@ class ConnectorPage:
     events: tuple[TimedEvent, ...]
     charts: tuple[Chart, ...] = ()
     hours: tuple[HourRow, ...] = ()
-    letters: DeadLetterList | None = None
-    letters_problem: Problem | None = None
-    signals: SignalList | None = None
-    signals_problem: Problem | None = None
+    comparisons: Section[ConnectorComparisons] = field(default_factory=Section)
+    letters: Section[DeadLetterList] = field(default_factory=Section)
+    signals: Section[SignalList] = field(default_factory=Section)
 
 
 def rows(reading: ClusterReading) -> list[ConnectorRow]:
@@ -166,11 +164,8 @@ def unreadable_row(reading: ClusterReading, name: str, error: IgniteKafkaError) 
     )
 
 
-def page(reading: ClusterReading, name: str) -> ConnectorPage | None:
-    """Collect the data of a connector's page; None if the cluster has no such connector."""
-    connector = reading.connectors.get(name)
-    if connector is None:
-        return None
+def page(reading: ClusterReading, connector: ConnectorOverview, details: ConnectorDetails) -> ConnectorPage:
+    """Collect the data of a connector's page."""
     points = connector.points()
     runs = sorted(connector.runs.values(), key=lambda run: run.started_ms, reverse=True)[:_RUNS]
     return ConnectorPage(
@@ -181,10 +176,9 @@ def page(reading: ClusterReading, name: str) -> ConnectorPage | None:
         tuple(timeline(connector, _EVENTS)),
         tuple(charts(points, int(time.time() // _MINUTE_S))),
         tuple(hours(points)),
-        reading.letters if isinstance(reading.letters, DeadLetterList) else None,
-        Problem.of(reading.letters) if isinstance(reading.letters, IgniteKafkaError) else None,
-        reading.signals if isinstance(reading.signals, SignalList) else None,
-        Problem.of(reading.signals) if isinstance(reading.signals, IgniteKafkaError) else None,
+        Section.of(details.comparisons),
+        Section.of(details.letters),
+        Section.of(details.signals),
     )
 
 

@@ -140,7 +140,7 @@ CAPTURE_KEPT = Event(
     15148,
     INFO,
     "connector {connector} is stopped, and the nodes keep capturing changes for its next run",
-    "Start it again; if it is to end for good, run `ignite-kafka backlog cleanup {connector}`.",
+    "Start it again; if it is to end for good, run `ignite-kafka backlog cleanup NAME`.",
 )
 UNITS_SENT_AGAIN = Event(
     15149,
@@ -283,7 +283,7 @@ CACHE_LACKS_RECORDS = Event(
     15177,
     WARNING,
     "cache {cache} was created and lacks the records of topic {topic} that consumer group {group} has read before",
-    "To read them again, stop the connector, run `ignite-kafka offsets reset NAME --to earliest --topic {topic}`, and "
+    "To read them again, stop the connector, run `ignite-kafka offsets reset NAME --to earliest --topic TOPIC`, and "
     "start it.",
 )
 CAPTURE_OPEN = Event(
@@ -346,7 +346,7 @@ DIFFERENCES_FOUND = Event(
     15220,
     WARNING,
     "a comparison of connector {connector} found {keys} keys that differ between topics and caches: {caches}",
-    "`ignite-kafka verify --name {connector}` describes them; stop the connector, and --repair repairs them.",
+    "`ignite-kafka verify --name NAME` describes them; stop the connector, and --repair repairs them.",
 )
 NOT_ALL_COMPARED = Event(
     15221,

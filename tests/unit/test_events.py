@@ -105,3 +105,8 @@ def test_every_event_is_read_back_from_the_status_topic_on_real_servers() -> Non
     named = {name: value for name, value in vars(events).items() if isinstance(value, Event)}
     assert len(named) > 60
     assert [name for name, event in named.items() if name not in read and event not in NOT_KEPT] == []
+
+
+def test_an_action_has_no_place_for_a_value() -> None:
+    """Pages and the command line show it as it is."""
+    assert [event.id for event in EVENTS.values() if "{" in event.action] == []

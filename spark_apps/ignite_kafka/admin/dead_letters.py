@@ -19,9 +19,10 @@ from ..runtime.clients import kafka_clients
 from ..settings.connector import ConnectorSettings
 from ..settings.secrets import Secrets
 from ..settings.sink import KEY, SinkSettings
+from ..state.configs import ConnectorRecord
 from ..state.internal_records import written_ms
 from .connector_lag import list_topics
-from .recorded_settings import settings_of_newest_run
+from .recorded_settings import settings_of_newest_run, with_connections
 
 MOST_SHOWN = 50
 MOST_REPLAYED = 10_000
@@ -89,15 +90,18 @@ class Replay:
         return asdict(self)
 
 
-def list_dead_letters(settings: ConnectorSettings, secrets: Secrets, most: int = MOST_SHOWN) -> DeadLetterList:
+def list_dead_letters(
+    settings: ConnectorSettings, secrets: Secrets, most: int = MOST_SHOWN, record: ConnectorRecord | None = None
+) -> DeadLetterList:
     """Read the newest dead letters of a connector.
 
     :param settings: name and prefix of the connector, and its connections.
     :param most: maximum number of dead letters, and of the records that are read of each partition.
+    :param record: the connector's record; None: it is read.
     :raises SettingsError: no connector of that name was ever started.
     :raises IgniteKafkaError: Kafka did not answer, or refused.
     """
-    recorded = settings_of_newest_run(settings, secrets)
+    recorded = settings_of_newest_run(settings, secrets) if record is None else with_connections(settings, record)
     topic = recorded.dead_letter_topic
     if not topic:
         return DeadLetterList(recorded.name, "")

@@ -22,6 +22,8 @@ from ..state.event_records import events_of
 from ..state.history_records import HistoryPoint, history_of, key_of_history
 from ..state.internal_names import configs_topic, status_topic
 from ..state.internal_records import InternalRecord, written_ms
+from ..state.signals import KIND as SIGNAL
+from ..state.signals import SignalFold
 from ..state.status import RunStatus, keep_newest, run_id_of, run_of
 from ..state.target_state import RUNNING, generation_in, target_of
 from .target_state import NewestRun
@@ -68,6 +70,8 @@ class ConnectorOverview:
     :param declaration: the connector's configuration made by REST; None without one.
     :param restart_ms: time of the last request to restart it, in milliseconds since 1970; 0 without one.
     :param cleanup: mark of its last finished deletion; None without one.
+    :param signals: its signals; None: it never had any.
+    :param signal_progress: records with the progress of signals; see :func:`.signals.signals_of`.
     """
 
     name: str
@@ -81,6 +85,8 @@ class ConnectorOverview:
     declaration: Declaration | None = None
     restart_ms: int = 0
     cleanup: Cleanup | None = None
+    signals: SignalFold | None = None
+    signal_progress: tuple[InternalRecord, ...] = ()
 
     @property
     def deleted(self) -> bool:
@@ -259,6 +265,8 @@ def _make_overview(name: str, configs: _Configs, status: _Statuses) -> Connector
         configs.declarations.by_name.get(name),
         configs.declarations.restarts.get(name, 0),
         configs.declarations.cleanups.get(name),
+        configs.signals[name].copy() if name in configs.signals else None,
+        tuple(status.signals.get(name, {}).values()),
     )
 
 
@@ -277,6 +285,7 @@ class _Configs:
         self.targets: dict[str, TargetRequest] = {}
         self.unreadable: dict[str, IgniteKafkaError] = {}
         self.declarations = Declarations()
+        self.signals: dict[str, SignalFold] = {}
 
     def add(self, record: InternalRecord, message: Message) -> None:
         if self.declarations.add(record):
@@ -285,6 +294,9 @@ class _Configs:
             state = target_of(record.name, record)
             if state is not None:
                 self.targets[record.name] = TargetRequest(state, written_ms(message), generation_in(record))
+            return
+        if record.kind == SIGNAL:
+            self.signals.setdefault(record.name, SignalFold(record.name)).add(record)
             return
         try:
             self.folds.setdefault(record.name, ConnectorFold(record.name)).add(record)
@@ -302,12 +314,16 @@ class _Statuses:
         self.runs: dict[str, RunRecords] = {}
         self.events: dict[str, dict[str, InternalRecord]] = {}
         self.history: dict[str, dict[tuple[int, int], InternalRecord]] = {}
+        self.signals: dict[str, dict[str, InternalRecord]] = {}
 
     def add(self, record: InternalRecord, message: Message) -> None:
         if (run_id := run_id_of(record, EVENTS)) is not None:
             keep_newest(self.events.setdefault(record.name, {}), run_id, record, record)
         elif (run_id := run_id_of(record)) is not None:
             self.runs.setdefault(record.name, RunRecords()).add(run_id, record, written_ms(message))
+        elif (signal := run_id_of(record, SIGNAL)) is not None:
+            kept = None if record.value is None else record
+            keep_newest(self.signals.setdefault(record.name, {}), signal, record, kept)
         elif (part := key_of_history(record)) is not None:
             keep_newest(self.history.setdefault(record.name, {}), part, record, record)
 

@@ -20,6 +20,7 @@ from ..settings.secrets import Secrets
 from ..settings.suggestions import did_you_mean
 from ..state.configs import ConnectorRecord, read_connector
 from ..state.signal_records import (
+    FAILED,
     MOST_ENDED,
     MOST_WAITING,
     PAUSED,
@@ -30,10 +31,20 @@ from ..state.signal_records import (
     SignalCount,
     SignalStatus,
 )
-from ..state.signals import SignalFold, read_signal_progress, read_signals, write_signal, write_signal_target
+from ..state.signals import (
+    SignalFold,
+    progress_of,
+    read_signal_progress,
+    read_signals,
+    write_signal,
+    write_signal_target,
+)
 from ..state.status import now_ms
+from .overview import ConnectorOverview
 from .target_state import NewestRun, list_connectors, newest_run, unknown_connector_error
 
+MOST_FAILED = 10
+"""Maximum number of failed signals in a connector's status."""
 WAITING = "WAITING"
 """State of a signal that no run has taken up yet."""
 ACTIONS = {"pause": PAUSED, "resume": RUNNING, "stop": STOPPED}
@@ -212,8 +223,18 @@ def list_signals(settings: ConnectorSettings, secrets: Secrets, clients: KafkaCl
     clients, topics, run = _source_stream(settings, secrets, clients)
     prefix = settings.internal_topic_prefix
     fold = read_signals(clients, topics, prefix, settings.name)
-    ended = [_view_of(Signal(id, ()), end, "") for id, end in fold.ends.items()]
-    return SignalList(settings.name, (*ended, *unfinished_signals(clients, prefix, settings.name, fold)), run.ended)
+    return _list_of(settings.name, fold, unfinished_signals(clients, prefix, settings.name, fold), run)
+
+
+def signals_of(connector: ConnectorOverview) -> SignalList:
+    """Return the signals of a connector whose records were read, and their progress."""
+    fold = connector.signals or SignalFold(connector.name)
+    unfinished = _unfinished(fold, progress_of(connector.signal_progress))
+    return _list_of(connector.name, fold, unfinished, connector.newest)
+
+
+def _list_of(name: str, fold: SignalFold, unfinished: Sequence[SignalView], run: NewestRun) -> SignalList:
+    return SignalList(name, (*map(_view_of_end, fold.ends.values()), *unfinished), run.ended)
 
 
 def unfinished_signals(clients: KafkaClients, prefix: str, connector: str, fold: SignalFold) -> list[SignalView]:
@@ -221,8 +242,20 @@ def unfinished_signals(clients: KafkaClients, prefix: str, connector: str, fold:
 
     :param fold: the connector's signals in the configs topic.
     """
-    progress = read_signal_progress(clients, prefix, connector) if fold.waiting else {}
+    return _unfinished(fold, read_signal_progress(clients, prefix, connector) if fold.waiting else {})
+
+
+def _unfinished(fold: SignalFold, progress: Mapping[str, SignalStatus]) -> list[SignalView]:
     return [_view_of(signal, progress.get(signal.id), fold.targets.get(signal.id, "")) for signal in fold.waiting]
+
+
+def failed_signals(fold: SignalFold, since_ms: int) -> list[SignalView]:
+    """Return the last signals that failed at or after a time, oldest first; at most :data:`MOST_FAILED`.
+
+    :param since_ms: milliseconds since 1970.
+    """
+    failed = [end for end in fold.ends.values() if end.state == FAILED and end.at_ms >= since_ms]
+    return [_view_of_end(end) for end in failed[-MOST_FAILED:]]
 
 
 def read_signal(
@@ -253,6 +286,10 @@ def forgotten_error(connector: str, signal_id: str) -> SettingsError:
         connector=connector,
         signal=signal_id[:200],
     )
+
+
+def _view_of_end(end: SignalStatus) -> SignalView:
+    return _view_of(Signal(end.id, ()), end, "")
 
 
 def _view_of(signal: Signal, status: SignalStatus | None, target: str) -> SignalView:

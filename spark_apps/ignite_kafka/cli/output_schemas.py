@@ -14,6 +14,7 @@ from ..admin.findings import Finding
 from ..admin.offsets import ResetOffsets
 from ..admin.signals import RequestedSignals, SignalList, SignalView
 from ..common.event_log import Occurrence
+from ..state.comparisons import COUNTS
 from ..state.configs import ConnectorRecord
 from ..state.status import RunStatus
 from .all_connectors import ConnectorLine, ConnectorList
@@ -74,22 +75,11 @@ def _run() -> Schema:
 
 
 def _verify() -> Schema:
-    counts = (
-        "entries",
-        "records",
-        "repeated",
-        "missing",
-        "different",
-        "unexpected",
-        "skipped",
-        "changing",
-        "other_bytes",
-    )
     difference = object_of({"kind": _TEXT, "text": _TEXT})
     cache = {
         "cache": _TEXT,
         "topic": _TEXT,
-        **dict.fromkeys(counts, _COUNT),
+        **dict.fromkeys(COUNTS, _COUNT),
         "repaired": _COUNT,
         "equal": described(_FLAG, "nothing differs, or all is repaired"),
         "differences": array_of(difference),
@@ -132,7 +122,9 @@ def _status() -> Schema:
             "snapshot": nullable(object_of({"id": _TEXT, "complete": _FLAG})),
             "runs": described(map_of(schema_of(RunStatus)), "by run id, oldest first"),
             "lost": nullable(lost),
-            "signals": described(array_of(schema_of(SignalView)), "ad-hoc snapshots that have not ended"),
+            "signals": described(
+                array_of(schema_of(SignalView)), "ad-hoc snapshots: failed since the newest run's start, or not ended"
+            ),
         }
     )
     return any_of(

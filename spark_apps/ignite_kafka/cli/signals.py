@@ -94,15 +94,18 @@ def _partitions(text: str) -> tuple[int, ...]:
     return tuple(dict.fromkeys(partitions))
 
 
-def requested_text(requested: RequestedSignals) -> str:
-    """Describe a request in two lines."""
+def requested_text(requested: RequestedSignals, *, names_list: bool = True) -> str:
+    """Describe a request in one line or two.
+
+    :param names_list: name the command that shows the progress.
+    """
     ids = ", ".join(requested.ids)
     first = f"connector {requested.connector}: {requested.action} of signal {ids} is requested"
     if requested.repeated:
         return f"connector {requested.connector}: signal {ids} was requested before, and is done once"
     if requested.run_ended:
         return f"{first}\nno run is active: the connector's next run follows it"
-    return f"{first}\nprogress: ignite-kafka signal {requested.connector} list"
+    return first if not names_list else f"{first}\nprogress: ignite-kafka signal {requested.connector} list"
 
 
 def signals_text(signals: SignalList) -> str:
@@ -123,15 +126,18 @@ def signals_text(signals: SignalList) -> str:
 
 
 def describe_signal(signal: SignalView) -> str:
-    """Describe a signal that has not ended in one line: progress, rate and time left."""
+    """Describe a signal in one line: progress, rate, time left, and why it failed."""
     total = signal.total
-    parts = [f"signal {signal.id} is {signal.state}: {', '.join(signal.caches[:_SHOWN_CACHES])}"]
+    caches = f": {', '.join(signal.caches[:_SHOWN_CACHES])}" if signal.caches else ""
+    parts = [f"signal {signal.id} is {signal.state}{caches}"]
     if total.units:
         parts.append(f"{total.units_done:,} of {total.units:,} partitions, {total.records:,} records")
     if signal.records_per_second is not None:
         parts.append(f"{signal.records_per_second:,.0f} records/s")
     if signal.left_s is not None:
         parts.append(f"about {signal.left_s:,.0f} s left")
+    if signal.error:
+        parts.append(signal.error)
     return "; ".join(parts)
 
 

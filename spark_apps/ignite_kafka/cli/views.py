@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, replace
 
 from ..admin.lost_run import LOST, REMEDY, silent_s
 from ..admin.shown_offsets import read_offsets, read_states
-from ..admin.signals import SignalView, unfinished_signals
+from ..admin.signals import SignalView, failed_signals, unfinished_signals
 from ..admin.target_state import NewestRun, list_connectors, unknown_connector_error
 from ..common.versions import versions_text
 from ..errors import IgniteKafkaError
@@ -192,7 +192,7 @@ class StatusView:
 
     :param target: requested target state; None: no request yet.
     :param silent_s: seconds since the last report of the newest run if the run is lost; otherwise None.
-    :param signals: ad-hoc snapshots that have not ended.
+    :param signals: ad-hoc snapshots that have failed since the newest run's start, and those that have not ended.
     """
 
     control: ConnectorState
@@ -274,7 +274,8 @@ def status_view(settings: ConnectorSettings, secrets: Secrets) -> StatusView:
     _, reported_ms = read_run_written(clients, prefix, settings.name, newest.run_id)
     silent = silent_s(newest.run, control.connector, reported_ms, time.time() * 1000)
     fold = read_signals(clients, topics, prefix, settings.name)
-    signals = unfinished_signals(clients, prefix, settings.name, fold)
+    failed = failed_signals(fold, newest.run.started_ms if newest.run is not None else 0)
+    signals = [*failed, *unfinished_signals(clients, prefix, settings.name, fold)]
     return StatusView(control, runs, read_target(clients, topics, prefix, settings.name), silent, signals)
 
 

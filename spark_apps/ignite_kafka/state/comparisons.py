@@ -23,6 +23,18 @@ MOST_RESULT_BYTES = 900_000
 _MOST_NOTE_BYTES = 200
 KEPT = 10
 """Number of a connector's comparisons whose records are kept."""
+COUNTS = (
+    "entries",
+    "records",
+    "repeated",
+    "missing",
+    "different",
+    "unexpected",
+    "skipped",
+    "changing",
+    "other_bytes",
+)
+"""Names of the counts that a result has of each cache, besides `repaired`."""
 
 
 @dataclass(frozen=True)

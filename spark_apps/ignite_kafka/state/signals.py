@@ -17,6 +17,7 @@ for the other two. The status topic has the progress meanwhile, under ``["signal
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -103,6 +104,13 @@ class SignalFold:
         else:
             self.targets[id] = str(value["state"])
 
+    def copy(self) -> SignalFold:
+        """Return the signals as they are now, which later records do not change."""
+        fold = SignalFold(self._name)
+        fold.requests, fold.targets, fold.ends = dict(self.requests), dict(self.targets), dict(self.ends)
+        fold.position, fold.forgotten = self.position, self.forgotten
+        return fold
+
     def forget_ends(self, more: int) -> ForgottenEnds:
         """Return the ended signals to forget if so many more end now; the caller records them."""
         removed = tuple(self.ends)[: max(0, len(self.ends) + more - MOST_ENDED)]
@@ -129,8 +137,13 @@ def read_signals(clients: KafkaClients, topics: Topics, prefix: str, connector: 
 
 def read_signal_progress(clients: KafkaClients, prefix: str, connector: str) -> dict[str, SignalStatus]:
     """Read the progress of the signals that runs have taken up, by id; ended ones are not among them."""
+    return progress_of(read_records(clients, prefix, connector))
+
+
+def progress_of(records: Iterable[InternalRecord]) -> dict[str, SignalStatus]:
+    """Return the progress of signals by id, from records of the status topic in their order; others are ignored."""
     progress: dict[str, SignalStatus] = {}
-    for record in read_records(clients, prefix, connector):
+    for record in records:
         if (id := run_id_of(record, KIND)) is None:
             continue
         status = parsed_record(record, SignalStatus.from_dict, "it is no progress of a signal")

@@ -7,23 +7,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..errors import SettingsError
+from ..state.comparisons import COUNTS
 from .coverage import SamplePlan
 from .direction import Judged
 from .key_slices import slices_of
-
-_COUNTS = (
-    "cache",
-    "topic",
-    "entries",
-    "records",
-    "repeated",
-    "missing",
-    "different",
-    "unexpected",
-    "skipped",
-    "changing",
-    "other_bytes",
-)
 
 
 @dataclass(frozen=True)
@@ -116,7 +103,7 @@ def _to_dict(judged: Judged) -> dict[str, object]:
     counts = asdict(judged.result)
     differences = [{"kind": difference.kind, "text": difference.text} for difference in judged.result.noted]
     return {
-        **{name: counts[name] for name in _COUNTS},
+        **{name: counts[name] for name in ("cache", "topic", *COUNTS)},
         "repaired": judged.repaired,
         "equal": judged.equal,
         "differences": differences,

@@ -26,6 +26,7 @@ from ignite_kafka.state.configs_writer import ConfigsWriter
 from ignite_kafka.state.status import RUNNING, RunStatus, StatusWriter, now_ms
 from tests.support import PARTITIONS, QUICK_JVM
 from tests.support.airflow_home import ROOT, AirflowHome, use_private_home
+from tests.support.airflow_web import AirflowWeb, airflow_web
 from tests.support.browser import Browser, chromium
 from tests.support.yarn_cluster import YarnCluster
 from tools.servers import IgniteCluster, Jars, KafkaBroker
@@ -36,6 +37,9 @@ CACHES = ["people", "places"]
 PREFIX, SLOTS = SourceSettings.internal_topic_prefix, 2
 WriteRun = Callable[..., str]
 DAGS = Path(__file__).with_name("dags")
+MANUAL = "ignite_to_kafka_manual"
+NIGHTLY = 'schedule="0 4 * * *"'  # of the Dag that compares
+WEB_DAGS = (MANUAL, "ignite_verify", "signals_and_checks")
 # of an environment with other versions of Airflow and PySpark, for test_yarn.py: see docs/compatibility.md
 YARN_PYTHON = os.path.abspath(os.environ.get("TEST_YARN_PYTHON", sys.executable))
 
@@ -97,11 +101,23 @@ def airflow(secured: Secured, tmp_path_factory: pytest.TempPathFactory) -> Airfl
     dags = tmp_path_factory.mktemp("dags")
     for folder in (ROOT / "dags", DAGS):
         shutil.copytree(folder, dags, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
-    manual = dags / "ignite_to_kafka_manual.py"
+    manual = dags / f"{MANUAL}.py"
     listed = re.sub(r"^CACHES = .*$", f"CACHES = {CACHES}", manual.read_text(), count=1, flags=re.MULTILINE)
     assert str(CACHES) in listed
     manual.write_text(listed)  # as an author lists the caches that the form offers
     return AirflowHome(tmp_path_factory.mktemp("airflow"), dags, secured.connections()).migrate()
+
+
+@pytest.fixture(scope="session")
+def web(airflow: AirflowHome, secured: Secured, tmp_path_factory: pytest.TempPathFactory) -> Iterator[AirflowWeb]:
+    """A running Airflow with its web UI, scheduler and triggerer, for all tests that need them."""
+    dags = tmp_path_factory.mktemp("web-dags")
+    for name in WEB_DAGS:
+        text = (airflow.dags / f"{name}.py").read_text()
+        (dags / f"{name}.py").write_text(text.replace(NIGHTLY, "schedule=None"))  # else it runs once when it is unpaused
+    home = AirflowHome(tmp_path_factory.mktemp("web"), dags, secured.connections()).migrate()
+    with airflow_web(home, {"BROKER_OF_THE_TEST": secured.kafka.bootstrap}) as running:
+        yield running
 
 
 @pytest.fixture

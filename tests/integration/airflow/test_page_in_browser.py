@@ -17,7 +17,9 @@ from axe_core_python.selenium import Axe
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
+from airflow_provider_ignite_kafka.plugins.connector_details import ConnectorDetails
 from airflow_provider_ignite_kafka.plugins.page_data import ClusterReading
+from ignite_kafka.admin.comparison_history import ConnectorComparisons
 from ignite_kafka.admin.dead_letters import DeadLetterList, DeadLetterRow
 from ignite_kafka.admin.overview import ConnectorOverview, Report
 from ignite_kafka.admin.signals import SignalList, SignalView
@@ -70,6 +72,7 @@ SIGNALS = SignalList(
     run_ended=False,
 )
 COMPARED = [PastComparison("v2", now_ms() - 60_000, now_ms(), 5.0, 1, 1_000, 1_000, different=2, equal=False, gap="the share is too small")]
+DETAILS = ConnectorDetails(ConnectorComparisons("c", COMPARED), LETTERS, SIGNALS)
 
 
 class Readings:
@@ -81,7 +84,7 @@ class Readings:
 
     def read(self, cluster: Any) -> ClusterReading:
         lags = {name: {"t": 5} for name in self.connectors}
-        return ClusterReading(cluster, self.connectors, lags, letters=LETTERS, signals=SIGNALS)
+        return ClusterReading(cluster, self.connectors, lags)
 
 
 @pytest.fixture
@@ -142,7 +145,7 @@ def test_500_connectors_are_searched_and_reached_by_keyboard(readings: Readings,
 
 
 def test_a_connector_s_page_has_charts_and_menus_for_the_keyboard(readings: Readings, browser: Browser) -> None:
-    with page_server(readings.read, COMPARED) as address:
+    with page_server(readings.read, DETAILS) as address:
         browser.open(f"{address}/connections/kafka_default/connectors/connector-001?prefix=ignite-kafka")
         for shown in (
             "Records in each minute",

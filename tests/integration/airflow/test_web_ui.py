@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Iterator
 from typing import Any
 
@@ -26,9 +25,8 @@ from ignite_kafka.settings.sink import SinkSettings
 from ignite_kafka.state.offsets import read_slots
 from ignite_kafka.state.status import FAILED, RUNNING
 from ignite_kafka.state.target_state import PAUSED, STOPPED, read_target, write_target
-from tests.integration.airflow.conftest import ENTRIES, PREFIX, Secured, WriteRun
-from tests.support.airflow_home import AirflowHome
-from tests.support.airflow_web import AirflowWeb, airflow_web
+from tests.integration.airflow.conftest import ENTRIES, MANUAL, PREFIX, Secured, WriteRun
+from tests.support.airflow_web import AirflowWeb
 from tests.support.browser import Browser
 from tests.support.connector_run import SLOTS, Run
 from tests.support.oracle import read_committed
@@ -36,19 +34,9 @@ from tests.support.servers import destroy, fill
 from tests.support.waiting import REQUEST_S, wait_until
 
 PAGE = "/plugin/ignite-kafka-connectors/ignite-kafka/"
-DAG = "ignite_to_kafka_manual"
 EDITS = 5
 TEST = "[aria-label='Test Connection']"
 SEND = "[data-testid=trigger-dag-submit]"
-
-
-@pytest.fixture(scope="module")
-def web(airflow: AirflowHome, secured: Secured, tmp_path_factory: pytest.TempPathFactory) -> Iterator[AirflowWeb]:
-    dags = tmp_path_factory.mktemp("web-dags")
-    shutil.copy(airflow.dags / f"{DAG}.py", dags)
-    home = AirflowHome(tmp_path_factory.mktemp("web"), dags, secured.connections()).migrate()
-    with airflow_web(home, {}) as running:
-        yield running
 
 
 def log_in(browser: Browser, web: AirflowWeb, user: str) -> None:
@@ -73,7 +61,7 @@ def target(secured: Secured, connector: str) -> str | None:
 
 def test_form_of_a_manual_run(web: AirflowWeb, browser: Browser, secured: Secured) -> None:
     log_in(browser, web, "alice")
-    browser.open(f"{web.url}/dags/{DAG}")
+    browser.open(f"{web.url}/dags/{MANUAL}")
     browser.press("Trigger")
     browser.fill("#element_name", "no blanks")
     browser.shoot("trigger", 1440, 1100)
@@ -83,7 +71,7 @@ def test_form_of_a_manual_run(web: AirflowWeb, browser: Browser, secured: Secure
     browser.press("Target")
     browser.fill("#element_topic_prefix", "form-")
     browser.click(SEND)
-    states = lambda: [state for (state,) in web.home.query("select state from dag_run where dag_id = ?", DAG)]  # noqa: E731
+    states = lambda: [state for (state,) in web.home.query("select state from dag_run where dag_id = ?", MANUAL)]  # noqa: E731
     wait_until(states, "the run of the form")
     browser.open("about:blank")  # the page of a running Dag takes half a core
     wait_until(lambda: states() in (["success"], ["failed"]), "the run of the form ended", poll_s=0.5)
@@ -91,11 +79,11 @@ def test_form_of_a_manual_run(web: AirflowWeb, browser: Browser, secured: Secure
     assert len(read_committed(secured.kafka.client_config, "form-people").records) == ENTRIES
     open_page(browser, web)
     browser.press("by-form", "a")
-    browser.has(f"{DAG} / copy")
+    browser.has(f"{MANUAL} / copy")
     browser.shoot("connector-of-a-task", 1440, 1100)
-    browser.press(f"{DAG} / copy", "a")
+    browser.press(f"{MANUAL} / copy", "a")
     browser.leave_frame()
-    browser.until(lambda: f"/dags/{DAG}/runs/" in browser.driver.current_url or None, "the page of the task")
+    browser.until(lambda: f"/dags/{MANUAL}/runs/" in browser.driver.current_url or None, "the page of the task")
 
 
 def test_form_and_test_button_of_a_connection(web: AirflowWeb, browser: Browser, secured: Secured) -> None:

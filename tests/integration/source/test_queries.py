@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
@@ -13,6 +14,8 @@ from confluent_kafka import Message
 from pyignite.datatypes.prop_codes import PROP_BACKUPS_NUMBER, PROP_NAME
 from pyspark.sql import SparkSession
 
+from ignite_kafka.admin.signals import read_signal, request_snapshot
+from ignite_kafka.cli.main import main
 from ignite_kafka.errors import BacklogMissing, CacheNotFound, IgniteUnreachable, SettingsError
 from ignite_kafka.events import CACHES_SENT_AGAIN, CHANGES_MISSING, QUERIES_BEGUN
 from ignite_kafka.ignite.connection import ThinConnection
@@ -20,8 +23,11 @@ from ignite_kafka.ignite.continuous_query import ContinuousQueries
 from ignite_kafka.ignite.endpoint import IgniteCredentials, IgniteEndpoint
 from ignite_kafka.kafka.topics import Topics, read_to_end
 from ignite_kafka.plan.slots import slot_of
+from ignite_kafka.settings.secrets import Secrets
+from ignite_kafka.source.stream.signal_check import NEEDS_SERVICE
 from ignite_kafka.state import status
 from ignite_kafka.state import target_state as target
+from ignite_kafka.state.signal_records import CacheSelection
 from tests.support import QUICK_JVM
 from tests.support.bad_entries import NULL_KEY, OF_UNKNOWN_TYPE, long, put_bytes
 from tests.support.kept_events import assert_kept
@@ -137,6 +143,33 @@ def test_full_snapshot_sends_all_again_after_each_gap(world: World, nodes: Ignit
         assert seen(run, CACHES_SENT_AGAIN.id) == 1
     assert_kept(world.settings, CACHES_SENT_AGAIN)
     assert world.verified("a").equal
+
+
+def test_a_signal_fails_with_its_reason_and_the_stream_goes_on(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    world.settings = replace(world.settings, notifications_topic=f"notices-{world.stem}")
+    world.put("a", dict.fromkeys(range(20), "entry"))
+    with world.running(progress_interval_ms=300) as run:
+        world.await_equal("a", run)
+        request_snapshot(world.settings, Secrets(), [CacheSelection(f"{world.stem}-a")], "again")
+
+        def ended() -> bool:
+            signal = read_signal(world.settings, Secrets(), "again")
+            return signal is not None and signal.ended_ms is not None
+
+        await_that(ended, "the end of the signal", run)
+        world.put("a", {20: "later"})
+        world.await_equal("a", run)
+        prefix = world.settings.internal_topic_prefix
+        places = ("--kafka", world.settings.bootstrap_servers, "--internal-topic-prefix", prefix)
+        assert main(["-q", "status", world.stem, *places]) == 0
+        run.stop()
+    assert f"signal again is FAILED; {NEEDS_SERVICE}" in capsys.readouterr().out
+    assert len(world.records("a")) == 21, "nothing was sent again"
+    notices = [
+        json.loads(notice.value() or b"") for notice in read_to_end(world.clients, Topics(world.clients), f"notices-{world.stem}", [0])
+    ]
+    [failed] = [notice for notice in notices if notice["aggregate_type"] == "Incremental Snapshot"]
+    assert (failed["id"], failed["type"], failed["additional_data"]["reason"]) == ("again", "FAILED", NEEDS_SERVICE)
 
 
 def test_no_scanned_entry_follows_a_newer_change(world: World) -> None:

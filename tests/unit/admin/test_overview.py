@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from ignite_kafka.admin import overview
 from ignite_kafka.admin.overview import SINK, SOURCE, ConnectorOverview, OverviewReader
+from ignite_kafka.admin.signals import SignalList, signals_of
 from ignite_kafka.errors import KafkaUnavailable, NewerFormat
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.state.internal_records import FORMAT_HEADERS, InternalRecord
+from ignite_kafka.state.signal_records import CacheSelection, Signal, SignalCount, SignalStatus
 from ignite_kafka.state.status import CacheStatus, RunStatus, run_of
 from tests.support.fake_messages import FakeMessage
 from tests.support.hostile_records import KEYS, VALUES
@@ -136,6 +139,33 @@ def test_a_second_read_continues_where_the_first_ended(monkeypatch: pytest.Monke
     continued.fake.messages["p-status"].append(told("c", "r1", START + 1_000, 101))
     assert continued.read()["c"].rates == {"a": 100.0, "b": 0.0}
     assert continued.fake.read == [("p-configs", 1), ("p-status", 1)]
+
+
+def test_signals_follow_from_the_records_that_are_read_already(monkeypatch: pytest.MonkeyPatch) -> None:
+    continued = Continued(monkeypatch)
+    requested = [
+        Timed(["signal", "c", id], Signal(id, (CacheSelection("flights"),), START).to_json(), START) for id in ("done", "now", "next")
+    ]
+    end = SignalStatus("done", "COMPLETED", START, START + 5, {"flights": SignalCount(2, 2, 7)})
+    running = SignalStatus("now", "RUNNING", START, START + 5_000, {"flights": SignalCount(2, 1, 3)})
+    paused = Timed(["signal", "c", "next", "target"], b'{"state":"PAUSED"}', START)
+    continued.fake.messages["p-configs"] += [*requested, Timed(["signal", "c", "done", "end"], end.to_json(), START), paused]
+    continued.fake.messages["p-status"] += [
+        Timed(["signal", "c", "done"], None, START),
+        Timed(["signal", "c", "now"], running.to_json(), START),
+    ]
+    before = continued.read()["c"]
+    continued.fake.messages["p-configs"] += [
+        Timed(["signal", "c", "now", "end"], replace(running, state="FAILED", error="no column").to_json(), START)
+    ]
+    after = continued.read()["c"]
+    assert [(one.id, one.state, one.requested, one.total.records) for one in signals_of(before).signals] == [
+        ("done", "COMPLETED", "", 7),
+        ("now", "RUNNING", "", 3),
+        ("next", "WAITING", "PAUSED", 0),
+    ]
+    assert [(one.id, one.error) for one in signals_of(after).signals] == [("done", ""), ("now", "no column"), ("next", "")]
+    assert signals_of(ConnectorOverview("other")) == SignalList("other", (), run_ended=False)
 
 
 def test_a_topic_that_was_made_again_is_read_from_its_begin(monkeypatch: pytest.MonkeyPatch) -> None:

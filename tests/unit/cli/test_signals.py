@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 
 from ignite_kafka.admin import signals as admin
-from ignite_kafka.admin.signals import RequestedSignals, SignalList, SignalView, refuse_without_stream
+from ignite_kafka.admin.signals import RequestedSignals, SignalList, SignalView, failed_signals, refuse_without_stream
 from ignite_kafka.cli import main as cli
 from ignite_kafka.cli.signals import describe_signal, requested_text, signals_text
 from ignite_kafka.errors import SettingsError
 from ignite_kafka.state.configs import ConnectorRecord
-from ignite_kafka.state.signal_records import CacheSelection, SignalCount
+from ignite_kafka.state.signal_records import CacheSelection, SignalCount, SignalStatus
+from ignite_kafka.state.signals import SignalFold
 
 
 @pytest.fixture
@@ -108,11 +109,23 @@ def test_a_signal_in_the_status_of_its_connector() -> None:
         "signal one is RUNNING: a; 16 of 64 partitions, 4,000 records; 250 records/s; about 15 s left"
     )
     assert describe_signal(SignalView("two", "WAITING", ("a", "b"))) == "signal two is WAITING: a, b"
+    failed = SignalView("three", "FAILED", (), "", 0, 0, 9, {}, error="no column price")
+    assert describe_signal(failed) == "signal three is FAILED; no column price"
+
+
+def test_failed_signals_of_a_status_are_the_newest_since_the_run_s_start() -> None:
+    fold = SignalFold("c")
+    fold.ends = {str(at): SignalStatus(str(at), "COMPLETED" if at == 50 else "FAILED", at_ms=at) for at in range(100)}
+    assert [signal.id for signal in failed_signals(fold, 97)] == ["97", "98", "99"]
+    assert [signal.id for signal in failed_signals(fold, 0)] == [str(at) for at in range(90, 100)]
+    assert failed_signals(fold, 100) == []
 
 
 def test_a_request_as_text() -> None:
     assert "done once" in requested_text(RequestedSignals("conn", "snapshot", ("one",), run_ended=True, repeated=True))
     assert "signal conn list" in requested_text(RequestedSignals("conn", "pause", ("one", "two"), run_ended=False))
+    on_page = requested_text(RequestedSignals("conn", "pause", ("one",), run_ended=False), names_list=False)
+    assert on_page == "connector conn: pause of signal one is requested"
 
 
 @pytest.mark.parametrize(

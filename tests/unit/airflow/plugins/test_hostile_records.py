@@ -13,6 +13,7 @@ from airflow.api_fastapi.core_api.security import get_user
 from fastapi.testclient import TestClient
 
 from airflow_provider_ignite_kafka.plugins import html, page_data, views
+from airflow_provider_ignite_kafka.plugins.connector_details import ConnectorDetails
 from airflow_provider_ignite_kafka.plugins.monitored import MonitoredCluster, monitored_clusters
 from airflow_provider_ignite_kafka.plugins.page import create_page
 from airflow_provider_ignite_kafka.plugins.page_data import ClusterReading
@@ -57,7 +58,7 @@ def client(monkeypatch: pytest.MonkeyPatch) -> Any:
     create_auth_manager()
 
     def make(read: Callable[[MonitoredCluster, str | None], ClusterReading]) -> TestClient:
-        app = create_page(read, lambda _cluster, name: ConnectorComparisons(name, ()))
+        app = create_page(read, lambda _cluster, connector: ConnectorDetails(ConnectorComparisons(connector.name, ())))
         app.dependency_overrides[get_user] = lambda: SimpleAuthManagerUser(username="olga", role="OP")
         return TestClient(app)
 

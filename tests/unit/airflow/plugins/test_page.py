@@ -21,17 +21,18 @@ from fastapi.testclient import TestClient
 
 from airflow_provider_ignite_kafka.plugins import actions
 from airflow_provider_ignite_kafka.plugins.access import read_message, sign_message
+from airflow_provider_ignite_kafka.plugins.connector_details import ConnectorDetails
 from airflow_provider_ignite_kafka.plugins.monitored import monitored_clusters
 from airflow_provider_ignite_kafka.plugins.page import create_page
 from airflow_provider_ignite_kafka.plugins.page_data import ClusterReading
 from ignite_kafka.admin.comparison_history import ConnectorComparisons
-from ignite_kafka.admin.dead_letters import DeadLetterList, DeadLetterRow
 from ignite_kafka.admin.overview import ConnectorOverview, Report
 from ignite_kafka.errors import BacklogRefused, CacheDestroyed, KafkaUnavailable
 from ignite_kafka.state.configs import ConnectorRecord, ConnectorState
 from ignite_kafka.state.status import CacheStatus, RunStatus, now_ms
 from tests.support.airflow_versions import AUDITED_USER
 
+NEVER_COMPARED = ConnectorComparisons("c", ())
 PATH = "/connections/kafka_default/connectors/c"
 TASK_RUN = "nightly/copy/manual__1/0f8fad5b-d9cb-469f-a165-70867728950e"
 
@@ -45,7 +46,7 @@ class Page:
     readings: list[ClusterReading] = field(default_factory=list)
     logged: list[Any] = field(default_factory=list)
     done: list[tuple[Any, ...]] = field(default_factory=list)
-    compared: Callable[[], ConnectorComparisons] = lambda: ConnectorComparisons("c", ())
+    details: Callable[[], ConnectorDetails] = lambda: ConnectorDetails(NEVER_COMPARED)
 
     def get(self, path: str = f"{PATH}?prefix=ignite-kafka") -> str:
         reply = self.client.get(path)
@@ -75,7 +76,7 @@ def page(monkeypatch: pytest.MonkeyPatch) -> Iterator[Page]:
     monkeypatch.setenv("AIRFLOW__CORE__AUTH_MANAGER", "airflow.api_fastapi.auth.managers.simple.simple_auth_manager.SimpleAuthManager")
     monkeypatch.setenv("AIRFLOW__API__SECRET_KEY", "a secret key of the test")
     create_auth_manager()
-    app = create_page(lambda cluster, name: found.readings[-1], lambda _cluster, _name: found.compared())
+    app = create_page(lambda cluster, name: found.readings[-1], lambda _cluster, _connector: found.details())
     found = Page(TestClient(app), SimpleAuthManagerUser(username="olga", role="OP"))
     app.dependency_overrides[get_user] = lambda: found.user
     app.dependency_overrides[_get_session] = lambda: SimpleNamespace(add=found.logged.append, commit=lambda: None)
@@ -202,6 +203,7 @@ def test_clusters_that_are_not_configured_cannot_be_reached(page: Page) -> None:
         reply = page.client.get(path)
         assert reply.status_code == 404
         assert "is not in option monitored_clusters" in reply.text
+    assert page.client.get("/connections/kafka_default/connectors/d?prefix=ignite-kafka").status_code == 404
     assert page.post("pause", prefix="other", token=page.token()).status_code == 404
     assert page.post("explode", token=page.token()).status_code == 404
 
@@ -333,14 +335,3 @@ def test_error_texts_of_a_connector_that_logs_no_values_are_hidden(page: Page) -
         assert "CacheDestroyed" in shown
         assert "Start again" in shown
     assert "partition 3" in page.get()
-
-
-def test_dead_letters_are_shown_with_a_button_for_those_that_can_be_sent_again(page: Page) -> None:
-    letter = DeadLetterRow(1, 42, 5, "TASK_PUT", "a.B", "no <number>", {"topic": "t", "offset": "7"})
-    for replayable in (True, False):
-        show(page, connector(), letters=DeadLetterList("c", "dead", (letter,), replayable))
-        shown = page.get()
-        assert "<strong>a.B</strong> no &lt;number&gt;" in shown
-        assert (f'action="{PATH}/replay?prefix=ignite-kafka"' in shown) is replayable
-    show(page, connector(), letters=KafkaUnavailable("no broker answers"))
-    assert "The dead letters cannot be read" in page.get()

@@ -7,14 +7,17 @@ from typing import Any
 import pytest
 
 from airflow_provider_ignite_kafka.plugins import views
+from airflow_provider_ignite_kafka.plugins.connector_details import ConnectorDetails
 from airflow_provider_ignite_kafka.plugins.monitored import MonitoredCluster
 from airflow_provider_ignite_kafka.plugins.page_data import ClusterReading, has_backlog
+from ignite_kafka.admin.comparison_history import ConnectorComparisons
 from ignite_kafka.admin.overview import ConnectorOverview, Report, TargetRequest
-from ignite_kafka.errors import CacheDestroyed, NewerFormat
+from ignite_kafka.errors import CacheDestroyed, KafkaUnavailable, NewerFormat
 from ignite_kafka.state.configs import ConnectorRecord, ConnectorState
 from ignite_kafka.state.status import CacheStatus, RunStatus, now_ms
 
 CACHES = {"a": CacheStatus("t-a", 1, 10, bad=2), "b": CacheStatus("t-b", 1, 20)}
+DETAILS = ConnectorDetails(ConnectorComparisons("c", ()))
 ERROR = CacheDestroyed("the cache is gone", "Start again", cache="a").to_dict()
 
 
@@ -29,6 +32,10 @@ def connector(name: str = "c", state: str = "RUNNING", *, silent_ms: int = 0, er
 
 def reading(*connectors: ConnectorOverview, **more: Any) -> ClusterReading:
     return ClusterReading(MonitoredCluster("k"), {one.name: one for one in connectors}, **more)
+
+
+def page_of(connector: ConnectorOverview, details: ConnectorDetails = DETAILS, **more: Any) -> views.ConnectorPage:
+    return views.page(reading(connector, **more), connector, details)
 
 
 def test_problems_come_first_then_active_connectors() -> None:
@@ -59,14 +66,12 @@ def test_a_run_that_reports_rarely_by_its_settings_is_not_silent() -> None:
 
 @pytest.mark.parametrize(("lags", "expected"), [({"a": 3}, [("a", 3), ("b", None)]), ({"t-b": 5}, [("a", None), ("b", 5)])])
 def test_lag_is_that_of_the_cache_or_of_its_topic(lags: dict[str, int], expected: list[tuple[str, int | None]]) -> None:
-    page = views.page(reading(connector(), lags={"c": lags}), "c")
-    assert page is not None
+    page = page_of(connector(), lags={"c": lags})
     assert [(cache.cache, cache.lag) for cache in page.caches] == expected
 
 
 def test_a_captured_cache_without_counts_is_shown_too() -> None:
-    page = views.page(reading(connector(), lags={"c": {"new": 9}}), "c")
-    assert page is not None
+    page = page_of(connector(), lags={"c": {"new": 9}})
     assert [(cache.cache, cache.lag) for cache in page.caches] == [("a", None), ("b", None), ("new", 9)]
 
 
@@ -84,8 +89,12 @@ def test_a_run_that_wrote_nothing_yet_is_starting() -> None:
     assert (row.state, row.target, row.active, row.lag) == (views.NEVER_REPORTED, "PAUSED", True, None)
 
 
-def test_there_is_no_page_of_an_unknown_connector() -> None:
-    assert views.page(reading(connector()), "d") is None
+def test_a_section_has_its_content_or_why_it_cannot_be_read() -> None:
+    details = ConnectorDetails(ConnectorComparisons("c", ()), KafkaUnavailable("away", "Wait."))
+    page = page_of(connector(), details)
+    assert page.comparisons == views.Section(ConnectorComparisons("c", ()))
+    assert page.letters == views.Section(problem=views.Problem("KafkaUnavailable", "away", "", "Wait."))
+    assert page.signals == views.Section()
 
 
 @pytest.mark.parametrize(
