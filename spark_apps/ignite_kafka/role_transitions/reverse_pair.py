@@ -31,7 +31,7 @@ _SAMPLE = "x"
 
 
 def check_pair(source: SourceSettings, sink: SinkSettings) -> None:
-    """Check that a pair copies each change, and that its settings have an inverse.
+    """Check that a pair loses no change and has an inverse.
 
     :raises SettingsError: a setting makes the copy lossy, or another one than its reverse.
     """

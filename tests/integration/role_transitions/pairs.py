@@ -63,8 +63,17 @@ def entries(cluster: IgniteCluster, cache: str = CACHE) -> Entries | None:
         return dict(client.get_cache(cache).scan()) if cache in client.get_cache_names() else None
 
 
+def size(cluster: IgniteCluster, cache: str = CACHE) -> int:
+    """Number of entries of a cache; 0 without the cache."""
+    with cluster.client() as client:
+        return client.get_cache(cache).get_size() if cache in client.get_cache_names() else 0
+
+
 class Writer:
-    """A thread that puts and removes entries without a pause, and knows what the cache must have."""
+    """A thread that puts and removes entries without a pause, and knows what the cache must have.
+
+    :param first: number of its first entry, a multiple of 5.
+    """
 
     def __init__(self, cluster: IgniteCluster, first: int = 0) -> None:
         self.confirmed: Entries = {}
@@ -83,8 +92,8 @@ class Writer:
                     cache.put(number, f"v{number}")
                     self.confirmed[number] = f"v{number}"
                     if number % 5 == 4:
+                        del self.confirmed[number - 2]  # first: the removal may be done and not confirmed
                         cache.remove_key(number - 2)
-                        del self.confirmed[number - 2]
                     self.written += 1
                     self._end.wait(0.002)
         except (OSError, SocketError):  # the cluster was killed
