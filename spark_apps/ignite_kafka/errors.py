@@ -270,6 +270,14 @@ class NotStopped(IgniteKafkaError):
     """A cleanup or a change of offsets needs a connector that ended gracefully, and the newest run did not."""
 
 
+class Retired(IgniteKafkaError):
+    """A role transition ended the connector, and no run of it may begin: its pair copies in the other direction."""
+
+
+class RoleTransitionRefused(IgniteKafkaError):
+    """A role transition cannot begin, or its next step cannot be done; what it did so far is kept."""
+
+
 class ChangesLost(IgniteKafkaError):
     """Changes of some partitions were not captured, and the settings forbid to load these partitions again."""
 

@@ -20,7 +20,7 @@ ORDER = (
     "convert.ignite_types", "convert.ignite_binary", "convert.transforms", "convert.to_kafka", "convert.json",
     "convert.json_with_schemas", "convert.json_schema", "convert.to_ignite",
     "convert", "state", "metrics", "runtime", "source", "source.snapshot", "source.stream", "sink", "run", "admin", "connect_rest",
-    "verification", "preflight",
+    "verification", "role_transitions", "preflight",
     "datasources", "app", "verify_app", "cli", "",
 )  # fmt: skip
 # the same of the provider, whose metadata ("") import nothing
@@ -40,6 +40,9 @@ COVERED_BY = {
     "unit/connect_rest/test_bodies.py": "connect_rest.messages",
     "unit/connect_rest/test_dispatch.py": "connect_rest.answers connect_rest.service",
     "unit/runtime/test_event_topic.py": "runtime.own_topic",
+    "integration/role_transitions/test_role_transitions.py": (
+        "state.role_transitions role_transitions.pair role_transitions.align role_transitions.distance"
+    ),
     "unit/settings/files/test_connector_files.py": (
         "settings.files.airflow_arguments settings.files.declared_offsets settings.connect.strimzi settings.yaml_lines"
     ),
@@ -97,7 +100,7 @@ COVERED_BY = {
     "unit/verification/test_job.py": "verification.direction verification.source_direction",
     "unit/verification/test_sink_direction.py": "verification.entry_equality",
     "integration/cli/test_local_run.py": "runtime.spark_conf",
-    "unit/cli/test_commands.py": "cli.command_table cli.options cli.rows_of_control cli.rows_of_runs cli.rows_of_shell",
+    "unit/cli/test_commands.py": "cli.command_table cli.options cli.rows_of_control cli.rows_of_pairs cli.rows_of_runs cli.rows_of_shell",
     "unit/cli/test_output_schemas.py": "cli.file_results cli.type_schemas",
     "unit/cli/test_shell.py": "cli.completion",
     "unit/cli/test_main.py": (

@@ -14,6 +14,8 @@ from ..admin.findings import Finding
 from ..admin.offsets import ResetOffsets
 from ..admin.signals import RequestedSignals, SignalList, SignalView
 from ..common.event_log import Occurrence
+from ..role_transitions.failback import UnsentReport
+from ..role_transitions.steps import TransitionResult
 from ..state.comparisons import COUNTS
 from ..state.configs import ConnectorRecord
 from ..state.status import RunStatus
@@ -205,6 +207,11 @@ SCHEMAS: Mapping[str, Callable[[], Schema]] = {
     "apply": _apply,
     "run": _run,
     "replicate": _runs,
+    "replicate switchover": lambda: schema_of(TransitionResult),
+    "replicate failover": lambda: schema_of(TransitionResult),
+    "replicate failback": lambda: any_of(
+        described(schema_of(UnsentReport), "with --report"), described(schema_of(TransitionResult), "with a choice")
+    ),
     "verify": _verify,
     "verify history": _verify_history,
     "status": _status,

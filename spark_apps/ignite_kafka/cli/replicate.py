@@ -43,9 +43,9 @@ def replicate(arguments: CommandArguments) -> int:
     every = Interval(sink.progress_interval_ms / 1000)
     lag = Lag(
         source,
-        _read_secrets(arguments.secrets, permissions),
+        read_secrets(arguments.secrets, permissions),
         sink,
-        _read_secrets(sink_secrets, permissions),
+        read_secrets(sink_secrets, permissions),
         every,
         sys.stderr if arguments.json else None,
         ProgressBar(sys.stderr, quiet=arguments.quiet, unit="records"),
@@ -130,7 +130,8 @@ def _write_settings(settings: ConnectorSettings, folder: str) -> str:
     return str(path)
 
 
-def _read_secrets(file: str | None, permissions: Permissions) -> Secrets:
+def read_secrets(file: str | None, permissions: Permissions) -> Secrets:
+    """Read a secrets file; no secrets without a file."""
     return secrets.load(Path(file), permissions) if file else Secrets()
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from .command_table import CommandRow, Positional
-from .options import CLUSTERS, FILES, FORCE_DEAD, INSECURE, MASTER, OF_NAME, WHOLE, Percent, Span, flag, option, wait_ms
+from .options import CLUSTERS, FILES, FORCE_DEAD, MASTER, OF_NAME, WHOLE, Percent, Span, flag, option, wait_ms
+from .rows_of_pairs import ROWS as ROWS_OF_PAIRS
 
 _SNAPSHOT = "(default: the last unfinished one, else a new one)"
 
@@ -114,30 +115,7 @@ ROWS = (
         "the run's record; of several connectors, the record of each",
         continues=True,
     ),
-    CommandRow(
-        "replicate",
-        "replicate.replicate",
-        "copy caches of one Ignite cluster to another through Kafka: a source and a sink as one command",
-        ("replicate source.properties sink.properties", "replicate both.properties --master 'local[4]'"),
-        (
-            Positional(
-                "source",
-                "SOURCE",
-                "settings file of the source; alone: of both, where source. and sink. are before names of one",
-                type=FILES,
-            ),
-            Positional("sink", "SINK", "settings file of the sink", required=False, type=FILES),
-            option(
-                "--master", "MASTER", "Spark master of both (default: that of spark-defaults.conf, else local[*,4])"
-            ),
-            option("--secrets", "FILE", "JSON file with secrets of the source"),
-            option("--sink-secrets", "FILE", "JSON file with secrets of the sink (default: those of the source)"),
-            INSECURE,
-        ),
-        ("providers",),
-        "the record of each run",
-        continues=True,
-    ),
+    *ROWS_OF_PAIRS,
     CommandRow(
         "verify",
         "connector_commands.verify",

@@ -8,9 +8,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from .binary import encoded
+from .binary import encoded, raw_entries
 from .binary.byte_columns import data_of
 from .cluster import Cluster
+from .connection import ThinConnection
 from .types.model import CacheInfo, Page
 
 _GET_ALL = 1003
@@ -65,3 +66,19 @@ def _encode_keys(keys: list[Any], kind: pa.DataType) -> bytes:
 
 def _holds(kind: pa.DataType, key: Any) -> bool:
     return bool(-(1 << (kind.bit_width - 1)) <= key < 1 << (kind.bit_width - 1))
+
+
+def present_keys(cluster: Cluster, cache: CacheInfo, keys: Sequence[bytes]) -> set[bytes]:
+    """Return the keys of a list that a cache has; all are unwrapped, in Ignite's binary format.
+
+    :raises ThinError: the node reports an error.
+    :raises IgniteUnreachable: the connection is lost.
+    """
+    payload = struct.pack("<i", cache.cache_id) + _KEEP_BINARY + struct.pack("<i", len(keys)) + b"".join(keys)
+
+    def read(connection: ThinConnection) -> set[bytes]:
+        body = connection.request(_GET_ALL, payload)
+        page = Page(-1, struct.unpack_from("<i", body)[0], body[4:], True)
+        return {key for key, _ in raw_entries(page, cache.name)}
+
+    return cluster.ask(read)

@@ -20,7 +20,7 @@ def write_record(
     clients: KafkaClients,
     topic: str,
     key: bytes,
-    value: bytes,
+    value: bytes | None,
     what: str,
     *,
     partition: int = ANY_PARTITION,
@@ -29,6 +29,7 @@ def write_record(
 ) -> None:
     """Write one record to an existing topic, and wait until the broker confirms it.
 
+    :param value: None for a tombstone.
     :param what: name of the record's content for errors, such as ``the target state``.
     :param partition: number of the partition; -1 for the key's partition.
     :raises KafkaUnavailable: the broker did not confirm the record in time; it may still be written.

@@ -20,7 +20,7 @@ from ..common.measurements import Measurements
 from ..common.redaction import in_message
 from ..common.retry import retry
 from ..common.versions import installed_versions
-from ..errors import IgniteKafkaError, Interrupted, KafkaUnavailable, SettingsError
+from ..errors import IgniteKafkaError, Interrupted, KafkaUnavailable, Retired, SettingsError
 from ..ignite.cluster import Cluster
 from ..ignite.protocol import ThinError
 from ..ignite.sql_views import node_versions
@@ -224,11 +224,17 @@ class ConnectorRun(ABC, Generic[S]):
         return writer
 
     def _claim(self, control: ConfigsWriter, slots: int, seen: ConnectorState) -> ConnectorState:
-        """Claim the connector under a new generation, which fences earlier runs; see :meth:`.ConfigsWriter.take`."""
+        """Claim the connector under a new generation, which fences earlier runs; see :meth:`.ConfigsWriter.take`.
+
+        :raises Retired: a role transition ended the connector.
+        """
         settings = self._settings
-        return self._retry(
+        _refuse_retired(settings.name, seen)
+        claimed = self._retry(
             lambda: control.take(slots, self._request.run_id, settings.to_dict(), settings.replication_factor, seen)
         )
+        _refuse_retired(settings.name, claimed)  # it may have been retired since `seen` was read
+        return claimed
 
     def _check_tasks(self) -> None:
         """Raise the error of a failed task, so that the driver does not retry for longer than its tasks."""
@@ -309,6 +315,16 @@ class ConnectorRun(ABC, Generic[S]):
             log.info("whether another attempt has continued the run is not known: %s", unknown)
             return False
         return owner is not None and owner.run_id == self._request.run_id and owner.generation > own
+
+
+def _refuse_retired(connector: str, state: ConnectorState) -> None:
+    if state.retirement is not None:
+        raise Retired(
+            f"a {state.retirement.reason} ended this connector, and no run of it may begin",
+            "Run the pair of the other direction, or undo it: docs/disaster.md.",
+            connector=connector,
+            transition=state.retirement.transition,
+        )
 
 
 def _refuse_speculation(spark: SparkSession) -> None:

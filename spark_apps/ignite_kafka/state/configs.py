@@ -16,6 +16,8 @@ key (JSON)                             value (JSON)
                                        start
 ``["target","<name>"]``                ``{"state","at_ms"}``, ``"generation"``: the target state (:mod:`.target_state`;
                                        anyone writes it)
+``["retired","<name>"]``               ``{"transition","reason","at_ms"}``: no run may begin (:class:`Retirement`)
+``["transition","<sink>","<source>"]`` a role transition of a pair (:mod:`.role_transitions`)
 ``["signal","<name>","<id>"]``         a signal, and with one text more what users want of it, or its end
                                        (:mod:`.signals`; anyone writes it)
 ====================================== ================================================================================
@@ -27,13 +29,15 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Annotated, Any, TypeVar
 
-from ..common.typed_json import Range, integer, read_as
+from ..common.typed_json import Milliseconds, Range, integer, read_as
 from ..kafka.clients import KafkaClients
 from ..kafka.topics import Topics, read_to
 from .internal_names import configs_topic
 from .internal_records import InternalRecord, report_skipped, unreadable
 from .status import CacheStatus
 
+RETIRED = "retired"
+_KINDS = ("connector", "snapshot", "secret", "repair", RETIRED)
 ENDED: Mapping[str, Any] = {"complete": False, "superseded_by": None, "caches": {}}
 R = TypeVar("R")
 
@@ -84,6 +88,22 @@ class RepairRecord:
 
 
 @dataclass(frozen=True)
+class Retirement:
+    """Mark of a connector that a role transition ended: no run may begin until the mark is removed.
+
+    Unlike target state STOPPED, which the next start cancels, the mark also holds for schedulers and supervisors.
+
+    :param transition: id of the role transition.
+    :param reason: ``switchover``, ``failover`` or ``failback``.
+    :param at_ms: milliseconds since 1970.
+    """
+
+    transition: str
+    reason: str
+    at_ms: Milliseconds = 0
+
+
+@dataclass(frozen=True)
 class _SnapshotEnd:
     """End of an earlier snapshot: whether it was complete, and its counts by cache."""
 
@@ -100,6 +120,7 @@ class ConnectorState:
     :param end: end offset of the configs topic when it was read.
     :param capture_secret: see :meth:`.ConfigsWriter.ensure_capture_secret`; None: there is none yet.
     :param repair: unfinished repair; None without one.
+    :param retirement: mark that no run may begin; None without one.
     """
 
     connector: ConnectorRecord | None = None
@@ -108,6 +129,7 @@ class ConnectorState:
     end: int = 0
     capture_secret: str | None = field(default=None, repr=False)
     repair: RepairRecord | None = None
+    retirement: Retirement | None = None
 
     @property
     def generation(self) -> int:
@@ -168,11 +190,12 @@ class ConnectorFold:
         self._snapshot: SnapshotRecord | None = None
         self._secret: str | None = None
         self._repair: RepairRecord | None = None
+        self._retirement: Retirement | None = None
         self._ended: dict[str, Mapping[str, Any]] = {}
 
     def add(self, record: InternalRecord) -> None:
         """Update the state by a record; other connectors' records and other kinds are ignored."""
-        if record.name != self._name or record.kind not in ("connector", "snapshot", "secret", "repair"):
+        if record.name != self._name or record.kind not in _KINDS:
             return
         if record.kind == "secret":
             self._secret = capture_secret_of(self._name, record)
@@ -180,6 +203,8 @@ class ConnectorFold:
         match record.kind, record.rest:
             case "repair", _:
                 self._repair = _built(RepairRecord, record)
+            case "retired", _:
+                self._retirement = _built(Retirement, record)
             case "connector", _:
                 self._connector = _built(ConnectorRecord, record)
             case "snapshot", ():
@@ -197,7 +222,9 @@ class ConnectorFold:
 
         :param end: end offset of the configs topic.
         """
-        return ConnectorState(self._connector, self._snapshot, self._ended, end, self._secret, self._repair)
+        return ConnectorState(
+            self._connector, self._snapshot, self._ended, end, self._secret, self._repair, self._retirement
+        )
 
 
 def _built(kind: type[R], record: InternalRecord) -> R | None:

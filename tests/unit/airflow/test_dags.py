@@ -32,6 +32,7 @@ DAGS = Path(__file__).parents[3] / "dags"
 NAMES = [
     "ignite_cache_watch",
     "ignite_replicate",
+    "ignite_switchover",
     "ignite_to_kafka_manual",
     "ignite_to_kafka_mapped",
     "ignite_to_kafka_snapshot",
@@ -72,6 +73,8 @@ def test_dag_is_read_without_connections(name: str, monkeypatch: pytest.MonkeyPa
         verify = dag.get_task("verify")
         assert isinstance(verify, VerifyOperator)
         assert [outlet.name for outlet in verify.outlets] == ["verified nightly"]
+        return
+    if name == "ignite_switchover":
         return
     task = dag.get_task("copy")
     if isinstance(task, MappedOperator):

@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
-from ignite_kafka.errors import IgniteKafkaError, KafkaUnavailable, TopicError
+from ignite_kafka.errors import IgniteKafkaError, KafkaUnavailable, Retired, TopicError
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.runtime import connector_run
 from ignite_kafka.runtime.connector_run import ConnectorRun
+from ignite_kafka.state.configs import ConnectorState, Retirement
 from ignite_kafka.state.status import RunStatus
 from tests.support.event_log import Emitted, event_log
 
@@ -100,3 +101,21 @@ def test_an_attempt_that_a_later_one_has_fenced_does_not_end_the_run(
 
 class _Run(ConnectorRun[Any]):
     def _run(self) -> None: ...
+
+
+@pytest.mark.parametrize("marked_late", [False, True])
+def test_a_retired_connector_does_not_run(marked_late: bool) -> None:
+    """The mark is seen before the claim, or, if it came since, before the claim is published."""
+    marked, free = ConnectorState(retirement=Retirement("t", "switchover", 1)), ConnectorState()
+    taken: list[str] = []
+
+    def take(*_: object) -> ConnectorState:
+        taken.append("taken")
+        return marked
+
+    settings = SimpleNamespace(name="c", retry_timeout_ms=1, to_dict=dict, replication_factor=1)
+    run: Any = SimpleNamespace(_settings=settings, _request=SimpleNamespace(run_id="r"), _retry=lambda call: call())
+    control: Any = SimpleNamespace(take=take)
+    with pytest.raises(Retired, match="a switchover ended this connector"):
+        ConnectorRun._claim(run, control, 2, free if marked_late else marked)
+    assert taken == ["taken"] * marked_late

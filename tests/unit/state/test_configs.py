@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ignite_kafka.state.configs import ConnectorFold, capture_secret_of, epoch_of
+from ignite_kafka.state.configs import ConnectorFold, Retirement, capture_secret_of, epoch_of
 from ignite_kafka.state.internal_records import InternalRecord
 
 
@@ -28,3 +28,12 @@ def test_tasks_take_the_secret_from_the_record_of_their_epoch() -> None:
     assert capture_secret_of("d", begun) is None
     assert capture_secret_of("c", record("target", "c", b'{"state":"PAUSED"}')) is None
     assert capture_secret_of("c", record("epoch", "c", b'{"generation":3,"epoch":2}')) is None, "a sink's"
+
+
+def test_the_mark_of_a_retired_connector_lasts_until_it_is_removed() -> None:
+    fold = ConnectorFold("c")
+    fold.add(record("retired", "c", b'{"transition":"t1","reason":"switchover","at_ms":5}'))
+    fold.add(record("retired", "d", b'{"transition":"t2","reason":"failover","at_ms":5}'))
+    assert fold.state(7).retirement == Retirement("t1", "switchover", 5)
+    fold.add(record("retired", "c", None))
+    assert fold.state(7).retirement is None

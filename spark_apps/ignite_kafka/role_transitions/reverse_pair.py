@@ -1,0 +1,116 @@
+"""Settings of the pair that copies in the other direction, derived from a pair's own settings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from ..errors import SettingsError
+from ..settings.connector import ConnectorSettings
+from ..settings.sink import SinkSettings
+from ..settings.source import SourceSettings
+from ..settings.topic_names import types_topic
+from ..settings.trust import ADDRESS
+from ..settings.trust import SETTINGS as TRUST
+
+MARK = "reverse-"
+"""Beginning of names and topic prefixes of a reverse pair; reversed again, they are the first pair's."""
+_ASYMMETRIC = (
+    "transforms", "predicates", "transform_config", "filter", "cache_filter", "where", "select", "overrides",
+    "topic_names", "record_key", "cache_names", "cache_prefix", "key_fields",
+)  # fmt: skip
+_REQUIRED: Mapping[str, Mapping[str, Any]] = {
+    "source": {"run_mode": "continuous", "failover_policy": "BACKLOG", "process_removals": True},
+    "sink": {"run_mode": "continuous", "process_updates": True, "key_policy": "key"},
+}
+_OWN_ADDRESSES = ("metrics_host", "metrics_port")
+_REASON = "a role transition needs it, so that nothing is lost and both directions copy the same"
+_SAMPLE = "x"
+
+
+def check_pair(source: SourceSettings, sink: SinkSettings) -> None:
+    """Check that a pair loses no change and has an inverse.
+
+    :raises SettingsError: a setting makes the copy lossy, or another one than its reverse.
+    """
+    for role, settings in (("source", source), ("sink", sink)):
+        for name, value in _REQUIRED[role].items():
+            if getattr(settings, name) != value:
+                shown = str(value).lower() if isinstance(value, bool) else value
+                raise SettingsError(
+                    f"{name} of the {role} is not {shown}, and {_REASON}", f"Set it to {shown}.", setting=name
+                )
+        if changed := [name for name in _ASYMMETRIC if name in settings.changed()]:
+            raise SettingsError(
+                f"the {role} sets {', '.join(changed)}, so the settings of the reverse pair cannot be derived",
+                "Copy such caches by a pair of their own.",
+                setting=changed[0],
+            )
+    if source.topic_prefix != sink.topic_prefix:
+        raise SettingsError(
+            f"topic_prefix of the source is {source.topic_prefix!r}, that of the sink {sink.topic_prefix!r}, so caches "
+            "have other names on the other cluster",
+            "Set both to the same.",
+            setting="topic_prefix",
+        )
+    if sink.topics_regex and re.fullmatch(sink.topics_regex, turned(source.topic_prefix) + _SAMPLE):
+        raise SettingsError(
+            f"topics_regex {sink.topics_regex!r} also matches topics of the reverse pair, with prefix "
+            f"{turned(source.topic_prefix)!r}: changes would run in a circle",
+            "Let it begin with the topic prefix.",
+            setting="topics_regex",
+        )
+
+
+def reverse_pair(source: SourceSettings, sink: SinkSettings) -> tuple[SourceSettings, SinkSettings]:
+    """Return the settings of the source on the sink's cluster and of the sink on the source's cluster.
+
+    Connections and internal topics change sides. Names, topics and consumer group get another prefix, so that neither
+    pair reads what the other writes.
+
+    :raises SettingsError: see :func:`check_pair`.
+    """
+    check_pair(source, sink)
+    prefix = turned(source.topic_prefix)
+    backward = {
+        **source.changed(),
+        **_connection(sink, source),
+        "name": turned(source.name),
+        "topic_prefix": prefix,
+        "internal_topic_prefix": sink.internal_topic_prefix,
+    }
+    described = types_topic(sink.internal_topic_prefix)
+    forward = {
+        **sink.changed(),
+        **_connection(source, sink),
+        "name": turned(sink.name),
+        "topic_prefix": prefix,
+        "internal_topic_prefix": source.internal_topic_prefix,
+        "types_topic": "" if sink.internal_topic_prefix == source.internal_topic_prefix else described,
+        "topics": [prefix + topic.removeprefix(sink.topic_prefix) for topic in sink.topics],
+        "topics_regex": "" if sink.topics else f"{re.escape(prefix)}.*",
+        "consumer_group": turned(sink.consumer_group) if sink.consumer_group else "",
+    }
+    return SourceSettings.from_dict(backward, "the reverse pair"), SinkSettings.from_dict(forward, "the reverse pair")
+
+
+def turned(name: str) -> str:
+    """Return the name of the other direction: with the mark, or without it if it has it."""
+    return name.removeprefix(MARK) if name.startswith(MARK) else MARK + name
+
+
+def _connection(settings: ConnectorSettings, present: ConnectorSettings) -> dict[str, Any]:
+    """Return the settings of a connector's connections, with defaults, except where its metrics are served."""
+    values = settings.to_dict()
+    return {
+        name: values[name]
+        for name, trust in TRUST.items()
+        if trust == ADDRESS and name in values and name not in _OWN_ADDRESSES and hasattr(present, name)
+    }
+
+
+def stored_once(sink: SinkSettings) -> SinkSettings:
+    """Return the settings of a run of the sink that ends at the topics' ends."""
+    return replace(sink, run_mode="once")
