@@ -47,7 +47,7 @@ final class FencedWrite implements EntryProcessor<Object, Object, Boolean>, Bina
     public Boolean process(MutableEntry<Object, Object> entry, Object... arguments) {
         GridCacheContext<?, ?> cache = entry.unwrap(GridCacheContext.class);
 
-        if (!((FencedWriter) arguments[0]).inForce(BacklogPlugin.of(cache.kernalContext()))) return REFUSED;
+        if (!((FencedWriter) arguments[0]).isInForce(BacklogPlugin.of(cache.kernalContext()))) return REFUSED;
 
         if (value == null) entry.remove();
         else if (!insert || !entry.exists()) entry.setValue(StoredForm.value(cache, value));

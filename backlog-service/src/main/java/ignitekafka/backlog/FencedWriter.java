@@ -30,7 +30,7 @@ final class FencedWriter implements Binarylizable {
     }
 
     /** Whether the token is in force for all slots on this node. */
-    synchronized boolean inForce(BacklogPlugin plugin) {
+    synchronized boolean isInForce(BacklogPlugin plugin) {
         SinkFence fence = plugin.fences().of(sink);
 
         if (fence != compared) {
@@ -45,7 +45,7 @@ final class FencedWriter implements Binarylizable {
         if (token.generation != fence.generation) return false;
 
         for (int slot : slots) {
-            if (!fence.inForce(slot).equals(token)) return false;
+            if (!fence.tokenOf(slot).equals(token)) return false;
         }
 
         return true;
@@ -56,11 +56,11 @@ final class FencedWriter implements Binarylizable {
         SinkFence fence = plugin.fences().of(sink);
 
         for (int slot : slots) {
-            if (!fence.inForce(slot).equals(token))
+            if (!fence.tokenOf(slot).equals(token))
                 return new BacklogException(
                         BacklogException.Code.FENCED,
                         "sink '" + sink + "' may not write for slot " + slot + ": this task has " + token
-                                + ", in force is " + fence.inForce(slot));
+                                + ", in force is " + fence.tokenOf(slot));
         }
 
         return new BacklogException(

@@ -25,7 +25,7 @@ final class SinkFence {
     }
 
     /** The token that a write of a slot must have. */
-    WriterToken inForce(int slot) {
+    WriterToken tokenOf(int slot) {
         WriterToken token = slots.get(slot);
 
         return token == null ? WriterToken.first(generation) : token;
