@@ -7,14 +7,18 @@ the capture of changes on the Ignite nodes, which would otherwise fill their dis
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 
 from ..errors import BacklogMissing
 from ..kafka.clients import KafkaClients
 from ..kafka.topics import Topics
-from ..runtime.clients import kafka_clients
+from ..runtime.clients import ignite_cluster, kafka_clients
 from ..settings.connector import ConnectorSettings
 from ..settings.secrets import Secrets
+from ..settings.sink import STRICT
+from ..sink.fence import fence_name
 from ..state.configs import ConnectorRecord
 from ..state.declared_connectors import (
     Cleanup,
@@ -126,7 +130,7 @@ def mark_deleted(settings: ConnectorSettings, secrets: Secrets) -> tuple[KafkaCl
 
 
 def finish_deletion(settings: ConnectorSettings, secrets: Secrets, dead_run: str = "") -> DeletedConnector:
-    """End the capture of a deleted connector if its last run has ended or is lost. Repeatable.
+    """End the capture or fence of a deleted connector if its last run has ended or is lost. Repeatable.
 
     A run that began while the connector was being deleted is deleted, too. Nothing happens if the connector was
     declared again meanwhile.
@@ -148,6 +152,8 @@ def finish_deletion(settings: ConnectorSettings, secrets: Secrets, dead_run: str
     removed = None
     if newest.connector is not None and captures_changes(newest.connector):
         removed = _end_capture(settings, secrets, newest.connector, "" if newest.ended else newest.run_id)
+    if newest.connector is not None and newest.run is not None and _is_strict(newest.connector):
+        _end_fence(with_connections(settings, newest.connector), secrets, sorted(newest.run.caches))
     write_cleanup(clients, prefix, settings.name, Cleanup(declaration.at_ms, deletion.reported_ms))
     return DeletedConnector(settings.name, True, removed)
 
@@ -161,6 +167,21 @@ def _end_capture(
         return backlog.cleanup(connected, secrets, force=False, discard=True, lost_run=lost_run)
     except BacklogMissing:  # its stream used continuous queries, which end with it
         return None
+
+
+def _is_strict(record: ConnectorRecord) -> bool:
+    return not record.is_source and record.settings.get("delivery") == STRICT
+
+
+def _end_fence(settings: ConnectorSettings, secrets: Secrets, caches: Sequence[str]) -> None:
+    """End the fence of a strict sink: what still writes for it is refused, and nodes without the jar may join again.
+
+    :param caches: names of the caches that it wrote.
+    """
+    clients = kafka_clients(settings, secrets)
+    name = fence_name(Topics(clients), settings.internal_topic_prefix, settings.name)
+    with suppress(BacklogMissing), ignite_cluster(settings, secrets) as cluster:  # without the jar there is no fence
+        backlog.call_service(cluster, lambda service: service.forget(name, caches))
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,10 @@ from dataclasses import replace
 import pyarrow as pa
 import pytest
 
+from ignite_kafka.admin.connectors import delete_connector
 from ignite_kafka.errors import Fenced
 from ignite_kafka.ignite.cache_writer import CacheWriter
-from ignite_kafka.ignite.write_fence import WriteFence, WriterToken
+from ignite_kafka.ignite.write_fence import WriteFence, WriterToken, generation_in_force
 from ignite_kafka.runtime.clients import ignite_cluster
 from ignite_kafka.settings.secrets import Secrets
 from ignite_kafka.verification.connector import verify_connector
@@ -105,3 +106,17 @@ def test_a_repair_ends_the_right_of_the_run_before_it(sink: Sink) -> None:
     sink.send([(b"1", None)], partition=0)
     sink.run(delivery="strict")
     assert set(sink.entries()) == {0, 2, 3}
+
+
+def test_a_deleted_sink_leaves_no_fence(sink: Sink) -> None:
+    sink.send([trade(1)], partition=0)
+    sink.run(delivery="strict")
+    with ignite_cluster(sink.settings, Secrets()) as cluster:
+        assert generation_in_force(cluster, fence_of(sink)) == 1
+        assert delete_connector(sink.settings, Secrets()).ended
+        assert generation_in_force(cluster, fence_of(sink)) == 0
+    with writer_of(sink, WriterToken(1, epoch=1)) as older:
+        older.remove(longs(1))
+        with pytest.raises(Fenced):
+            older.flush()
+    assert set(sink.entries()) == {1}
