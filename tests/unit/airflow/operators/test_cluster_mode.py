@@ -132,9 +132,9 @@ def test_an_app_that_died_is_not_awaited_until_its_run_is_silent(
 
 
 def test_the_end_of_a_run_that_comes_between_a_poll_and_the_question_counts(on_yarn: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster_app, "_ASK_CLUSTER_S", 0.001)
+    monkeypatch.setattr(cluster_app, "_ASK_CLUSTER_S", 0.0)  # asked at the first poll
     write_program(on_yarn.folder / "bin" / "yarn", 'echo "\tState : FINISHED"')
-    on_yarn.status, on_yarn.written_ago_ms = records(active(), active(), run_status(COMPLETED)), 200_000
+    on_yarn.status, on_yarn.written_ago_ms = records(active(), run_status(COMPLETED)), 200_000
     assert operator().execute(given())["state"] == COMPLETED
 
 
