@@ -62,7 +62,7 @@ def check_pair(source: SourceSettings, sink: SinkSettings) -> None:
 
 
 def check_no_circle(source: SourceSettings, sink: SinkSettings, topics: Iterable[str]) -> None:
-    """Check that the sink does not read what the reverse pair writes.
+    """Check that the sink reads no topic of the reverse pair.
 
     :param topics: names of topics of the pair.
     :raises SettingsError: it reads the reverse topic of one of them.
@@ -78,7 +78,9 @@ def check_no_circle(source: SourceSettings, sink: SinkSettings, topics: Iterable
 
 
 def check_lossless(source: SourceSettings, sink: SinkSettings) -> None:
-    """Check that neither connector skips what it cannot copy: the other direction would remove or replace it.
+    """Check that both connectors stop at an entry or a field they cannot copy.
+
+    The other direction would remove or replace what was skipped.
 
     :raises SettingsError: a setting allows it.
     """

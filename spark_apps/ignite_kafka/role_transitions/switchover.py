@@ -106,7 +106,7 @@ class _Switchover:
         self._waits = waits
 
     def check(self) -> None:
-        """Check that both connectors run, and that the sink reads the topics of all caches.
+        """Check the runs of both connectors, and the topics of all caches.
 
         :raises RoleTransitionRefused: one of them never ran, or is retired; or the sink does not read a topic.
         """

@@ -1,4 +1,4 @@
-"""Topics of a pair: which the sink reads, which have lost records by retention, and those that never existed."""
+"""Topics of a pair: read by the sink, shortened by retention, or missing."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SHOWN = 5
 
 
 def check_topics(pair: Pair) -> None:
-    """Check that the sink reads the topics of all caches of the source, and none of the reverse pair.
+    """Check the sink's topics: all those of the source's caches, and none of the reverse pair.
 
     A cache of A that never gets to B would be emptied, or replaced by another cache of its name.
 
@@ -48,9 +48,9 @@ def check_topics(pair: Pair) -> None:
 
 
 def shortened_topics(member: Member[SourceSettings], names: Iterable[str]) -> set[str]:
-    """Return the topics whose first records are deleted, and not only replaced by newer ones of their keys.
+    """Return the topics with records deleted by retention.
 
-    Without the right to see its cleanup policy, a topic counts as one with retention.
+    Compaction deletes no last record of a key. Without the right to see its cleanup policy, a topic counts as one with retention.
 
     :raises KafkaUnavailable: a broker did not answer.
     """
@@ -63,7 +63,7 @@ def shortened_topics(member: Member[SourceSettings], names: Iterable[str]) -> se
 
 
 def create_missing_topics(member: Member[SourceSettings]) -> None:
-    """Create the topics of caches that were never sent, as a run of the source would, so that a repair can send them.
+    """Create the missing topics of the source's caches, as its run would, before a repair.
 
     :raises TopicError: a topic cannot be created.
     :raises IgniteKafkaError: a cluster did not answer; the call may be repeated.
