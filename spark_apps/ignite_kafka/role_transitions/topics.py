@@ -50,14 +50,15 @@ def check_topics(pair: Pair) -> None:
 def shortened_topics(member: Member[SourceSettings], names: Iterable[str]) -> set[str]:
     """Return the topics with records deleted by retention.
 
-    Compaction deletes no last record of a key. Without the right to see its cleanup policy, a topic counts as one with retention.
+    Compaction keeps the last record of each key. A topic whose cleanup policy this user may not see counts as one
+    with retention.
 
     :raises KafkaUnavailable: a broker did not answer.
     """
     states = member.topics.describe(sorted(set(names))).values()
-    kept = [state for state in states if state.cleanup_policy != _COMPACT]
+    retained = [state for state in states if state.cleanup_policy != _COMPACT]
     firsts = member.topics.offsets(
-        [(state.name, number) for state in kept for number in range(state.partitions)], OffsetSpec.earliest()
+        [(state.name, number) for state in retained for number in range(state.partitions)], OffsetSpec.earliest()
     )
     return {name for (name, _), first in firsts.items() if first > 0}
 
