@@ -18,6 +18,7 @@ from tests.support.waiting import DEADLINE_S
 from tools.servers import IgniteCluster, KafkaBroker
 
 CACHE = "staff"
+LATE = "late"
 _COMMAND = [sys.executable, "-m", "ignite_kafka.cli", "replicate"]
 _ENVIRONMENT = {"SPARK_LOCAL_IP": "127.0.0.1", "PYTHONPATH": os.pathsep.join(sys.path)}
 Entries = dict[Any, Any]
@@ -29,7 +30,7 @@ def write_pair(folder: Path, kafka: KafkaBroker, here: IgniteCluster, there: Ign
         "bootstrap_servers": kafka.bootstrap, "key_converter": "ignite-binary", "value_converter": "ignite-binary",
         "topic_prefix": f"{folder.name}-", "slots": 2, "progress_interval_ms": 500, "run_mode": "continuous",
     }  # fmt: skip
-    source = {"name": f"a-{folder.name}", "ignite_addresses": here.addresses, "cache_whitelist": [CACHE], "process_removals": True,
+    source = {"name": f"a-{folder.name}", "ignite_addresses": here.addresses, "cache_whitelist": [CACHE, LATE], "process_removals": True,
               "failover_policy": "BACKLOG", "internal_topic_prefix": f"in-a-{folder.name}", "poll_interval_ms": 200}  # fmt: skip
     sink = {"name": f"b-{folder.name}", "ignite_addresses": there.addresses, "topics_regex": f"{folder.name}-.*", "process_updates": True,
             "internal_topic_prefix": f"in-b-{folder.name}", "push_interval_ms": 200, "topic_list_poll_interval_ms": 500}  # fmt: skip

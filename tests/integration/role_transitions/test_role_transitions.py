@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.role_transitions.pairs import CACHE, Writer, call, entries, size, start, start_run, write_pair
+from tests.integration.role_transitions.pairs import CACHE, LATE, Writer, call, entries, size, start, start_run, write_pair
 from tests.support.waiting import DEADLINE_S, wait_until
 from tools.servers import IgniteCluster, KafkaBroker
 
@@ -92,11 +92,15 @@ def test_a_lost_cluster_is_left_and_comes_back(kafka: KafkaBroker, ignite_cluste
     here.start_node(0)
     with here.client() as client:
         client.get_cluster().set_state(1)
+        # a cache without a topic, as if A had created it just before its end
+        late = {number: f"late {number}" for number in range(50)}
+        client.create_cache(LATE).put_all(late)
     came_back = entries(here)
     assert came_back is not None
     assert confirmed.items() <= came_back.items(), "A lost nothing that it confirmed"
     report, _ = call("failback", *files, "--report")
-    (cache,) = report["caches"]
+    never_sent, cache = report["caches"] if report["caches"][0]["cache"] == LATE else report["caches"][::-1]
+    assert (never_sent["cache"], never_sent["stored"]) == (LATE, 50)
     assert cache["stored"] == len(came_back.keys() - left.keys())
     assert cache["removed"] == len(left.keys() - came_back.keys())
     assert cache["changed"] == sum(left[key] != came_back[key] for key in left.keys() & came_back.keys()) == 0
@@ -113,7 +117,9 @@ def test_a_lost_cluster_is_left_and_comes_back(kafka: KafkaBroker, ignite_cluste
         gone = left.keys() - came_back.keys()
         expected = {key: value for key, value in {**living, **sent}.items() if key not in gone}
         assert entries(there) == expected
+        assert entries(there, LATE) == late
         wait_until(lambda: entries(here) == expected, "the returned cluster to follow", poll_s=1.0)
+        assert entries(here, LATE) == late
     finally:
         back.stop()
         for one in runs:
