@@ -27,6 +27,9 @@ HAS_FENCES = 4
 FENCED = "FENCED"
 """Code of the refusal of a write or token that is older than the token in force."""
 
+MOST_GENERATION = (1 << 31) - 1_000_000
+"""Highest generation that a run of a sink may have; a token has 31 bits for it."""
+
 _REFUSED = f"BACKLOG/{FENCED}: "
 _TOKEN = struct.Struct("<iiii")
 _REMOVED = -1  # length of a value
@@ -55,11 +58,21 @@ class WriteFence:
     :param sink: name of the sink, the same for all its runs and of no other sink that writes to the cluster.
     :param slots: slots of the task; none for the driver, which ends the tokens of older generations.
     :param caches: names of caches that the sink writes; the user needs the right to put and remove their entries.
+    :param shared: whether other tasks write with the same token, as those of a repair do. A repeated request then keeps
+        its token: under that token each key has one value.
     """
 
     def __init__(
-        self, cluster: Cluster, sink: str, slots: Collection[int], token: WriterToken, caches: Collection[str]
+        self,
+        cluster: Cluster,
+        sink: str,
+        slots: Collection[int],
+        token: WriterToken,
+        caches: Collection[str],
+        *,
+        shared: bool = False,
     ) -> None:
+        self._shared = shared
         self._cluster = cluster
         self._sink = sink
         self._slots = struct.pack(f"<{len(slots)}i", *sorted(slots))
@@ -83,15 +96,17 @@ class WriteFence:
 
     def take_turn(self) -> None:
         """Fence this task's own requests without an answer, so that they may be repeated; raises as establish."""
-        self.token = replace(self.token, turn=self.token.turn + 1)
-        self.establish()
+        if not self._shared:
+            self.token = replace(self.token, turn=self.token.turn + 1)
+            self.establish()
 
     def fenced(self, error: BacklogRefused | ThinError) -> Fenced:
         """Return the error of a task that is no longer the owner of its slots."""
         what = error.what if isinstance(error, BacklogRefused) else error.message.partition(_REFUSED)[2]
         return Fenced(
             what.splitlines()[0],
-            "A newer run of the connector, or a newer attempt of the task, continues. Nothing is lost",
+            "A newer run of the connector, or a newer attempt of the task, continues; or the cluster lost the sink's "
+            "tokens: then the next run continues. Nothing is lost",
             sink=self._sink,
         )
 
@@ -128,4 +143,12 @@ def generation_in_force(cluster: Cluster, sink: str) -> int:
         raise BacklogRefused(
             "the jar of the backlog service is older than strict sinks", REMEDIES[OLDER_JAR], code=OLDER_JAR
         )
-    return service.generation(sink)
+    generation = service.generation(sink)
+    if generation > MOST_GENERATION:
+        raise BacklogRefused(
+            f"the generation in force of sink {sink!r} is {generation}, which no run can exceed",
+            "No run has such a generation: see who may call the service and write the sink's caches. Delete the "
+            "connector: ignite-kafka delete; that ends its fence",
+            code=FENCED,
+        )
+    return generation

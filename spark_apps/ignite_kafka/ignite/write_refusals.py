@@ -27,6 +27,8 @@ _CAUSES = {
     "Out of memory": "Make the cache's data region larger, or let it evict or persist",
 }
 _NO_CACHE = "BACKLOG/UNKNOWN_CACHE: "  # of the service's `write`
+_FORBIDDEN = "BACKLOG/FORBIDDEN: "
+_SERVICE_MAY_RETURN = ("BACKLOG/UNAVAILABLE: ", "Failed to find deployed service", "Service not found")
 
 
 def refusal(error: ThinError, place: Mapping[str, Any]) -> IgniteKafkaError:
@@ -39,7 +41,9 @@ def refusal(error: ThinError, place: Mapping[str, Any]) -> IgniteKafkaError:
             "a cache went away while entries were put into it", "Make it again, or stop writing to it", **place
         )
     what = f"Ignite did not take entries of a cache: {in_message(_strip_keys(error.message))}"
-    if error.status == protocol.SECURITY_VIOLATION:
+    if any(cause in error.message for cause in _SERVICE_MAY_RETURN):
+        return IgniteUnreachable(what, "The nodes' logs say more", **place)
+    if error.status == protocol.SECURITY_VIOLATION or _FORBIDDEN in error.message:
         return WriteFailed(what, "Give the user the right to put and remove entries of the cache", **place)
     if _OF_A_COLUMN.search(error.message):
         return EntriesRefused(what, "Correct the value, or the column in the cache's query entity", **place)

@@ -50,8 +50,9 @@ class SinkPlan:
 
     @property
     def caches(self) -> list[str]:
-        """Names of the topics' caches, in order."""
-        return sorted({topic.cache for topic in self.topics})
+        """Names of the topics' caches, in order; without those of routed topics, unless all are routed."""
+        named = {topic.cache for topic in self.topics if not topic.routed}
+        return sorted(named or {topic.cache for topic in self.topics})
 
     def partitions(self, slots: Iterable[int]) -> Iterator[tuple[int, TopicPlan, int]]:
         """Yield slot, topic and partition number for every topic partition of the given slots."""

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Collection
-
-from ..ignite.cluster import Cluster
-from ..ignite.write_fence import WriteFence, WriterToken
+from ..ignite.write_fence import WriterToken
 from ..kafka.topics import Topics
 
 _AFTER_EVERY_EPOCH = (1 << 31) - 1
@@ -24,13 +20,12 @@ def fence_name(topics: Topics, prefix: str, connector: str) -> str:
     return f"{topics.cluster_id()}/{prefix}/{connector}"
 
 
-def repair_fence(cluster: Cluster, name: str, generation: int, slots: int, caches: Collection[str]) -> WriteFence:
-    """Return the right to write of a repair, after the run of a generation and before the next run.
+def repair_token(generation: int, began_s: int) -> WriterToken:
+    """Return the token of a repair, after the run of a generation and before the next run.
 
-    Establishing it ends the right of that run's tasks, should one still be alive. The next run ends the repair's.
+    Putting it in force ends the right of that run's tasks, should one still be alive. The next run ends the repair's.
+    All tasks of a repair have the same token, because each key is written by one of them.
 
-    :param name: from :func:`fence_name`.
-    :param slots: number of the connector's slots.
+    :param began_s: time of the repair's begin in seconds since 1970.
     """
-    token = WriterToken(generation, epoch=_AFTER_EVERY_EPOCH, turn=int(time.time()) & _MOST_TURN)
-    return WriteFence(cluster, name, range(max(1, slots)), token, caches)
+    return WriterToken(generation, epoch=_AFTER_EVERY_EPOCH, turn=began_s & _MOST_TURN)

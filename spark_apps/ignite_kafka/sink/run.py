@@ -116,8 +116,11 @@ class SinkRun(EpochRun[SinkSettings]):
         return fence
 
     def _establish_fence(self) -> None:
-        """End the right of earlier runs to write, if delivery is strict; called when the generation is published."""
-        if self._plan.fence:
+        """End the right of earlier runs to write, if delivery is strict; called when the generation is published.
+
+        Without topics, the token of the first task begins the generation.
+        """
+        if self._plan.fence and self._plan.caches:
             token = WriterToken(self._plan.generation)
             self._retry(WriteFence(self._cluster, self._plan.fence, (), token, self._plan.caches).establish)
 

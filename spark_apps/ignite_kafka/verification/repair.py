@@ -22,7 +22,7 @@ from ..kafka.topics import Topics
 from ..plan.source_plan import CachePlan, TransferPlan
 from ..runtime.clients import producer_settings
 from ..settings.topic_names import types_topic
-from ..sink.fence import fence_name, repair_fence
+from ..sink.fence import fence_name, repair_token
 from ..state.internal_records import FORMAT_HEADERS
 from ..state.types_topic import write_uses
 from .entry_comparison import PairDifferences
@@ -132,6 +132,7 @@ def store_again(
 def _fence(claim: RepairClaim, clients: KafkaClients, cluster: Cluster, cache: str) -> WriteFence:
     """Establish the repair's right to write, which the next run ends; the claim is checked afterwards."""
     name = fence_name(Topics(clients), claim.prefix, claim.connector)
-    fence = repair_fence(cluster, name, claim.record.generation, claim.slots, [cache])
+    token = repair_token(claim.record.generation, claim.began_s)
+    fence = WriteFence(cluster, name, range(max(1, claim.slots)), token, [cache], shared=True)
     fence.establish()
     return fence

@@ -7,6 +7,7 @@ that of a suspended task, never follows a newer record of the run (docs/operatio
 
 from __future__ import annotations
 
+import time
 import uuid
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -32,6 +33,7 @@ class RepairClaim:
 
     :param slots: number of the connector's slots.
     :param strict: whether the connector is a sink with strict delivery, so that nodes compare the repair's writes.
+    :param began_s: time of the claim in seconds since 1970; a later repair of the same generation has a later one.
     """
 
     connector: str
@@ -39,6 +41,7 @@ class RepairClaim:
     record: RepairRecord
     slots: int = 0
     strict: bool = False
+    began_s: int = 0
 
     @property
     def transactional_id(self) -> str:
@@ -117,7 +120,7 @@ class Idle:
         prefix = self.settings.internal_topic_prefix
         record = RepairRecord(self.generation, uuid.uuid4().hex, producers)
         strict = isinstance(settings, SinkSettings) and settings.strict
-        claim = RepairClaim(settings.name, prefix, record, self.slots, strict)
+        claim = RepairClaim(settings.name, prefix, record, self.slots, strict, int(time.time()))
         with closing(ConfigsWriter(self.clients, Topics(self.clients), prefix, settings.name)) as control:
             try:
                 control.begin_repair(claim.record, settings.replication_factor)

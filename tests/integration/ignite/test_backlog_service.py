@@ -24,7 +24,6 @@ from ignite_kafka.ignite.endpoint import IgniteCredentials
 from ignite_kafka.ignite.scan import scan_partitions
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import Page
-from ignite_kafka.ignite.write_fence import HAS_FENCES
 from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.source.stream.capture import Capture
 from tests.integration.ignite.nodes import cache_xml, endpoint_of, writer
@@ -340,7 +339,7 @@ def test_calls_that_change_a_capture_need_its_secret(nodes: IgniteCluster, servi
 
 def test_a_call_that_the_jar_does_not_have_says_that_it_is_older(service: BacklogService) -> None:
     """As every call of a later version does."""
-    assert service.version() == HAS_FENCES
+    assert service.version() == 4
     with pytest.raises(BacklogRefused, match=r"older than this program.*jar of this version") as refused:
         service._call("callOfALaterVersion", "c")
     assert refused.value.where["code"] == "OLDER_JAR"

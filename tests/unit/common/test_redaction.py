@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -20,10 +20,10 @@ from ignite_kafka.convert.rules.parsed_json import Number
 from ignite_kafka.convert.to_ignite import BadRecord
 from ignite_kafka.errors import UnsupportedType
 from ignite_kafka.ignite.binary.optimized import _local_date
-from ignite_kafka.ignite.cache_writer import CacheWriter
 from ignite_kafka.ignite.protocol import ThinError
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import QueryEntity, QueryField
+from ignite_kafka.ignite.write_refusals import refusal
 from ignite_kafka.kafka import producer
 from ignite_kafka.kafka.records import Consumed, Records
 from ignite_kafka.plan.source_plan import TransferPlan
@@ -73,9 +73,7 @@ def record_of_a_topic() -> str:
 
 
 def refused_put() -> str:
-    writer = cast(Any, object.__new__(CacheWriter))
-    writer._where = lambda connection: {"cache": "c"}
-    return str(writer._refusal_error(None, ThinError(1, f"Value for a column 'X' is too long. Maximum length: 2, value: {SECRET}")))
+    return str(refusal(ThinError(1, f"Value for a column 'X' is too long. Maximum length: 2, value: {SECRET}"), {"cache": "c"}))
 
 
 def refused_record() -> str:

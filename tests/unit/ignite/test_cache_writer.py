@@ -198,6 +198,7 @@ def test_what_is_on_its_way_has_ended_when_a_writer_is_closed() -> None:
 def test_what_does_not_pass_is_an_error() -> None:
     node = Node(*[ThinError(FAILED, PARTIAL)] * 10)
     with writer(node) as entries:
+        entries.cluster.endpoint = IgniteEndpoint(request_timeout_ms=600_000)  # all tries are within it, on any machine
         entries.put(binary(b"k"), binary(b"v"))
         with pytest.raises(IgniteUnreachable, match="retry update") as caught:
             entries.flush()

@@ -37,6 +37,9 @@ public final class BacklogPluginProvider implements PluginProvider<PluginConfigu
     /** Attribute of nodes with this jar; its value is {@link BacklogService#VERSION}. */
     public static final String ATTRIBUTE = "ignite-kafka.backlog";
 
+    /** Attribute of nodes whose jar executes fenced writes. */
+    static final String FENCES = "ignite-kafka.fences";
+
     /** Name of the plugin. */
     static final String NAME = "ignite-kafka-backlog";
 
@@ -87,6 +90,7 @@ public final class BacklogPluginProvider implements PluginProvider<PluginConfigu
                 configuration.getUserAttributes() == null ? Collections.emptyMap() : configuration.getUserAttributes());
 
         attributes.put(ATTRIBUTE, BacklogService.VERSION);
+        attributes.put(FENCES, "1");
         configuration.setUserAttributes(attributes);
         configuration.setServiceConfiguration(with(
                 configuration.getServiceConfiguration(),
@@ -107,6 +111,11 @@ public final class BacklogPluginProvider implements PluginProvider<PluginConfigu
     /** Filter of nodes with this jar; a class of Ignite, because nodes without the jar must be able to load it. */
     static AttributeNodeFilter nodes() {
         return new AttributeNodeFilter(ATTRIBUTE, BacklogService.VERSION);
+    }
+
+    /** Whether the node's jar executes fenced writes. */
+    static boolean hasFences(ClusterNode node) {
+        return node.attribute(FENCES) != null;
     }
 
     private static <T> T[] with(T[] present, T added, IntFunction<T[]> array) {

@@ -212,6 +212,8 @@ public final class BacklogServiceImpl extends NodeService implements BacklogServ
 
     @Override
     public int generation(String sink) {
+        SinkFences.requireName(sink);
+
         return guard().asNode(() -> plugin().fences().of(sink).generation);
     }
 

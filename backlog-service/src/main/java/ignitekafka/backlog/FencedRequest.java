@@ -9,13 +9,17 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import javax.cache.processor.EntryProcessorResult;
 import org.apache.ignite.IgniteCheckedException;
-import org.apache.ignite.internal.processors.cache.GridCacheAdapter;
+import org.apache.ignite.internal.processors.cache.DynamicCacheDescriptor;
 import org.apache.ignite.internal.processors.cache.GridCacheContext;
+import org.apache.ignite.internal.processors.cache.IgniteCacheProxy;
 import org.apache.ignite.internal.processors.cache.IgniteInternalCache;
 import org.apache.ignite.internal.util.typedef.internal.U;
 
 /** Writes of a sink to one cache, from {@link BacklogService#write}. */
 final class FencedRequest {
+    /** Maximum slots of a sink, that of its setting. */
+    private static final int MOST_SLOTS = 10_000;
+
     private final FencedWriter writer;
     private final String cache;
     private final boolean insert;
@@ -29,8 +33,10 @@ final class FencedRequest {
     private static FencedWriter writer(String sink, byte[] bytes) {
         ByteBuffer in = Chunk.buffer(Limits.requireSize(bytes));
 
-        if (sink == null || bytes.length <= WriterToken.BYTES)
-            throw new BacklogException(MALFORMED, "a write needs a sink, a token and at least one slot");
+        SinkFences.requireName(sink);
+
+        if (bytes.length <= WriterToken.BYTES)
+            throw new BacklogException(MALFORMED, "a write needs a token and at least one slot");
 
         WriterToken token = WriterToken.read(in);
 
@@ -39,8 +45,10 @@ final class FencedRequest {
 
     /** Reads int32 slots up to the end. */
     static int[] slots(ByteBuffer in) {
-        if (in.remaining() % Integer.BYTES != 0)
-            throw new BacklogException(MALFORMED, "slots have " + in.remaining() + " bytes, not four each");
+        if (in.remaining() % Integer.BYTES != 0 || in.remaining() > MOST_SLOTS * Integer.BYTES)
+            throw new BacklogException(
+                    MALFORMED,
+                    "slots have " + in.remaining() + " bytes; they have four each, and are at most " + MOST_SLOTS);
 
         int[] slots = new int[in.remaining() / Integer.BYTES];
 
@@ -55,16 +63,17 @@ final class FencedRequest {
      * @throws BacklogException The token was not in force when some entry was to be changed; others may be.
      */
     void execute(BacklogPlugin plugin, byte[] entries) {
-        GridCacheAdapter<Object, Object> adapter = plugin.context().cache().internalCache(cache);
+        DynamicCacheDescriptor known = plugin.context().cache().cacheDescriptor(cache);
 
-        if (adapter == null) throw new BacklogException(UNKNOWN_CACHE, "there is no cache '" + cache + '\'');
-
-        IgniteInternalCache<Object, Object> target =
-                plugin.context().cache().<Object, Object>cache(cache).keepBinary();
+        if (known == null || !known.cacheType().userCache())
+            throw new BacklogException(UNKNOWN_CACHE, "there is no cache '" + cache + '\'');
 
         try {
+            // Starts a client of the cache on a node that the cache's filter leaves out.
+            IgniteCacheProxy<Object, Object> proxy = plugin.context().cache().publicJCache(cache);
+            IgniteInternalCache<Object, Object> target = proxy.internalProxy().keepBinary();
             Map<Object, EntryProcessorResult<Boolean>> refused =
-                    target.invokeAll(parse(adapter.context(), entries), writer);
+                    target.invokeAll(parse(proxy.context(), entries), writer);
 
             if (refused != null
                     && refused.values().stream().anyMatch(result -> FencedWrite.REFUSED.equals(result.get())))
@@ -75,7 +84,7 @@ final class FencedRequest {
     }
 
     /** Parses int32 N, int32[N] length of key, int32[N] length of value (-1: removal), then key and value of each. */
-    private Map<Object, FencedWrite> parse(GridCacheContext<Object, Object> context, byte[] entries) {
+    private Map<Object, FencedWrite> parse(GridCacheContext<?, ?> context, byte[] entries) {
         ByteBuffer in = Chunk.buffer(Limits.requireSize(entries));
 
         try {
@@ -98,6 +107,8 @@ final class FencedRequest {
 
                 if (key.length == 0) throw new BacklogException(MALFORMED, "entry " + i + " has no key");
 
+                StoredForm.require(key, i);
+
                 writes.put(
                         StoredForm.key(context, key),
                         new FencedWrite(length == -1 ? null : valueOf(in, length, i), insert));
@@ -117,6 +128,8 @@ final class FencedRequest {
         byte[] value = next(in, length);
 
         if (value.length == 0) throw new BacklogException(MALFORMED, "entry " + row + " has an empty value");
+
+        StoredForm.require(value, row);
 
         return value;
     }

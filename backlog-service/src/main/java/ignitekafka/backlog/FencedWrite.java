@@ -1,5 +1,6 @@
 package ignitekafka.backlog;
 
+import java.util.Collections;
 import javax.cache.processor.EntryProcessor;
 import javax.cache.processor.MutableEntry;
 import org.apache.ignite.binary.BinaryObjectException;
@@ -8,7 +9,14 @@ import org.apache.ignite.binary.BinaryRawWriter;
 import org.apache.ignite.binary.BinaryReader;
 import org.apache.ignite.binary.BinaryWriter;
 import org.apache.ignite.binary.Binarylizable;
+import org.apache.ignite.internal.processors.cache.CacheInvokeEntry;
 import org.apache.ignite.internal.processors.cache.GridCacheContext;
+import org.apache.ignite.internal.processors.cache.GridCacheEntryEx;
+import org.apache.ignite.internal.processors.cache.GridCacheEntryRemovedException;
+import org.apache.ignite.internal.processors.cache.GridCacheMvccCandidate;
+import org.apache.ignite.internal.processors.cache.transactions.IgniteInternalTx;
+import org.apache.ignite.internal.processors.cache.transactions.IgniteTxEntry;
+import org.apache.ignite.internal.util.typedef.T2;
 
 /**
  * A put or removal of a sink, which its key's primary node executes only while the token of the sink's task is in
@@ -22,7 +30,14 @@ final class FencedWrite implements EntryProcessor<Object, Object, Boolean>, Bina
     /** Result of a write whose token is not in force; null for one that was executed. */
     static final Boolean REFUSED = false;
 
+    private static final byte UNDECIDED = 0;
+    private static final byte ALLOWED = 1;
+    private static final byte NOT_ALLOWED = 2;
+
     private boolean insert;
+
+    /** Decision of the primary node of a transaction, for the other copies: they execute the write when they commit. */
+    private byte decision;
 
     /** Value in binary form; null for a removal. */
     private byte[] value;
@@ -47,7 +62,7 @@ final class FencedWrite implements EntryProcessor<Object, Object, Boolean>, Bina
     public Boolean process(MutableEntry<Object, Object> entry, Object... arguments) {
         GridCacheContext<?, ?> cache = entry.unwrap(GridCacheContext.class);
 
-        if (!((FencedWriter) arguments[0]).isInForce(BacklogPlugin.of(cache.kernalContext()))) return REFUSED;
+        if (!isAllowed(cache, entry, arguments)) return REFUSED;
 
         if (value == null) entry.remove();
         else if (!insert || !entry.exists()) entry.setValue(StoredForm.value(cache, value));
@@ -55,11 +70,58 @@ final class FencedWrite implements EntryProcessor<Object, Object, Boolean>, Bina
         return null;
     }
 
+    private boolean isAllowed(GridCacheContext<?, ?> cache, MutableEntry<?, ?> entry, Object[] arguments) {
+        if (decision != UNDECIDED && !isPrimary(cache, entry)) return decision == ALLOWED;
+
+        boolean allowed = ((FencedWriter) arguments[0]).isInForce(BacklogPlugin.of(cache.kernalContext()));
+
+        if (!cache.transactional()) return allowed;
+
+        IgniteTxEntry own = locked(cache, ((CacheInvokeEntry<?, ?>) entry).entry());
+
+        if (own == null) throw new IllegalStateException("a write of a sink is not of a transaction's primary node");
+
+        FencedWrite decided = new FencedWrite(value, insert);
+
+        decided.decision = allowed ? ALLOWED : NOT_ALLOWED;
+        own.entryProcessors(
+                Collections.singletonList(new T2<>(erased(decided), arguments))); // sent to the other copies
+
+        return allowed;
+    }
+
+    @SuppressWarnings({"unchecked", "rawtypes"})
+    private static EntryProcessor<Object, Object, Object> erased(FencedWrite write) {
+        return (EntryProcessor) write;
+    }
+
+    private static boolean isPrimary(GridCacheContext<?, ?> cache, MutableEntry<?, ?> entry) {
+        return !cache.transactional() || locked(cache, ((CacheInvokeEntry<?, ?>) entry).entry()) != null;
+    }
+
+    /** The entry in the transaction that locks it, on the primary node; null on other nodes. */
+    private static IgniteTxEntry locked(GridCacheContext<?, ?> cache, GridCacheEntryEx entry) {
+        try {
+            for (GridCacheMvccCandidate candidate : entry.localCandidates()) {
+                if (!candidate.owner()) continue;
+
+                IgniteInternalTx tx = cache.shared().tm().tx(candidate.version());
+
+                if (tx != null && tx.local()) return tx.entry(entry.txKey());
+            }
+
+            return null;
+        } catch (GridCacheEntryRemovedException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
     @Override
     public void writeBinary(BinaryWriter writer) throws BinaryObjectException {
         BinaryRawWriter raw = writer.rawWriter();
 
         raw.writeBoolean(insert);
+        raw.writeByte(decision);
         raw.writeByteArray(value);
     }
 
@@ -68,6 +130,7 @@ final class FencedWrite implements EntryProcessor<Object, Object, Boolean>, Bina
         BinaryRawReader raw = reader.rawReader();
 
         insert = raw.readBoolean();
+        decision = raw.readByte();
         value = raw.readByteArray();
     }
 }

@@ -33,12 +33,16 @@ final class SinkFences {
         this.ctx = ctx;
     }
 
-    /** The fence that writes on this node must obey. */
+    /** The fence that writes on this node must obey. A sink without one takes no memory. */
     SinkFence of(String sink) {
         SinkFence fence = inMemory.get(sink);
 
+        if (fence != null) return fence;
+
+        SinkFence stored = SinkFence.decode(read(sink));
+
         // Merged, because a raise may come between the read and the next line.
-        return fence != null ? fence : inMemory.merge(sink, stored(sink), SinkFence::merged);
+        return stored == SinkFence.NONE ? stored : inMemory.merge(sink, stored, SinkFence::merged);
     }
 
     /** Names of the sinks that have a fence. */
@@ -70,6 +74,7 @@ final class SinkFences {
 
             if (Arrays.equals(before, after) || replaced(sink, before, after)) {
                 NodeJob.broadcast(ctx, node -> node.fences().merge(sink, after));
+                requireJar(); // of nodes that joined meanwhile, too
 
                 return;
             }
@@ -95,10 +100,6 @@ final class SinkFences {
         return true;
     }
 
-    private SinkFence stored(String sink) {
-        return SinkFence.decode(read(sink));
-    }
-
     private byte[] read(String sink) {
         try {
             return storage().read(PREFIX + sink);
@@ -119,7 +120,7 @@ final class SinkFences {
         IgniteVersions.check(ctx.grid().cluster().forServers().nodes());
 
         List<String> lacking = ctx.grid().cluster().forServers().nodes().stream()
-                .filter(node -> !BacklogPluginProvider.nodes().apply(node))
+                .filter(node -> !BacklogPluginProvider.hasFences(node))
                 .map(ClusterNode::consistentId)
                 .map(String::valueOf)
                 .collect(Collectors.toList());
@@ -127,11 +128,12 @@ final class SinkFences {
         if (!lacking.isEmpty())
             throw new BacklogException(
                     MISSING_JAR,
-                    "the jar of the backlog service (version " + BacklogService.VERSION
-                            + ") is not on the class path of " + lacking);
+                    "the jar of the backlog service (contract " + BacklogService.CONTRACT
+                            + " or later) is not on the class path of " + lacking);
     }
 
-    private static void requireName(String sink) {
+    /** Refuses a name that is none. */
+    static void requireName(String sink) {
         if (sink == null || sink.isEmpty() || sink.length() > MOST_NAME)
             throw new BacklogException(MALFORMED, "the name of a sink has 1 to " + MOST_NAME + " characters");
     }

@@ -78,9 +78,34 @@ final class StoredForm {
 
     /** The object within a wrapper (type, length, object, offset), as Java's clients send it. */
     private static byte[] unwrapped(byte[] bytes) {
-        return bytes[0] == GridBinaryMarshaller.BINARY_OBJ
-                ? Arrays.copyOfRange(bytes, ARRAY_HEAD, bytes.length - WRAPPER_TAIL)
-                : bytes;
+        if (bytes[0] == GridBinaryMarshaller.BINARY_OBJ && bytes.length > ARRAY_HEAD + WRAPPER_TAIL)
+            return Arrays.copyOfRange(bytes, ARRAY_HEAD, bytes.length - WRAPPER_TAIL);
+
+        return bytes;
+    }
+
+    /** Refuses bytes that no put of a client could store, and that would break each read of the cache. */
+    static void require(byte[] given, int row) {
+        byte[] bytes = unwrapped(given);
+        byte type = bytes[0];
+
+        if (type == GridBinaryMarshaller.OBJ
+                ? !isWhole(bytes)
+                : type == GridBinaryMarshaller.NULL || type == GridBinaryMarshaller.HANDLE || !isKnown(type))
+            throw new BacklogException(
+                    BacklogException.Code.MALFORMED,
+                    "entry " + row + " has a key or value of type " + type + " that is none, or not whole");
+    }
+
+    private static boolean isWhole(byte[] object) {
+        return object.length >= GridBinaryMarshaller.DFLT_HDR_LEN
+                && Chunk.buffer(object).getInt(GridBinaryMarshaller.TOTAL_LEN_POS) == object.length;
+    }
+
+    /** Whether a type code is one of those that Ignite's format has for a value. */
+    private static boolean isKnown(byte type) {
+        return type > 0 && type <= GridBinaryMarshaller.BINARY_ENUM && type != GridBinaryMarshaller.BINARY_OBJ
+                || type == GridBinaryMarshaller.OPTM_MARSH;
     }
 
     /** An enum, as an object that needs no class. */

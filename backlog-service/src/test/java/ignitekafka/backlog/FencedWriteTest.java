@@ -10,6 +10,7 @@ import java.util.Date;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.UUID;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -18,6 +19,7 @@ import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteCache;
 import org.apache.ignite.IgniteCheckedException;
 import org.apache.ignite.cache.CacheAtomicityMode;
+import org.apache.ignite.cache.CachePeekMode;
 import org.apache.ignite.cache.CacheWriteSynchronizationMode;
 import org.apache.ignite.cache.query.ContinuousQuery;
 import org.apache.ignite.cache.query.QueryCursor;
@@ -140,7 +142,22 @@ class FencedWriteTest extends SharedClusterTest {
             assertCode("MALFORMED", () -> service().write(sink, writer(1, 0, SLOT), "a", false, cut));
         }
 
+        for (byte[] broken : new byte[][] {{101}, {102}, {-56}, {0}, {103, 1, 0}, {27, 1}}) {
+            ByteBuffer out = Chunk.buffer(new byte[17 + broken.length]);
+
+            out.putInt(1)
+                    .putInt(5)
+                    .putInt(broken.length)
+                    .put((byte) 3)
+                    .putInt(9)
+                    .put(broken);
+            assertCode("MALFORMED", () -> service().write(sink, writer(1, 0, SLOT), "a", false, out.array()));
+        }
+
         assertCode("MALFORMED", () -> service().write(sink, writer(1, 0), "a", false, good));
+        assertCode("MALFORMED", () -> service().generation(null));
+        assertCode("MALFORMED", () -> service().raise(sink, writer(1, 0, new int[10_001]), new String[] {"a"}));
+        assertCode("UNKNOWN_CACHE", () -> service().write(sink, writer(1, 0, SLOT), "ignite-sys-cache", false, good));
         assertCode("MALFORMED", () -> service().write(sink, writer(1, 0, SLOT), null, false, good));
         assertCode("UNKNOWN_CACHE", () -> service().write(sink, writer(1, 0, SLOT), "none", false, good));
         assertCode("MALFORMED", () -> service().raise(sink, new byte[15], new String[] {"a"}));
@@ -202,6 +219,71 @@ class FencedWriteTest extends SharedClusterTest {
         }
 
         assertEquals(null, failed.get());
+    }
+
+    /**
+     * A token is raised while the one before it writes: each copy of an entry has the same value, and what is
+     * confirmed.
+     */
+    @ParameterizedTest
+    @EnumSource(
+            value = CacheAtomicityMode.class,
+            names = {"ATOMIC", "TRANSACTIONAL"})
+    void allCopiesHaveWhatIsConfirmed(CacheAtomicityMode mode) throws Exception {
+        cache("a", mode);
+        service().raise(sink, writer(1, 0, SLOT), new String[] {"a"});
+
+        for (int round = 0; round < 4 * ROUNDS; round++) {
+            int number = round;
+            AtomicReference<String> refused = new AtomicReference<>();
+            Runnable writing = () -> refused.set(refusalOf(() -> write(1, number, "round " + number)));
+            Runnable raising = () -> service().raise(sink, writer(1, number + 1, SLOT), new String[] {"a"});
+            Thread first = new Thread(round % 2 == 0 ? raising : writing);
+
+            first.start();
+            (round % 2 == 0 ? writing : raising).run();
+            first.join();
+            assertEqualCopies(mode + ", round " + round, refused.get() == null ? "round " + round : null);
+        }
+
+        write(1, 4 * ROUNDS, "the token in force");
+        assertEqualCopies(mode + ", alone", "the token in force");
+    }
+
+    /** The refusal of a write by the fence, or null. */
+    private static String refusalOf(Runnable write) {
+        try {
+            write.run();
+
+            return null;
+        } catch (BacklogException e) {
+            assertEquals(BacklogException.Code.FENCED, e.code());
+
+            return e.getMessage();
+        }
+    }
+
+    private static void assertEqualCopies(String what, String confirmed) {
+        for (int key = 0; key < KEYS; key++) {
+            List<Object> copies = copies(key);
+
+            assertEquals(1, Set.copyOf(copies).size(), what + ", key " + key + ": " + copies);
+
+            if (confirmed != null) assertEquals(List.of(confirmed, confirmed), copies, what + ", key " + key);
+        }
+    }
+
+    /** The value of each copy of an entry, "none" for a copy without one. */
+    private static List<Object> copies(int key) {
+        List<Object> copies = new ArrayList<>();
+
+        for (Ignite node : cluster.nodes()) {
+            Object value = node.cache("a").localPeek(key, CachePeekMode.PRIMARY, CachePeekMode.BACKUP);
+
+            copies.add(value == null ? "none" : value);
+        }
+
+        return copies;
     }
 
     /** Writes in requests one after the other until it is refused. */
