@@ -35,6 +35,8 @@ def switchover(arguments: CommandArguments) -> int:
     """Turn the direction of a pair; write the settings files of the reverse pair."""
     from ..role_transitions.switchover import abort, switch_over
 
+    if arguments.abort and arguments.dry_run:
+        raise SettingsError("--abort has no dry run", "Leave out one of --abort and --dry-run.")
     pair = _pair_of(arguments)
     if arguments.abort:
         return render.show(arguments, abort(pair, _show), _text)
@@ -79,7 +81,12 @@ def _unsent_text(report: UnsentReport) -> str:
         (cache.cache, cache.topic, cache.entries, cache.stored, cache.changed, cache.removed) for cache in report.caches
     ]
     examples = [f"{cache.cache}: {example}" for cache in report.caches for example in cache.examples]
-    return "\n".join([table(("cache", "topic", "entries", "stored", "changed", "removed"), rows), *examples])
+    deleted = [
+        f"{cache.cache}: retention may have deleted records of topic {cache.topic}: what they had counts as never sent"
+        for cache in report.caches
+        if cache.records_deleted
+    ]
+    return "\n".join([table(("cache", "topic", "entries", "stored", "changed", "removed"), rows), *examples, *deleted])
 
 
 def _end(arguments: CommandArguments, pair: Pair, result: TransitionResult) -> int:
@@ -174,14 +181,15 @@ class _Spark:
         check_connector(member.settings, member.secrets, options)
         return verify_connector(self._start(), member.settings, member.secrets, self._secrets(member), options)
 
-    def store(self, member: Member[SinkSettings]) -> None:
-        """Run a sink up to the ends of its topics."""
+    def store(self, member: Member[SinkSettings], transition: str) -> None:
+        """Run a sink up to the ends of its topics, although the transition of this id has retired it."""
         from ..common.new_id import new_id
         from ..role_transitions.reverse_pair import stored_once
         from ..run import RunRequest, run_request
 
         settings = stored_once(member.settings)
-        run_request(self._start(), RunRequest(settings, new_id(), secrets_file=self._secrets(member)))
+        secrets = self._secrets(member)
+        run_request(self._start(), RunRequest(settings, new_id(), secrets_file=secrets, transition=transition))
 
 
 @contextmanager

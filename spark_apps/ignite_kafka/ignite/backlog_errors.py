@@ -9,6 +9,9 @@ from .protocol import ThinError
 OLDER_JAR = "OLDER_JAR"
 """Code of the refusal of a call that is newer than the node's jar."""
 
+UNKNOWN_CONNECTOR = "UNKNOWN_CONNECTOR"
+"""Code of the refusal of a call for a connector without a capture."""
+
 _PREFIX = "BACKLOG/"
 _OTHER_CONTRACT = "Could not find proxy method"  # no method of that name takes so many arguments
 

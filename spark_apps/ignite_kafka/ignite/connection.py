@@ -216,6 +216,7 @@ class ThinConnection:
 
     def _connect_any(self, addresses: Sequence[str]) -> str:
         reasons = []
+        of_tls: ssl.SSLError | None = None
         for address in addresses:
             version = protocol.VERSIONS[0]
             while True:
@@ -227,12 +228,14 @@ class ThinConnection:
                     continue
                 except (OSError, ValueError, struct.error) as error:
                     reasons.append(f"{address}: {_reason(error)}{connect_hint(error, self._endpoint.tls)}")
+                    if isinstance(error, ssl.SSLError) and not isinstance(error, ssl.SSLEOFError):
+                        of_tls = error  # a node that lives, unlike one that closes the connection
                     break
         self.closed = True
         what = "no address of the Ignite cluster answered: " + "; ".join(reasons)
         raise IgniteUnreachable(
             what, "Check the addresses, the TLS settings and that the nodes' client connectors are up"
-        )
+        ) from of_tls
 
     def _connect(self, address: str, version: Version) -> None:
         host, port = split_address(address)

@@ -1,7 +1,7 @@
 """Failback: the lost cluster A has come back. Its unsent changes are reported, sent or dropped; then B copies to A.
 
 What A had and never sent is the difference between A's caches and the topics of the old direction, where B's own
-changes never were. So a report stays right however long B has lived on.
+changes never were. So a report stays right while these topics keep the last record of each key.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ from ..verification.result import VerifyResult
 from .align import align
 from .failover import store_to_ends
 from .pair import Pair, Store, Verify
+from .reverse_pair import check_lossless
 from .steps import Progress, Report, Step, TransitionResult, do_steps, new_transition, steps_left
+from .topics import check_topics, create_missing_topics, shortened_topics
 from .waits import Waits, answers, unsent_changes
 
 SEND = "send"
@@ -36,6 +38,8 @@ class UnsentChanges:
     :param changed: keys with another value on A than in the topic.
     :param removed: keys that A does not have any more, without a tombstone in the topic.
     :param entries: entries of the cache on A.
+    :param records_deleted: retention may have deleted records of the topic, so that keys count as stored or changed
+        that A did send.
     """
 
     cache: str
@@ -45,6 +49,7 @@ class UnsentChanges:
     removed: int
     entries: int
     examples: tuple[str, ...] = ()
+    records_deleted: bool = False
 
     @property
     def count(self) -> int:
@@ -93,7 +98,9 @@ def fail_back(
     progress = Progress(pair)
     present = progress.read()
     steps = work.steps(choice)
-    if present is not None and present.kind == FAILBACK:
+    check_lossless(pair.source.settings, pair.sink.settings)
+    sent_nothing = present is not None and present.step == SEND  # the choice may still change
+    if present is not None and present.kind == FAILBACK and (choice == SEND or not sent_nothing):
         begun = present.figures.get("choice")
         if begun != choice:
             raise RoleTransitionRefused(
@@ -134,10 +141,12 @@ def _check_failed_over(pair: Pair, present: RoleTransition | None) -> None:
             connector=pair.source.name,
             address=", ".join(pair.source.settings.ignite_addresses),
         )
+    check_topics(pair)
 
 
 def _report_of(pair: Pair, result: VerifyResult) -> UnsentReport:
     caches = []
+    shortened = shortened_topics(pair.source, [judged.result.topic for judged in result.caches])
     for judged in result.caches:
         of_cache = judged.result
         caches.append(
@@ -149,6 +158,7 @@ def _report_of(pair: Pair, result: VerifyResult) -> UnsentReport:
                 of_cache.unexpected,
                 of_cache.entries,
                 tuple(difference.text for difference in of_cache.noted[:_SHOWN]),
+                of_cache.topic in shortened,
             )
         )
     return UnsentReport(pair.source.name, tuple(caches))
@@ -185,6 +195,14 @@ class _Failback:
     def _send(self, _: RoleTransition) -> Mapping[str, Any]:
         unsent = _report_of(self._pair, self._verify(self._pair.source, False))
         for cache in unsent.caches:
+            if cache.count and cache.records_deleted:
+                raise RoleTransitionRefused(
+                    "retention may have deleted records of the topic, so what A never sent is not known, and sending "
+                    "all that the topic lacks would put old values on B",
+                    "Use --drop; before that, write what you need of ignite-kafka replicate failback … --report to B.",
+                    cache=cache.cache,
+                    topic=cache.topic,
+                )
             if cache.removed and not cache.entries:
                 raise RoleTransitionRefused(
                     f"the cache is empty on the returned cluster, and its topic has {cache.removed:,} keys: the "
@@ -193,7 +211,13 @@ class _Failback:
                     cache=cache.cache,
                 )
         if unsent.count:
-            self._verify(self._pair.source, True)
+            create_missing_topics(self._pair.source)
+            if not self._verify(self._pair.source, True).equal:
+                raise RoleTransitionRefused(
+                    "not everything that A had could be sent",
+                    "See ignite-kafka verify of the source; the next call tries again, or takes --drop.",
+                    connector=self._pair.source.name,
+                )
         counts = {cache.cache: [cache.stored, cache.changed, cache.removed] for cache in unsent.caches}
         return {"sent": counts}
 

@@ -13,14 +13,15 @@ from contextlib import closing, suppress
 from dataclasses import replace
 from typing import Any
 
-from ..errors import RoleTransitionRefused
+from ..errors import RoleTransitionRefused, SettingsError
 from ..state.configs import Retirement
 from ..state.configs_writer import ConfigsWriter
-from ..state.role_transitions import FAILOVER, RoleTransition
+from ..state.role_transitions import FAILOVER, SWITCHOVER, RoleTransition
 from ..state.status import FENCED, RunStatus, StatusWriter, now_ms
 from .distance import read_distance
 from .pair import Member, Pair, Store
-from .steps import Progress, Report, Step, TransitionResult, do_steps, new_transition, steps_left
+from .reverse_pair import check_lossless
+from .steps import Progress, Report, Step, TransitionResult, check_kind, do_steps, new_transition, steps_left
 from .waits import Waits, answers, describe_lag, sink_lag
 
 _END_S = 60.0  # for the end of the sink's run
@@ -46,6 +47,11 @@ def fail_over(
     if present is not None and present.kind == FAILOVER and present.ended and pair.source.retirement() is not None:
         report("the pair has failed over already")
         return TransitionResult(pair.source.name, pair.sink.name, present, (), dry_run)
+    check_kind(pair, present, SWITCHOVER, FAILOVER)
+    try:
+        check_lossless(pair.source.settings, pair.sink.settings)
+    except SettingsError as error:  # better B without these entries than no B
+        report(f"warning: {error.what}")
     if present is None or present.ended or present.kind != FAILOVER:
         work.check(force, present)
         present = new_transition(FAILOVER, steps, {"distance": dict(read_distance(pair).to_dict())})
@@ -113,18 +119,21 @@ class _Failover:
 
     def _store_arrived(self, transition: RoleTransition) -> Mapping[str, Any]:
         store_to_ends(self._pair, self._store, Retirement(transition.id, FAILOVER, now_ms()))
-        if left := describe_lag(sink_lag(self._pair)):
-            raise RoleTransitionRefused(f"the sink did not store everything: {left}", "Run the same command again.")
         return {"behind": behind(transition.figures)}
 
 
 def store_to_ends(pair: Pair, store: Store, retirement: Retirement) -> None:
-    """Run a retired sink up to the ends of its topics, and retire it again."""
-    pair.sink.admit()
+    """Run a retired sink up to the ends of its topics; no other run of it may begin meanwhile.
+
+    :raises RoleTransitionRefused: the run was stopped before it stored everything.
+    """
+    pair.sink.mark(retirement)
     try:
-        store(pair.sink)
+        store(pair.sink, retirement.transition)
     finally:
-        pair.sink.retire(retirement)
+        pair.sink.retire(retirement)  # the run's start has cancelled the request to stop
+    if left := describe_lag(sink_lag(pair)):
+        raise RoleTransitionRefused(f"the sink did not store everything: {left}", "Run the same command again.")
 
 
 def behind(figures: Mapping[str, Any]) -> str:

@@ -121,5 +121,5 @@ class Pair:
 
 Verify = Callable[[Member[ConnectorSettings], bool], VerifyResult]
 """Function that compares a connector's topics with its caches, and repairs the differences if the flag is True."""
-Store = Callable[[Member[SinkSettings]], None]
-"""Function that runs a sink up to the ends of its topics."""
+Store = Callable[[Member[SinkSettings], str], None]
+"""Function that runs a sink up to the ends of its topics, although the role transition of this id has retired it."""

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from ..errors import SettingsError
 from ..settings.connector import ConnectorSettings
+from ..settings.error_policies import STOP
+from ..settings.schema_contracts import DEAD_LETTER_RECORD, DISCARD_FIELD
 from ..settings.sink import SinkSettings
 from ..settings.source import SourceSettings
 from ..settings.topic_names import types_topic
 from ..settings.trust import ADDRESS
 from ..settings.trust import SETTINGS as TRUST
+from ..sink.planning import chosen_topics
 
 MARK = "reverse-"
 """Beginning of names and topic prefixes of a reverse pair; reversed again, they are the first pair's."""
@@ -55,12 +58,48 @@ def check_pair(source: SourceSettings, sink: SinkSettings) -> None:
             "Set both to the same.",
             setting="topic_prefix",
         )
-    if sink.topics_regex and re.fullmatch(sink.topics_regex, turned(source.topic_prefix) + _SAMPLE):
+    check_no_circle(source, sink, [source.topic_prefix + _SAMPLE, *sink.topics])
+
+
+def check_no_circle(source: SourceSettings, sink: SinkSettings, topics: Iterable[str]) -> None:
+    """Check that the sink reads no topic of the reverse pair.
+
+    :param topics: names of topics of the pair.
+    :raises SettingsError: it reads the reverse topic of one of them.
+    """
+    prefix = turned(source.topic_prefix)
+    if circle := chosen_topics(sink, [prefix + topic.removeprefix(source.topic_prefix) for topic in topics]):
+        name = "topics" if sink.topics else "topics_regex"
         raise SettingsError(
-            f"topics_regex {sink.topics_regex!r} also matches topics of the reverse pair, with prefix "
-            f"{turned(source.topic_prefix)!r}: changes would run in a circle",
-            "Let it begin with the topic prefix.",
-            setting="topics_regex",
+            f"the sink also reads topics of the reverse pair, such as {circle[0]}: changes would run in a circle",
+            f"Let topics_regex begin with the topic prefix; without a prefix, with (?!{MARK}).",
+            setting=name,
+        )
+
+
+def check_lossless(source: SourceSettings, sink: SinkSettings) -> None:
+    """Check that both connectors stop at an entry or a field they cannot copy.
+
+    The other direction would remove or replace what was skipped.
+
+    :raises SettingsError: a setting allows it.
+    """
+    for role, settings in (("source", source), ("sink", sink)):
+        if not settings.always_stops:
+            own = settings.error_handling_policy != STOP
+            name = "error_handling_policy" if own else "conversion_error_policy"
+            raise SettingsError(
+                f"{name} of the {role} is {getattr(settings, name)}: entries that it skipped are on one cluster alone, "
+                f"and the other direction would lose them",
+                f"Set it to {STOP}, and correct the entries that then stop the run.",
+                setting=name,
+            )
+    if sink.schema_contract in (DISCARD_FIELD, DEAD_LETTER_RECORD):
+        raise SettingsError(
+            f"schema_contract of the sink is {sink.schema_contract}: values lack fields on the other cluster, or are "
+            "not there, and the other direction would copy that",
+            "Use another one, and send the caches again.",
+            setting="schema_contract",
         )
 
 
@@ -80,6 +119,7 @@ def reverse_pair(source: SourceSettings, sink: SinkSettings) -> tuple[SourceSett
         "name": turned(source.name),
         "topic_prefix": prefix,
         "internal_topic_prefix": sink.internal_topic_prefix,
+        "load_initial_data": True,  # changes on B before its capture are sent by this alone
     }
     described = types_topic(sink.internal_topic_prefix)
     forward = {
@@ -90,10 +130,15 @@ def reverse_pair(source: SourceSettings, sink: SinkSettings) -> tuple[SourceSett
         "internal_topic_prefix": source.internal_topic_prefix,
         "types_topic": "" if sink.internal_topic_prefix == source.internal_topic_prefix else described,
         "topics": [prefix + topic.removeprefix(sink.topic_prefix) for topic in sink.topics],
-        "topics_regex": "" if sink.topics else f"{re.escape(prefix)}.*",
+        "topics_regex": "" if sink.topics else _own_topics(prefix),
         "consumer_group": turned(sink.consumer_group) if sink.consumer_group else "",
     }
     return SourceSettings.from_dict(backward, "the reverse pair"), SinkSettings.from_dict(forward, "the reverse pair")
+
+
+def _own_topics(prefix: str) -> str:
+    """Return a regular expression of the topics of one direction, and none of the other, also without a prefix."""
+    return ("" if prefix.startswith(MARK) else f"(?!{MARK})") + f"{re.escape(prefix)}.*"
 
 
 def turned(name: str) -> str:

@@ -101,6 +101,20 @@ def do_steps(progress: Progress, transition: RoleTransition, steps: Sequence[Ste
     return transition
 
 
+def check_kind(pair: Pair, present: RoleTransition | None, *kinds: str) -> None:
+    """Check that no transition of another kind is under way: steps of two kinds may have one name.
+
+    :raises RoleTransitionRefused: one is.
+    """
+    if present is not None and not present.ended and present.kind not in kinds:
+        raise RoleTransitionRefused(
+            f"a {present.kind} of the pair has not ended",
+            f"Continue it: ignite-kafka replicate {present.kind}.",
+            connector=pair.sink.name,
+            step=present.step,
+        )
+
+
 def steps_left(transition: RoleTransition, steps: Sequence[Step]) -> Sequence[Step]:
     """Return the steps from the recorded one on; none after the end.
 

@@ -12,12 +12,15 @@ from typing import Any
 
 from ..admin import backlog
 from ..errors import BacklogRefused, RoleTransitionRefused
+from ..ignite.backlog_errors import UNKNOWN_CONNECTOR
 from ..settings.connector import ConnectorSettings
 from ..state.configs import Retirement
 from ..state.role_transitions import ABORTED, SWITCHOVER, RoleTransition
 from ..state.status import now_ms
 from .pair import Member, Pair, Verify
-from .steps import Progress, Report, Step, TransitionResult, do_steps, new_transition, steps_left
+from .reverse_pair import check_lossless
+from .steps import Progress, Report, Step, TransitionResult, check_kind, do_steps, new_transition, steps_left
+from .topics import check_topics
 from .waits import Waits, describe_lag, sink_lag, unsent_changes
 
 _CONTINUE = "Or go back to the old direction: ignite-kafka replicate switchover … --abort."
@@ -31,7 +34,7 @@ def switch_over(pair: Pair, verify: Verify, waits: Waits, report: Report, *, dry
 
     :param verify: called for the source, then for the sink.
     :param dry_run: check that the switchover could begin, and change nothing.
-    :raises SettingsError: the reverse pair cannot be derived.
+    :raises SettingsError: the reverse pair cannot be derived, or the pair may skip entries.
     :raises RoleTransitionRefused: a step did not succeed. The next call repeats it, and :func:`abort` undoes it.
     :raises IgniteKafkaError: a cluster did not answer.
     """
@@ -43,6 +46,8 @@ def switch_over(pair: Pair, verify: Verify, waits: Waits, report: Report, *, dry
     if present is not None and present.kind == SWITCHOVER and present.ended and retired is not None:
         report(f"the pair is switched over already: {reverse.source.name} and {reverse.sink.name} copy back")
         return _result(pair, present, dry_run=dry_run)
+    check_kind(pair, present, SWITCHOVER)
+    check_lossless(pair.source.settings, pair.sink.settings)
     steps = work.steps()
     if present is None or present.ended:
         work.check()
@@ -101,9 +106,9 @@ class _Switchover:
         self._waits = waits
 
     def check(self) -> None:
-        """Check that both connectors run.
+        """Check the runs of both connectors, and the topics of all caches.
 
-        :raises RoleTransitionRefused: one of them never ran, or is retired.
+        :raises RoleTransitionRefused: one of them never ran, or is retired; or the sink does not read a topic.
         """
         for member in (self._pair.source, self._pair.sink):
             member.require_started()
@@ -113,6 +118,7 @@ class _Switchover:
                     "The reverse pair is the one that can be switched over: give its settings.",
                     connector=member.name,
                 )
+        check_topics(self._pair)
 
     def steps(self) -> list[Step]:
         """Return the steps in their order."""
@@ -168,6 +174,15 @@ class _Switchover:
         members: tuple[Member[ConnectorSettings], ...] = (self._pair.source, self._pair.sink)
         for member in members:
             result = self._verify(member, False)
+            if skipped := {
+                judged.result.cache: judged.result.skipped for judged in result.caches if judged.result.skipped
+            }:
+                shown = ", ".join(f"{cache} {count:,}" for cache, count in sorted(skipped.items()))
+                raise RoleTransitionRefused(
+                    f"entries or records cannot be converted, and are on one cluster alone: {shown}",
+                    f"ignite-kafka verify describes them. {_CONTINUE}",
+                    connector=member.name,
+                )
             if not result.equal:
                 differing = ", ".join(
                     f"{judged.result.cache} {judged.result.count:,}" for judged in result.caches if not judged.equal
@@ -184,8 +199,9 @@ class _Switchover:
         source = self._pair.source
         try:
             self._check_no_writers()
-        except BacklogRefused:  # an earlier call of this step has ended it
-            return {}
+        except BacklogRefused as error:
+            if error.where.get("code") != UNKNOWN_CONNECTOR:  # else an earlier call of this step has ended the capture
+                raise
         backlog.cleanup(source.settings, source.secrets, force=False, discard=True)
         return {}
 

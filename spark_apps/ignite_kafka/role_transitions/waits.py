@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from ..admin.backlog import flush_captured
 from ..admin.connector_lag import ConnectorLag, list_topics, read_lag
 from ..admin.lag_by_name import backlog_lag
 from ..common.deadline import Clock, Deadline
-from ..errors import BacklogRefused, IgniteKafkaError, RoleTransitionRefused
+from ..errors import BacklogRefused, IgniteUnreachable, RoleTransitionRefused
 from ..kafka.topics import TopicPartition
 from ..settings.connector import ConnectorSettings
 from ..settings.source import SourceSettings
@@ -160,10 +161,16 @@ def unsent_changes(source: Member[SourceSettings]) -> dict[str, int]:
 
 
 def answers(member: Member[ConnectorSettings]) -> bool:
-    """Return whether the connector's Ignite cluster answers."""
+    """Return whether a node of the connector's Ignite cluster answers, also with a refusal.
+
+    :raises AuthenticationFailed: a node refused the user.
+    :raises IgniteUnreachable: a node's TLS does not fit the settings.
+    """
     try:
         with member.connect() as cluster:
-            cluster.cache_names()
-    except IgniteKafkaError:
+            cluster.active()
+    except IgniteUnreachable as error:
+        if isinstance(error.__cause__, ssl.SSLError):
+            raise
         return False
     return True

@@ -63,6 +63,7 @@ class RunRequest(Generic[S]):
     :param events: events before the run, to which those of its driver are added; None: none.
     :param report: called with each status.
     :param stop: set it to end the run after the current batch; a snapshot ignores it.
+    :param transition: id of the role transition that runs the connector, whose own retirement does not hold for it.
     :param unless_stopped: whether a stop requested before the run holds for it; False: the start cancels that request.
     """
 
@@ -74,6 +75,7 @@ class RunRequest(Generic[S]):
     stop: threading.Event = field(default_factory=threading.Event)
     events: EventLog | None = None
     unless_stopped: bool = False
+    transition: str = ""
 
 
 class ConnectorRun(ABC, Generic[S]):
@@ -229,11 +231,13 @@ class ConnectorRun(ABC, Generic[S]):
         :raises Retired: a role transition ended the connector.
         """
         settings = self._settings
-        _refuse_retired(settings.name, seen)
+        _refuse_retired(settings.name, seen, self._request.transition)
         claimed = self._retry(
             lambda: control.take(slots, self._request.run_id, settings.to_dict(), settings.replication_factor, seen)
         )
-        _refuse_retired(settings.name, claimed)  # it may have been retired since `seen` was read
+        _refuse_retired(
+            settings.name, claimed, self._request.transition
+        )  # it may have been retired since `seen` was read
         return claimed
 
     def _check_tasks(self) -> None:
@@ -317,8 +321,8 @@ class ConnectorRun(ABC, Generic[S]):
         return owner is not None and owner.run_id == self._request.run_id and owner.generation > own
 
 
-def _refuse_retired(connector: str, state: ConnectorState) -> None:
-    if state.retirement is not None:
+def _refuse_retired(connector: str, state: ConnectorState, transition: str) -> None:
+    if state.retirement is not None and state.retirement.transition != transition:
         raise Retired(
             f"a {state.retirement.reason} ended this connector, and no run of it may begin",
             "Run the pair of the other direction, or undo it: docs/disaster.md.",

@@ -44,6 +44,12 @@ def test_a_failback_needs_one_choice(choices: list[str], tmp_path: Path, capsys:
     assert "failback needs one choice" in capsys.readouterr().err
 
 
+def test_an_abort_has_no_dry_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "pair.properties").write_text(PAIR)
+    assert cli.main(["-q", "replicate", "switchover", str(tmp_path / "pair.properties"), "--abort", "--dry-run"]) == 2
+    assert "--abort has no dry run" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("command", ["switchover", "failover"])
 def test_a_pair_without_an_inverse_is_refused_before_a_connection(command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "pair.properties").write_text(PAIR + "source.where=x > 1\n")
@@ -76,4 +82,6 @@ def test_results_as_text() -> None:
     lines = _unsent_text(report).splitlines()
     assert lines[0].split() == ["cache", "topic", "entries", "stored", "changed", "removed"]
     assert lines[-1] == "x: no record of key 5"
+    shortened = UnsentReport("a", (UnsentChanges("x", "t", 1, 2, 3, 4, records_deleted=True),))
+    assert _unsent_text(shortened).splitlines()[-1].startswith("x: retention may have deleted records of topic t")
     assert json.loads(json.dumps(report.to_dict()))["caches"][0]["removed"] == 3

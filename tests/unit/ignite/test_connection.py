@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import socket
+import ssl
 import struct
 import threading
 import tracemalloc
@@ -16,7 +17,7 @@ import pytest
 from ignite_kafka.errors import AnswerTooLarge, AuthenticationFailed, IgniteUnreachable
 from ignite_kafka.ignite import protocol
 from ignite_kafka.ignite.connection import ThinConnection, _is_time_out
-from ignite_kafka.ignite.endpoint import MAX_FRAME_BYTES, IgniteCredentials, IgniteEndpoint
+from ignite_kafka.ignite.endpoint import MAX_FRAME_BYTES, IgniteCredentials, IgniteEndpoint, TlsSettings
 from ignite_kafka.ignite.framing import FIRST_BYTES
 from ignite_kafka.ignite.protocol import ThinError
 from tests.support.waiting import DEADLINE_S
@@ -296,3 +297,14 @@ def test_replies_in_another_order_notifications_and_affinity() -> None:
             connection.receive(first)
         assert bytes(connection.receive(second)) == b"second"
         assert connection.affinity == (7, 3)
+
+
+@pytest.mark.parametrize("reply", [b"no TLS, but an answer", b""])
+def test_a_server_without_tls_is_told_from_one_that_only_hangs_up(reply: bytes) -> None:
+    def serve(accepted: socket.socket) -> None:
+        accepted.recv(4096)
+        accepted.sendall(reply)
+
+    with server(serve) as endpoint, pytest.raises(IgniteUnreachable) as raised:
+        ThinConnection(replace(endpoint, tls=TlsSettings(enabled=True, verify=False)), NOBODY)
+    assert isinstance(raised.value.__cause__, ssl.SSLError) is bool(reply)

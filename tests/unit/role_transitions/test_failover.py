@@ -9,7 +9,7 @@ import pytest
 from ignite_kafka.errors import RoleTransitionRefused
 from ignite_kafka.role_transitions.failover import behind, fail_over
 from ignite_kafka.state.configs import Retirement
-from ignite_kafka.state.role_transitions import DONE, SWITCHOVER, RoleTransition
+from ignite_kafka.state.role_transitions import DONE, FAILBACK, SWITCHOVER, RoleTransition
 from tests.unit.role_transitions.world import World
 
 
@@ -28,6 +28,7 @@ def test_a_command_that_is_killed_anywhere_is_continued(world: World) -> None:
     rounds = world.with_kills(lambda: leave(world))
     assert len(rounds) == 13
     for acts in rounds:
+        assert "admit sink" not in acts, "a supervisor could start it"
         order = [acts.index(act) for act in ("mark source", "fence source", "stop sink", "run sink")]
         assert order == sorted(order)
         assert world.record is not None
@@ -69,3 +70,26 @@ def test_the_distance_is_one_sentence() -> None:
     assert "7 records were not stored" in text
     unknown = behind({"distance": {**distance, "newest_record_ms": None, "unsent": None}, "fenced_ms": 3_500})
     assert unknown.startswith("the topics have no record; the source never recorded")
+
+
+def test_a_failback_is_not_continued_as_a_failover(world: World) -> None:
+    world.record = RoleTransition("t", FAILBACK, "store")
+    cast(Any, world.pair.sink).mark_held = Retirement("t", FAILBACK)
+    with pytest.raises(RoleTransitionRefused, match="a failback of the pair has not ended"):
+        leave(world)
+    assert world.acts == []
+
+
+def test_what_the_run_did_not_store_is_refused(world: World) -> None:
+    world.stops_early = True
+    with pytest.raises(RoleTransitionRefused, match="the sink did not store everything: sink has to copy p-x 1"):
+        leave(world)
+    world.stops_early = False
+    assert leave(world).transition.step == DONE
+
+
+def test_a_pair_that_may_skip_entries_fails_over_with_a_warning(world: World) -> None:
+    world.set_pair(sink={"error_handling_policy": "LOG_ONLY"})
+    lines: list[str] = []
+    assert fail_over(world.pair, world.store, world.waits, lines.append).transition.step == DONE
+    assert lines[0].startswith("warning: error_handling_policy of the sink is LOG_ONLY")

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from ignite_kafka.errors import SettingsError
-from ignite_kafka.role_transitions.reverse_pair import reverse_pair
+from ignite_kafka.java.patterns import matches_whole
+from ignite_kafka.role_transitions.reverse_pair import check_lossless, check_no_circle, reverse_pair
 from ignite_kafka.settings.sink import SinkSettings
 from ignite_kafka.settings.source import SourceSettings
 
@@ -41,7 +42,57 @@ def test_two_turns_give_the_first_pair() -> None:
     source, sink = reverse_pair(*reverse_pair(SOURCE, SINK))
     assert source == SOURCE
     assert replace(sink, topics_regex=SINK.topics_regex) == SINK
-    assert re.fullmatch(sink.topics_regex, "staff-x")
+    assert reads(sink.topics_regex) == {"staff-x"}
+
+
+def reads(pattern: str) -> set[str]:
+    """The topics of both directions, with and without a prefix, that a sink reads."""
+    return {topic for topic in ("staff-x", "x", "reverse-staff-x", "reverse-x") if matches_whole(topic, pattern)}
+
+
+def test_two_turns_without_a_prefix_run_in_no_circle() -> None:
+    source = SourceSettings.from_dict({**SOURCE.changed(), "topic_prefix": ""})
+    sink = SinkSettings.from_dict({**SINK.changed(), "topic_prefix": "", "topics_regex": "x"})
+    once = reverse_pair(source, sink)
+    assert reads(once[1].topics_regex) == {"reverse-staff-x", "reverse-x"}
+    twice = reverse_pair(*once)
+    assert reads(twice[1].topics_regex) == {"staff-x", "x"}
+    assert reverse_pair(*reverse_pair(*twice)) == twice
+
+
+def test_a_circle_of_one_cache_is_found_by_its_name() -> None:
+    source = SourceSettings.from_dict({**SOURCE.changed(), "topic_prefix": ""})
+    sink = SinkSettings.from_dict({**SINK.changed(), "topic_prefix": "", "topics_regex": ".*staff"})
+    check_no_circle(source, sink, ["other"])
+    with pytest.raises(SettingsError, match="such as reverse-staff: changes would run in a circle"):
+        check_no_circle(source, sink, ["other", "staff"])
+    named = SinkSettings.from_dict({**sink.changed(), "topics_regex": "", "topics": ["staff", "reverse-staff"]})
+    with pytest.raises(SettingsError, match="such as reverse-staff: changes would run in a circle"):
+        reverse_pair(source, named)
+
+
+def test_the_reverse_source_sends_all_entries_first() -> None:
+    """Changes on B before its capture are in no other record."""
+    source = SourceSettings.from_dict({**SOURCE.changed(), "load_initial_data": False})
+    assert reverse_pair(source, SINK)[0].load_initial_data
+
+
+@pytest.mark.parametrize(
+    ("role", "changes", "message"),
+    [
+        ("source", {"error_handling_policy": "LOG_ONLY"}, "error_handling_policy of the source is LOG_ONLY"),
+        ("sink", {"error_handling_policy": "DEAD_LETTER", "dead_letter_topic": "d"}, "error_handling_policy of the sink is DEAD_LETTER"),
+        ("sink", {"conversion_error_policy": "LOG_ONLY"}, "conversion_error_policy of the sink is LOG_ONLY"),
+        ("sink", {"schema_contract": "discard_field"}, "schema_contract of the sink is discard_field"),
+        ("sink", {"schema_contract": "dead_letter", "dead_letter_topic": "d"}, "schema_contract of the sink is dead_letter"),
+    ],
+)
+def test_a_pair_that_may_skip_entries_is_refused(role: str, changes: dict[str, Any], message: str) -> None:
+    source = SourceSettings.from_dict({**SOURCE.changed(), **(changes if role == "source" else {})})
+    sink = SinkSettings.from_dict({**SINK.changed(), **(changes if role == "sink" else {})})
+    with pytest.raises(SettingsError, match=message):
+        check_lossless(source, sink)
+    check_lossless(SOURCE, replace(SINK, conversion_error_policy="STOP_TASK", schema_contract="freeze"))
 
 
 def test_topics_by_name_get_the_other_prefix() -> None:

@@ -6,10 +6,10 @@ from typing import Any, cast
 
 import pytest
 
-from ignite_kafka.errors import RoleTransitionRefused
+from ignite_kafka.errors import BacklogRefused, RoleTransitionRefused, SettingsError
 from ignite_kafka.role_transitions.switchover import abort, switch_over
 from ignite_kafka.state.configs import Retirement
-from ignite_kafka.state.role_transitions import ABORTED, DONE
+from ignite_kafka.state.role_transitions import ABORTED, DONE, FAILBACK, FAILOVER, RoleTransition
 from tests.unit.role_transitions.world import World
 
 
@@ -78,7 +78,7 @@ def test_writers_that_write_after_the_drain_stop_it_and_it_can_be_undone(world: 
 
 
 def test_differences_stop_it_before_the_capture_ends(world: World) -> None:
-    world.equal = False
+    world.differing = 3
     with pytest.raises(RoleTransitionRefused, match=r"topics and caches differ; keys that differ: x 3"):
         turn(world)
     assert world.captured
@@ -97,3 +97,47 @@ def test_a_pair_that_was_left_is_not_switched_over(world: World) -> None:
     with pytest.raises(RoleTransitionRefused, match="a failover has ended this connector"):
         turn(world)
     assert world.acts == []
+
+
+@pytest.mark.parametrize(("kind", "step"), [(FAILBACK, "end_capture"), (FAILOVER, "stop_sink")])
+def test_another_transition_is_not_continued_as_a_switchover(world: World, kind: str, step: str) -> None:
+    """Its steps of the same names are followed by others."""
+    world.record = RoleTransition("t", kind, step)
+    with pytest.raises(RoleTransitionRefused, match=rf"a {kind} of the pair has not ended.*replicate {kind}"):
+        turn(world)
+    assert world.acts == []
+
+
+def test_caches_that_the_sink_does_not_read_are_refused(world: World) -> None:
+    world.set_pair(sink={"topics": ["p-x"], "topics_regex": ""})
+    world.caches = ["x", "y", "z"]
+    with pytest.raises(RoleTransitionRefused, match=r"does not read the topics of some caches of the source: y\b.*cache_blacklist"):
+        turn(world)
+    assert world.acts == []
+    world.set_pair(source={"cache_blacklist": ["y"]}, sink={"topics": ["p-x"], "topics_regex": ""})
+    assert turn(world).transition.step == DONE
+
+
+def test_a_pair_that_may_skip_entries_is_refused(world: World) -> None:
+    world.set_pair(sink={"error_handling_policy": "LOG_ONLY"})
+    with pytest.raises(SettingsError, match="error_handling_policy of the sink is LOG_ONLY"):
+        turn(world)
+    assert world.acts == []
+
+
+def test_skipped_records_stop_it(world: World) -> None:
+    world.skipped = 2
+    with pytest.raises(RoleTransitionRefused, match="cannot be converted, and are on one cluster alone: x 2"):
+        turn(world)
+    assert world.captured
+
+
+def test_a_refusal_of_the_nodes_is_no_ended_capture(world: World) -> None:
+    world.record = RoleTransition("t", "switchover", "end_capture")
+    world.captured, world.refusal = False, "FORBIDDEN"
+    with pytest.raises(BacklogRefused):
+        turn(world)
+    assert world.acts == ["record end_capture"]
+    world.refusal = "UNKNOWN_CONNECTOR"
+    assert turn(world).transition.step == DONE
+    assert "end capture" in world.acts, "what an interrupted end has left is removed"

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import ssl
+from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
 from ignite_kafka.admin.connector_lag import ConnectorLag
-from ignite_kafka.errors import RoleTransitionRefused
+from ignite_kafka.errors import AuthenticationFailed, IgniteKafkaError, IgniteUnreachable, RoleTransitionRefused
 from ignite_kafka.kafka.partition_lag import PartitionLag
 from ignite_kafka.role_transitions import waits as module
 from ignite_kafka.role_transitions.pair import Pair
-from ignite_kafka.role_transitions.waits import Waits, describe_lag
+from ignite_kafka.role_transitions.waits import Waits, answers, describe_lag
 
 
 class Clock:
@@ -95,3 +97,31 @@ def test_a_pair_that_does_not_run_is_not_drained(monkeypatch: pytest.MonkeyPatch
     member.ended = True
     with pytest.raises(RoleTransitionRefused, match="source c does not run"):
         drain(monkeypatch, Clock(), lambda: 1, member)
+
+
+def refused_by_tls() -> IgniteUnreachable:
+    error = IgniteUnreachable("its TLS certificate is not accepted")
+    error.__cause__ = ssl.SSLError("certificate verify failed")
+    return error
+
+
+@pytest.mark.parametrize("error", [AuthenticationFailed("wrong password"), refused_by_tls()])
+def test_a_cluster_that_refuses_this_client_is_not_dead(error: IgniteKafkaError) -> None:
+    with pytest.raises(type(error)):
+        answers(member_that(error))
+
+
+@pytest.mark.parametrize(("error", "answer"), [(None, True), (IgniteUnreachable("no address answered"), False)])
+def test_a_cluster_is_dead_if_no_address_answers(error: IgniteKafkaError | None, answer: bool) -> None:
+    assert answers(member_that(error)) is answer
+
+
+def member_that(error: IgniteKafkaError | None) -> Any:
+    def active() -> bool:
+        if error is not None:
+            raise error
+        return False
+
+    member = Member()
+    member.__dict__["connect"] = lambda: nullcontext(SimpleNamespace(active=active))
+    return member

@@ -10,9 +10,13 @@ import pytest
 
 from ignite_kafka.admin.connector_lag import ConnectorLag
 from ignite_kafka.errors import BacklogRefused, RoleTransitionRefused
+from ignite_kafka.kafka.partition_lag import PartitionLag
 from ignite_kafka.role_transitions import failback, failover, steps, switchover
 from ignite_kafka.role_transitions.pair import Pair
 from ignite_kafka.role_transitions.waits import Waits
+from ignite_kafka.settings.connector import ConnectorSettings
+from ignite_kafka.settings.sink import SinkSettings
+from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.state.configs import Retirement
 from ignite_kafka.state.role_transitions import RoleTransition
 
@@ -21,14 +25,20 @@ class Killed(Exception):
     """The command's process was killed."""
 
 
+SOURCE = {"name": "source", "ignite_addresses": "a:1", "cache_whitelist": ["x", "y"], "topic_prefix": "p-", "run_mode": "continuous",
+          "process_removals": True, "failover_policy": "BACKLOG"}  # fmt: skip
+SINK = {"name": "sink", "ignite_addresses": "b:1", "topics_regex": "p-.*", "topic_prefix": "p-", "run_mode": "continuous",
+        "process_updates": True}  # fmt: skip
+
+
 class Member:
     """A connector of the pair."""
 
     prefix = clients = topics = secrets = None
 
-    def __init__(self, world: World, name: str, ended: bool = False) -> None:
-        self.name = name
-        self.settings = SimpleNamespace(ignite_addresses=("a:1",), name=name)
+    def __init__(self, world: World, settings: ConnectorSettings, name: str = "", ended: bool = False) -> None:
+        self.name = name or settings.name
+        self.settings = settings
         self.mark_held: Retirement | None = None
         self.ended = ended
         self._world = world
@@ -59,7 +69,7 @@ class Member:
         return self
 
     def __enter__(self) -> Any:
-        return SimpleNamespace(cache_names=lambda: ["x"])
+        return SimpleNamespace(cache_names=lambda: self._world.caches)
 
     def __exit__(self, *_: object) -> None: ...
 
@@ -72,21 +82,32 @@ class World:
         self.acts: list[str] = []
         self.dies_at = -1
         self.captured = True
+        self.refusal = "UNKNOWN_CONNECTOR"  # of the nodes, once there is no capture
         self.late_writes: dict[str, int] = {}
-        self.equal = True
+        self.caches = ["x"]
+        self.differing = 0  # keys that topic and cache do not share
+        self.skipped = 0
+        self.sendable = True  # whether a repair can send them
+        self.shortened: set[str] = set()
+        self.unstored = 0  # records in the topics
+        self.stops_early = False  # the run that stores them
         self.answers = True
         self.entries = 10
         self.removed = 0
-        back = SimpleNamespace(source=Member(self, "back-source", ended=True), sink=Member(self, "back-sink", ended=True))
-        self.pair = cast(Pair, SimpleNamespace(source=Member(self, "source"), sink=Member(self, "sink"), reverse=back))
+        self.set_pair()
         self._patch(monkeypatch)
+
+    def set_pair(self, source: dict[str, Any] | None = None, sink: dict[str, Any] | None = None) -> None:
+        """Give the pair its settings."""
+        ours = SourceSettings.from_dict({**SOURCE, **(source or {})}), SinkSettings.from_dict({**SINK, **(sink or {})})
+        back = SimpleNamespace(source=Member(self, ours[0], "back-source", True), sink=Member(self, ours[1], "back-sink", True))
+        self.pair = cast(Pair, SimpleNamespace(source=Member(self, ours[0]), sink=Member(self, ours[1]), reverse=back))
 
     def _patch(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(steps, "read_transition", lambda *_: self.record)
         monkeypatch.setattr(steps, "write_transition", self._write)
-        nothing = ConnectorLag("sink", "RUNNING", True)
         for module in (switchover, failover):
-            monkeypatch.setattr(module, "sink_lag", lambda _: nothing)
+            monkeypatch.setattr(module, "sink_lag", lambda _: self._lag())
         monkeypatch.setattr(switchover, "unsent_changes", self._unsent)
         monkeypatch.setattr(failback, "unsent_changes", lambda _: {})  # of the reverse source, which captures
         for module in (switchover, failback):
@@ -97,7 +118,8 @@ class World:
         distance = {"newest_record_ms": 1, "unsent": 5, "unstored": 2}
         monkeypatch.setattr(failover, "read_distance", lambda _: SimpleNamespace(to_dict=lambda: distance))
         monkeypatch.setattr(failback, "align", lambda *_: {"x": self.act("align")})
-        monkeypatch.setattr(failback, "chosen_caches", lambda *_: ["x"])
+        monkeypatch.setattr(failback, "shortened_topics", lambda *_: self.shortened)
+        monkeypatch.setattr(failback, "create_missing_topics", lambda _: self.act("create topics"))
         monkeypatch.setattr(Waits, "until_drained", lambda *_: self.act("drained"))
         monkeypatch.setattr(Waits, "until_stored", lambda *_: 7)
 
@@ -117,9 +139,13 @@ class World:
         self.act(f"record {arguments[-1].step}")
         self.record = arguments[-1]
 
+    def _lag(self) -> ConnectorLag:
+        behind = PartitionLag("p-x", 0, 0, self.unstored, self.unstored, 0)
+        return ConnectorLag("sink", "RUNNING", True, (behind,) if self.unstored else ())
+
     def _unsent(self, _: object) -> dict[str, int]:
         if not self.captured:
-            raise BacklogRefused("there is no capture", code="x")
+            raise BacklogRefused("there is no capture", code=self.refusal)
         return self.late_writes
 
     def _end_capture(self, *_: object, **__: object) -> None:
@@ -128,14 +154,20 @@ class World:
 
     def verify(self, member: Any, repair: bool) -> Any:
         self.act(f"{'repair' if repair else 'verify'} {member.name}")
+        missing, equal = self.differing, not self.differing and not self.removed
+        if repair and self.sendable:
+            self.unstored += self.differing
+            self.differing, equal = 0, True
         counts = SimpleNamespace(
-            cache="x", topic="t", missing=3, different=0, unexpected=self.removed, entries=self.entries, count=3, noted=()
-        )
-        return SimpleNamespace(equal=self.equal, caches=[SimpleNamespace(result=counts, equal=self.equal)])
+            cache="x", topic="p-x", missing=missing, different=0, unexpected=self.removed, entries=self.entries,
+            count=missing + self.removed, skipped=self.skipped, noted=(),
+        )  # fmt: skip
+        return SimpleNamespace(equal=equal, caches=[SimpleNamespace(result=counts, equal=equal)])
 
-    def store(self, member: Any) -> None:
-        assert member.mark_held is None, "a retired sink cannot run"
+    def store(self, member: Any, transition: str) -> None:
+        assert member.mark_held.transition == transition, "another run could begin meanwhile"
         self.act(f"run {member.name}")
+        self.unstored = 1 if self.stops_early else 0
 
     def with_kills(self, call: Callable[[], Any]) -> list[list[str]]:
         """Kill the command before each of its effects in turn, repeat it to its end, and return the effects of each round."""
@@ -146,7 +178,7 @@ class World:
         return rounds
 
     def _round(self, call: Callable[[], Any], dies_at: int) -> list[str]:
-        self.__dict__.update(record=self.start, acts=[], dies_at=dies_at, captured=True)
+        self.__dict__.update(record=self.start, acts=[], dies_at=dies_at, captured=True, differing=self.begins_with, unstored=0)
         for member in (self.pair.source, self.pair.sink):
             cast(Member, member).__dict__.update(mark_held=None, ended=False)
         for member in (self.pair.reverse.source, self.pair.reverse.sink):
@@ -160,3 +192,4 @@ class World:
         return list(self.acts)
 
     start: RoleTransition | None = None
+    begins_with = 0

@@ -114,8 +114,11 @@ def test_a_retired_connector_does_not_run(marked_late: bool) -> None:
         return marked
 
     settings = SimpleNamespace(name="c", retry_timeout_ms=1, to_dict=dict, replication_factor=1)
-    run: Any = SimpleNamespace(_settings=settings, _request=SimpleNamespace(run_id="r"), _retry=lambda call: call())
+    request = SimpleNamespace(run_id="r", transition="")
+    run: Any = SimpleNamespace(_settings=settings, _request=request, _retry=lambda call: call())
     control: Any = SimpleNamespace(take=take)
     with pytest.raises(Retired, match="a switchover ended this connector"):
         ConnectorRun._claim(run, control, 2, free if marked_late else marked)
     assert taken == ["taken"] * marked_late
+    request.transition = "t"
+    assert ConnectorRun._claim(run, control, 2, free if marked_late else marked) == marked, "the transition's own run"
