@@ -64,10 +64,11 @@ class TableGrowth:
             if name in columns:
                 _check_type(cache, table, columns[name], binary, field)
             elif name not in outer and _takes_column(table, field):
-                sql_type = DAY if (binary.name, name) in days else SQL_TYPES[field.type_code]
-                column = table.column_of(field.name)
-                add_column(self._cluster, table.schema, table.name, column, sql_type)
-                added.append(f"{column} {sql_type}")
+                sql_type = DAY if (binary.name, name) in days else SQL_TYPES.get(field.type_code)
+                if sql_type is not None:
+                    column = table.column_of(field.name)
+                    add_column(self._cluster, table.schema, table.name, column, sql_type)
+                    added.append(f"{column} {sql_type}")
         if added:
             events.note(events.TABLE_GREW, cache=cache, table=f"{table.schema}.{table.name}", columns=", ".join(added))
 
@@ -93,7 +94,7 @@ def _takes_column(table: PresentTable, field: BinaryField) -> bool:
     class of SQL is for java.util.Date (`GridQueryProcessor.checkFieldOnBinaryType`, Ignite 2.17).
     """
     column = table.column_of(field.name)
-    if field.type_code not in SQL_TYPES or column in table.column_names | HIDDEN:
+    if column in table.column_names | HIDDEN:
         return False
     if not 0 < len(column) <= _MOST_NAME or not column.isprintable() or not {".", '"'}.isdisjoint(column):
         return False
