@@ -15,6 +15,7 @@ from .common.event_emission import emit as emit
 from .common.event_emission import muted as muted
 from .common.event_emission import note as note
 from .common.event_emission import take_notes as take_notes
+from .common.event_emission import unite_notes as unite_notes
 
 MISCONFIGURED = Event(
     15000, ERROR, "the configuration is invalid: {reason}", "Correct the named setting and start again."

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from ignite_kafka import events
+from ignite_kafka.common import event_emission
 from ignite_kafka.common.redaction import set_log_values
 from ignite_kafka.events import EVENTS, Event
 from tests.support import emitted_events
@@ -87,6 +88,23 @@ def test_events_are_counted_also_where_nobody_logs() -> None:
     finally:
         logger.disabled = False
     assert emitted_events.counts() == {15100: 3}
+
+
+def test_notes_of_an_event_are_bounded_in_a_task_and_in_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(event_emission, "MAX_NOTES", 2)
+
+    def notes(*fields: str) -> frozenset[events.Note]:
+        events.take_notes()
+        for name in fields:
+            events.note(events.FIELD_DISCARDED, cache="c", field=name)
+        events.note(events.TABLE_GREW, cache="c", table="t", columns="a")
+        return events.take_notes()
+
+    first = notes("a", "b", "c")
+    assert [dict(fields).get("field") for _, fields in sorted(first)] == [None, "a", "b"]
+    assert events.unite_notes(first, notes("d")) == first
+    assert events.unite_notes(notes("d"), first) >= notes("d")
+    assert len(events.unite_notes(notes("d"), first)) == len(first)
 
 
 NOT_KEPT = {events.CAPTURE_OPEN, events.OUTCOME_UNKNOWN}

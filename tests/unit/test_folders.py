@@ -85,7 +85,6 @@ COVERED_BY = {
     "integration/ignite/test_backlog_service.py": "ignite.backlog_errors ignite.backlog_units",
     "unit/source/snapshot/test_task.py": "source.snapshot.unit_counts",
     "integration/ignite/test_scan.py": "ignite.cache_identity",
-    "integration/sink/test_schema_contract.py": "ignite.alter_table",
     "integration/sink/test_sink.py": "sink.run sink.slots runtime.clients plan.sink_plan",
     "integration/sink/test_two_clusters.py": "convert.ignite_types.cluster_types",
     "integration/source/test_snapshot.py": (

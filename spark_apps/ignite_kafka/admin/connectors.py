@@ -85,11 +85,13 @@ class DeletedConnector:
 
     :param ended: whether its last run has ended or is lost, or it had none.
     :param backlog: the removed capture on the Ignite nodes; None: it had none, or its run has not ended.
+    :param declared_again: whether the connector was declared again meanwhile, so that its capture stays.
     """
 
     name: str
     ended: bool
     backlog: backlog.CleanupResult | None = None
+    declared_again: bool = False
 
     def to_dict(self) -> dict[str, object]:
         """Return the deletion as JSON values."""
@@ -145,7 +147,9 @@ def finish_deletion(settings: ConnectorSettings, secrets: Secrets, dead_run: str
     prefix = settings.internal_topic_prefix
     deletion = _Deletion.read(clients, topics, settings)
     newest, declaration = deletion.newest, deletion.declaration
-    if declaration is None or declaration.deleted_after is None or not deletion.is_over(dead_run):
+    if declaration is None or declaration.deleted_after is None:
+        return DeletedConnector(settings.name, False, declared_again=declaration is not None)
+    if not deletion.is_over(dead_run):
         return DeletedConnector(settings.name, False)
     if declaration.deleted_after < _generation(newest):
         declaration = write_deletion(clients, prefix, settings.name, _generation(newest))

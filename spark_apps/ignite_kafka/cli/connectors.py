@@ -97,6 +97,8 @@ def _describe_restart(request: RestartRequest) -> str:
 
 
 def _describe_deletion(deleted: DeletedConnector) -> str:
+    if deleted.declared_again:
+        return f"connector {deleted.name} was deleted, and declared again meanwhile: its capture stays"
     lines = [f"connector {deleted.name} is deleted; its offsets stay"]
     if not deleted.ended:
         then = f"once it has, end its capture by ignite-kafka backlog cleanup {deleted.name}"

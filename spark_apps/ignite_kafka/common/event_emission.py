@@ -10,7 +10,7 @@ import json
 import logging
 import string
 import threading
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -22,11 +22,13 @@ from .redaction import in_message
 
 Note = tuple[int, tuple[tuple[str, str], ...]]  # id and fields of an event that a task has noted for the driver
 
+MAX_NOTES = 1_000
+"""Maximum number of notes of one event that a task or a run keeps, because their fields may come from records."""
 _logger = logging.getLogger("ignite_kafka.events")
 _collectors = EventCollectors()
 collect = _collectors.collect
 _lock = threading.Lock()
-_noted: set[Note] = set()
+_noted: defaultdict[int, set[Note]] = defaultdict(set)  # by the event's id
 _muted: ContextVar[bool] = ContextVar("muted", default=False)
 
 
@@ -82,14 +84,29 @@ def emit(event: Event, **fields: Any) -> None:
 
 
 def note(event: Event, **fields: str) -> None:
-    """Have the driver emit an event, once in a run however many tasks note it. Fields as those of :func:`emit`."""
+    """Have the driver emit an event, once in a run however many tasks note it. Fields as those of :func:`emit`.
+
+    Notes of an event that differ are emitted each, up to :data:`MAX_NOTES`.
+    """
     with _lock:
-        _noted.add((event.id, tuple(sorted(fields.items()))))
+        if len(_noted[event.id]) < MAX_NOTES:
+            _noted[event.id].add((event.id, tuple(sorted(fields.items()))))
 
 
 def take_notes() -> frozenset[Note]:
     """The events noted in this process since the last call, which a task hands to the driver at its end."""
     with _lock:
-        notes = frozenset(_noted)
+        notes = frozenset().union(*_noted.values())
         _noted.clear()
     return notes
+
+
+def unite_notes(notes: frozenset[Note], more: frozenset[Note]) -> frozenset[Note]:
+    """Return the notes of both, and of each event at most :data:`MAX_NOTES`."""
+    united = set(notes)
+    counts = Counter(id for id, _ in notes)
+    for noted in more - notes:
+        if counts[noted[0]] < MAX_NOTES:
+            counts[noted[0]] += 1
+            united.add(noted)
+    return frozenset(united)

@@ -75,15 +75,20 @@ class LateDeletions:
             time.sleep(_POLL_S)
 
     def _is_over(self, name: str, pending: _Pending) -> bool:
-        """Try to finish a deletion; return whether it is finished, or given up."""
+        """Try to finish a deletion; return whether it is finished, undone by a new declaration, or given up."""
         reason = "its run has not ended"
         try:
-            if finish_deletion(pending.operator.connection_of(name), pending.operator.secrets).ended:
+            deletion = finish_deletion(pending.operator.connection_of(name), pending.operator.secrets)
+            if deletion.ended:
                 log.info("Connector %s is deleted; its offsets stay", name)
+            if deletion.ended or deletion.declared_again:
                 return True
         except IgniteKafkaError as error:
             reason = str(error)
             log.info("The capture of deleted connector %s cannot be ended yet: %s", name, reason)
+        except Exception as error:  # the thread must outlive it, or no later deletion would be tried
+            reason = f"a fault of this program, {type(error).__name__}"
+            log.exception("Ending the capture of deleted connector %s failed", name)
         if pending.expired:
             _give_up(name, reason)
             return True

@@ -35,6 +35,11 @@ SQL_TYPES = MappingProxyType(
 """SQL type of a new column by the type code of its binary field; other fields are objects to SQL, and get no column."""
 DAY = "DATE"
 """SQL type of java.sql.Date."""
+REMEDY = (
+    "Give the user the right to read and alter tables, or add the columns yourself; with schema_contract store a field "
+    "is stored without a column"
+)
+"""Remedy of a table that does not grow."""
 
 
 def add_column(cluster: Cluster, schema: str, table: str, column: str, sql_type: str) -> None:
@@ -49,12 +54,5 @@ def add_column(cluster: Cluster, schema: str, table: str, column: str, sql_type:
     try:
         cluster.ask(lambda connection: connection.request(protocol.QUERY_SQL_FIELDS, statement))
     except ThinError as error:
-        remedy = (
-            "Give the user the right to alter tables, or add the column yourself; with schema_contract store the field "
-            "is stored without a column"
-        )
-        raise WriteFailed(
-            f"Ignite did not add column {column} {sql_type} to an SQL table: {error.message}",
-            remedy,
-            table=f"{schema}.{table}",
-        ) from error
+        what = f"Ignite did not add column {column!r} {sql_type} to an SQL table: {error.message}"
+        raise WriteFailed(what, REMEDY, table=f"{schema}.{table}") from error

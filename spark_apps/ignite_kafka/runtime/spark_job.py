@@ -156,7 +156,7 @@ class _United(AccumulatorParam[Notes]):
         return frozenset()
 
     def addInPlace(self, value1: Notes, value2: Notes) -> Notes:
-        return value1 | value2
+        return events.unite_notes(value1, value2)
 
 
 class TaskErrors:

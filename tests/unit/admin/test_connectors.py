@@ -119,6 +119,14 @@ def test_a_run_that_began_after_the_deletion_is_not_lost(nodes: Nodes) -> None:
     assert not finish_deletion(SETTINGS, Secrets()).ended
 
 
+@pytest.mark.parametrize("ended_ms", [None, 5])
+def test_a_connector_that_was_declared_again_keeps_its_capture(nodes: Nodes, ended_ms: int | None) -> None:
+    nodes.run = RunStatus("STOPPED", "c", "r", generation=3, ended_ms=ended_ms)
+    nodes.deletion = Declaration({}, None, NOW_MS)
+    assert finish_deletion(SETTINGS, Secrets()) == DeletedConnector("c", ended=False, declared_again=True)
+    assert (nodes.cleanups, nodes.finished) == ([], [])
+
+
 def test_an_ended_run_is_cleaned_as_before(nodes: Nodes) -> None:
     nodes.run = RunStatus("FAILED", "c", "r", generation=3, ended_ms=5)
     assert finish_deletion(SETTINGS, Secrets()).ended

@@ -264,3 +264,5 @@ def test_lists_restarts_and_deletions(printed: Callable[..., Any], monkeypatch: 
     for deleted in (DeletedConnector("x", ended=True), DeletedConnector("x", True, CleanupResult("x", "service", "cache"))):
         monkeypatch.setattr(connectors, "delete_connector", answers(deleted))
         assert printed("delete", "x")["ended"]
+    monkeypatch.setattr(connectors, "delete_connector", answers(DeletedConnector("x", ended=False, declared_again=True)))
+    assert printed("delete", "x", code=1)["declared_again"]

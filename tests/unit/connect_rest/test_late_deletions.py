@@ -66,6 +66,36 @@ def test_a_run_that_does_not_end_is_given_up_with_the_reason(monkeypatch: pytest
     assert "deleted connector a has not ended: its run has not ended. End it: ignite-kafka backlog cleanup a" in caplog.text
 
 
+def test_a_connector_that_is_declared_again_is_not_said_to_need_a_cleanup(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    deletions = LateDeletions()
+    monkeypatch.setattr(late_deletions, "PENDING_S", 0.0)
+    again = DeletedConnector("a", ended=False, declared_again=True)
+    monkeypatch.setattr(late_deletions, "finish_deletion", lambda *_: again)
+    deletions.add(OPERATOR, "a")
+    await_end(deletions)
+    assert caplog.records == []
+
+
+def test_a_fault_ends_neither_the_thread_nor_the_deletion(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    tries: list[str] = []
+
+    def finish(name: str) -> bool:
+        tries.append(name)
+        if tries.count(name) == 1:
+            raise KeyError(name)
+        return True
+
+    deletions = replaced(monkeypatch, finish)
+    deletions.add(OPERATOR, "a")
+    deletions.add(OPERATOR, "b")
+    await_end(deletions)
+    assert sorted(tries) == ["a", "a", "b", "b"]
+    assert "Ending the capture of deleted connector a failed" in caplog.text
+    assert "KeyError" in caplog.text
+
+
 def test_deletions_that_wait_are_bounded(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     released = threading.Event()
     deletions = replaced(monkeypatch, lambda _: released.wait(120))

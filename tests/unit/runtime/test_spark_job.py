@@ -76,6 +76,9 @@ def test_what_tasks_have_noted_is_emitted_once_in_a_run() -> None:
             made.emit_noted()
     assert found == [(events.ENTRIES_EXPIRE.id, {"cache": name, "reason": "test"}) for name in "ab"]
     assert _United().addInPlace(frozenset({of_cache["a"]}), frozenset(of_cache.values())) == set(of_cache.values())
+    many = frozenset((events.FIELD_DISCARDED.id, (("field", str(number)),)) for number in range(2_000))
+    assert len(_United().addInPlace(many, frozenset())) == 2_000
+    assert len(_United().addInPlace(frozenset(), many)) == 1_000
 
 
 def of_slot(*at_ms: int) -> EventCounts:

@@ -8,7 +8,8 @@ from typing import Any, cast
 import pytest
 
 from ignite_kafka import events
-from ignite_kafka.errors import TypeClash
+from ignite_kafka.errors import TypeClash, WriteFailed
+from ignite_kafka.ignite.protocol import ThinError
 from ignite_kafka.ignite.sql_views import PresentTable
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import BinaryField, BinaryType, CacheInfo, QueryEntity, QueryField
@@ -64,6 +65,41 @@ def test_each_field_of_a_simple_type_gets_its_column_once(monkeypatch: pytest.Mo
     tables.exact = True
     tables.growth.grow(CACHE)
     assert (tables.added[3:], tables.looks) == ([("more", "VARCHAR")], 2)
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_a_name_that_ignite_reads_otherwise_gets_no_column(monkeypatch: pytest.MonkeyPatch, exact: bool) -> None:
+    names = ["", ".", "a.", "user.name", 'a"b', "a\nb", "n" * 257]
+    names += [] if exact else ["ß", "ı", "ας", "𐐨"]
+    good = ["n" * 256, "höhe", "名", "a b'c", "😀", *(["ß", "𐐨"] if exact else [])]
+    tables = Tables(monkeypatch, **SCALARS, **dict.fromkeys(names + good, codes.LONG))
+    tables.exact = exact
+    tables.growth.grow(CACHE)
+    assert sorted(tables.added) == sorted((name if exact else name.upper(), "BIGINT") for name in good)
+
+
+@pytest.mark.parametrize(
+    ("exact", "added"),
+    [(False, [("DIED", "TIMESTAMP"), ("DUE", "DATE"), ("WED", "TIMESTAMP")]), (True, [("DUE", "DATE"), ("WED", "TIMESTAMP")])],
+)
+def test_a_date_whose_column_has_its_very_name_gets_none(monkeypatch: pytest.MonkeyPatch, exact: bool, added: list[Any]) -> None:
+    tables = Tables(monkeypatch, **SCALARS, BORN=codes.DATE, DUE=codes.OBJECT, AT1=codes.DATE, Died=codes.DATE, WED=codes.TIMESTAMP)
+    tables.exact = exact
+    tables.growth.grow(CACHE, {("Trade", "born"), ("Trade", "due")})
+    assert sorted(tables.added) == added
+
+
+def test_nodes_without_sql_are_named_with_the_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    tables = Tables(monkeypatch, price=codes.DOUBLE)
+
+    def refuse(*_: object) -> dict[str, PresentTable]:
+        raise ThinError(1, "Indexing is disabled")
+
+    monkeypatch.setattr("ignite_kafka.sink.table_growth.present_tables", refuse)
+    with pytest.raises(WriteFailed, match="Indexing is disabled") as failed:
+        tables.growth.grow(CACHE)
+    assert failed.value.where == {"cache": "tested"}
+    assert "schema_contract store" in failed.value.remedy
 
 
 def test_columns_that_others_have_added_are_not_added_again(monkeypatch: pytest.MonkeyPatch) -> None:

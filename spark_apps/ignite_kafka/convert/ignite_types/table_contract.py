@@ -10,6 +10,8 @@ from ...ignite.types.model import CacheInfo, QueryEntity
 from ...ignite.types.type_table import java_code
 from ...settings.schema_contracts import CLOSED, DISCARD_FIELD, STORE
 
+_MOST_NAME = 200  # characters of a field's name in an event
+
 
 class ContractBreach(str):
     """Reason of a record that breaks a schema contract; `contract` is the value of the setting `schema_contract`."""
@@ -49,10 +51,10 @@ class TableContract:
         return ContractBreach(what, self.contract)
 
     def discards(self, type_name: str, name: str) -> bool:
-        """Return whether a field is left out of values; the driver then emits an event once for the field."""
+        """Return whether a field is left out of values; the driver then emits an event for it, see :func:`.note`."""
         if self.contract != DISCARD_FIELD or not self.lacks(type_name, name):
             return False
-        events.note(events.FIELD_DISCARDED, cache=self.cache, field=name)
+        events.note(events.FIELD_DISCARDED, cache=self.cache, field=repr(name[:_MOST_NAME])[1:-1])
         return True
 
 

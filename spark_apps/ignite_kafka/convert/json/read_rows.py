@@ -274,8 +274,7 @@ class RowReader:
         try:
             text_of(name)
             if self._objects.columns.contract.discards(type_name, name):
-                skipped = self._members_of(type_name)[name] = name, no_value
-                return skipped
+                return self._discarded(type_name, name)
             field = self._objects.field(type_name, name)
             if member is not None and (why := self._objects.columns.refusal(type_name, name)) is not None:
                 refuse(why)
@@ -302,6 +301,14 @@ class RowReader:
             read = partial(_of_column, read, column)
         entry = self._members_of(type_name)[name] = field.name, read
         return entry
+
+    def _discarded(self, type_name: str, name: str) -> tuple[str, Read]:
+        """Return the reader of a member that is left out; not kept beyond MAX_FIELDS, as names may be without end."""
+        members = self._members_of(type_name)
+        skipped = name, no_value
+        if len(members) < MAX_FIELDS:
+            members[name] = skipped
+        return skipped
 
 
 def _holds_objects(item: Any) -> bool:

@@ -13,6 +13,12 @@ from ignite_kafka.convert.avro.deserializer import AvroDeserializer
 from ignite_kafka.convert.avro.options import AvroOptions
 from ignite_kafka.convert.connect.columns import Deserializer
 from ignite_kafka.convert.connect_converters import deserializer
+from ignite_kafka.convert.ignite_types.object_types import ObjectTypes
+from ignite_kafka.convert.ignite_types.sql_columns import sql_columns
+from ignite_kafka.convert.json import read_rows
+from ignite_kafka.convert.json.read_rows import RowReader, parse
+from ignite_kafka.convert.json.write_columns import JsonFormat
+from ignite_kafka.convert.rules.marked_fields import reference
 from ignite_kafka.convert.to_ignite import ConversionRules, Entries, RecordConverter, SideRules
 from ignite_kafka.ignite.types.model import QueryField
 from ignite_kafka.registry.schema import AVRO, Reference, RegistrySchema
@@ -72,6 +78,21 @@ def test_a_field_is_left_out_and_named_once(properties: Any) -> None:
     assert fields_of(types) == {"id"}
     notes = {(number, dict(fields)["field"]) for number, fields in events.take_notes()}
     assert notes == {(events.FIELD_DISCARDED.id, "more")}
+
+
+def test_names_without_end_are_kept_and_shown_within_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(read_rows, "MAX_FIELDS", 3)
+    types = GrowingTypes()
+    objects = ObjectTypes(types, columns=sql_columns(TABLE, types, "discard_field"))
+    rows, trade = RowReader(objects, JsonFormat("BASE64")), reference("", "Trade")
+    rows.value(parse(b'{"id":0}'), trade)
+    for number in range(9):
+        row = rows.value(parse(json.dumps({f"more{number}": 1, "id": number}).encode()), trade)
+        assert row == {f"more{number}": None, "id": number}
+    assert sorted(rows._members["Trade"]) == ["id", "more0", "more1"]
+    events.take_notes()
+    rows.value(parse(json.dumps({"line\n" + "x" * 300: 1}).encode()), trade)
+    assert {dict(fields)["field"] for _, fields in events.take_notes()} == {r"line\n" + "x" * 195}
 
 
 def test_a_field_that_the_type_has_already_is_no_column_either(properties: Any) -> None:
