@@ -79,7 +79,7 @@ def strict(stack: Stack, log: Log) -> Section:
             findings.append(ratio_text(f"{atomicity}: strict against converging", fenced, converging, _STRICT_GOAL))
             tables.destroy(stack.ignite.address, sink.target.cache)
     about = (
-        "As above, ours alone: with `delivery=strict` the nodes compare each write with its task's token "
+        "As under *From a topic into a cache*, ours alone: with `delivery=strict` the nodes compare each write with its task's token "
         "(decisions/0060-fenced-writes.md)."
     )
     return Section("Strict sinks", about, tuple(found_tables), tuple(findings))
