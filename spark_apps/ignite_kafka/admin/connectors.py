@@ -157,7 +157,8 @@ def finish_deletion(settings: ConnectorSettings, secrets: Secrets, dead_run: str
     if newest.connector is not None and captures_changes(newest.connector):
         removed = _end_capture(settings, secrets, newest.connector, "" if newest.ended else newest.run_id)
     if newest.connector is not None and newest.run is not None and _is_strict(newest.connector):
-        _end_fence(with_connections(settings, newest.connector), secrets, sorted(newest.run.caches))
+        name = fence_name(topics, prefix, settings.name)
+        _end_fence(with_connections(settings, newest.connector), secrets, name, sorted(newest.run.caches))
     write_cleanup(clients, prefix, settings.name, Cleanup(declaration.at_ms, deletion.reported_ms))
     return DeletedConnector(settings.name, True, removed)
 
@@ -177,13 +178,12 @@ def _is_strict(record: ConnectorRecord) -> bool:
     return not record.is_source and record.settings.get("delivery") == STRICT
 
 
-def _end_fence(settings: ConnectorSettings, secrets: Secrets, caches: Sequence[str]) -> None:
+def _end_fence(settings: ConnectorSettings, secrets: Secrets, name: str, caches: Sequence[str]) -> None:
     """End the fence of a strict sink: what still writes for it is refused, and nodes without the jar may join again.
 
-    :param caches: names of the caches that it wrote.
+    :param name: name of the fence.
+    :param caches: names of the caches that the sink wrote.
     """
-    clients = kafka_clients(settings, secrets)
-    name = fence_name(Topics(clients), settings.internal_topic_prefix, settings.name)
     with suppress(BacklogMissing), ignite_cluster(settings, secrets) as cluster:  # without the jar there is no fence
         backlog.call_service(cluster, lambda service: service.forget(name, caches))
 

@@ -51,7 +51,7 @@ from .connection import ThinConnection
 from .foreign_classes import Closings
 from .protocol import ThinError
 from .types.model import CacheInfo
-from .write_fence import WriteFence, WriterToken, entries_argument, is_fenced
+from .write_fence import WriteFence, WriterToken, entries_head, is_fenced
 from .write_refusals import refusal
 
 _WRITE = struct.Struct("<iBi")
@@ -187,12 +187,13 @@ class CacheWriter:
             for start, stop in (
                 ((row, row + 1) for row in range(len(entries))) if single else self._request_ranges(entries)
             ):
-                if op == SERVICE_INVOKE:
-                    cut = None if of_part is None else of_part.slice(start, stop - start)
-                    self._send(node, op, entries_argument(part.slice(start, stop - start), cut))
-                    continue
                 piece = entries.slice(start, stop - start)
-                self._send(node, op, self._request_head(op, len(piece)) + data_of(piece).data)
+                if op == SERVICE_INVOKE:
+                    values_of_piece = None if of_part is None else of_part.slice(start, stop - start)
+                    head = entries_head(part.slice(start, stop - start), values_of_piece)
+                else:
+                    head = self._request_head(op, len(piece))
+                self._send(node, op, head + data_of(piece).data)
 
     def _group_by_node(self, keys: pa.BinaryArray) -> Iterator[tuple[uuid.UUID | None, pa.Array | None]]:
         """Group keys by the primary node of their partition, which saves a hop; yield node and rows.

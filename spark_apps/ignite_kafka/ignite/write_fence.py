@@ -17,7 +17,7 @@ import pyarrow as pa
 from ..errors import BacklogRefused, Fenced
 from .backlog_errors import OLDER_JAR, REMEDIES
 from .backlog_service import BacklogService, call_payload
-from .binary.byte_columns import data_of, join_columns, lengths_of
+from .binary.byte_columns import lengths_of
 from .cluster import Cluster
 from .protocol import ThinError
 
@@ -111,7 +111,7 @@ class WriteFence:
         )
 
     def payload(self, cache: str, entries: bytes, *, insert: bool) -> bytes:
-        """Return the request that writes entries (:func:`entries_argument`) with the token as it is now."""
+        """Return the request that writes entries, behind their :func:`entries_head`, with the token as it is now."""
         return call_payload("write", self._sink, self.token.encode() + self._slots, cache, insert, entries)
 
 
@@ -120,16 +120,14 @@ def is_fenced(error: ThinError) -> bool:
     return _REFUSED in error.message
 
 
-def entries_argument(keys: pa.BinaryArray, values: pa.BinaryArray | None) -> bytes:
-    """Encode N keys with their values, or their removals, as the service's `write` reads them.
+def entries_head(keys: pa.BinaryArray, values: pa.BinaryArray | None) -> bytes:
+    """Encode the lengths of N keys and of their values, which precede the entries in the service's `write`.
 
     :param keys: in Ignite's binary format, not wrapped, as are the values.
     :param values: N values; None: the entries of all keys are removed.
     """
-    columns = [keys] if values is None else [keys, values]
     of_values = np.full(len(keys), _REMOVED) if values is None else lengths_of([values])
-    lengths = np.concatenate([[len(keys)], lengths_of([keys]), of_values]).astype("<i4")
-    return lengths.tobytes() + bytes(data_of(join_columns(columns)).data)
+    return np.concatenate([[len(keys)], lengths_of([keys]), of_values]).astype("<i4").tobytes()
 
 
 def generation_in_force(cluster: Cluster, sink: str) -> int:

@@ -7,8 +7,9 @@ import struct
 import pyarrow as pa
 import pytest
 
+from ignite_kafka.ignite.binary.byte_columns import data_of, join_columns
 from ignite_kafka.ignite.protocol import ThinError
-from ignite_kafka.ignite.write_fence import WriterToken, entries_argument, is_fenced
+from ignite_kafka.ignite.write_fence import WriterToken, entries_head, is_fenced
 
 
 def test_a_later_owner_is_greater() -> None:
@@ -22,6 +23,11 @@ def test_a_later_owner_is_greater() -> None:
     ]
     assert sorted(ascending[place] for place in (3, 0, 5, 1, 4, 2)) == ascending
     assert WriterToken(1, 2, 3, 4).encode() == struct.pack("<4i", 1, 2, 3, 4)
+
+
+def entries_argument(keys: pa.BinaryArray, values: pa.BinaryArray | None) -> bytes:
+    """The argument of a request, as a writer joins it."""
+    return entries_head(keys, values) + bytes(data_of(join_columns([keys] if values is None else [keys, values])).data)
 
 
 KEYS = pa.array([b"k", b"key"], pa.binary())

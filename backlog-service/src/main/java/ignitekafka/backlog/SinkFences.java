@@ -132,7 +132,7 @@ final class SinkFences {
                             + " or later) is not on the class path of " + lacking);
     }
 
-    /** Refuses a name that is none. */
+    /** Refuses an empty name, and one that is too long. */
     static void requireName(String sink) {
         if (sink == null || sink.isEmpty() || sink.length() > MOST_NAME)
             throw new BacklogException(MALFORMED, "the name of a sink has 1 to " + MOST_NAME + " characters");
