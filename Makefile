@@ -17,7 +17,7 @@ SERVERS := .work/jars/.complete .work/versions/.complete .work/archives/.complet
 # each file that Maven gets must have the checksum that its repository names
 MAVEN := mvn --batch-mode --quiet --strict-checksums -Dstyle.color=never
 # processes that run tests side by side, each with servers of its own; 0: none beside this one
-WORKERS ?= 3
+WORKERS ?= 4
 # how long `make explore` goes on, and the seed of its first round
 MINUTES ?= 20
 # runs of `make hunt`, and the busy processes beside it
@@ -34,7 +34,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 LOCK := .work/tools/bin/uv pip compile --quiet --generate-hashes --python-version 3.11 --no-annotate --no-header
 
-.PHONY: help venv jars demo unit test test-quick explore hunt setup browser prometheus soak up down check check-static check-format check-types check-structure check-java docs pages format hooks bench lock sbom clean
+.PHONY: help venv jars demo unit test test-quick test-long explore hunt setup browser prometheus soak up down check check-static check-format check-types check-structure check-java docs pages format hooks bench lock sbom clean
 
 help: ## this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)$$/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 19
@@ -52,11 +52,14 @@ hooks: $(VENV)/.project ## git hooks that run the quick part of `make check` bef
 
 BROWSER := $(if $(TESTS),$(if $(findstring integration,$(TESTS)),browser prometheus),browser prometheus)
 
-test: $(VENV)/.project $(SERVERS) $(BROWSER) ## all tests but the soak, on servers that they start themselves, with coverage, and the oldest set of versions; TESTS=path for some, WORKERS=0 for one after the other
+test: $(VENV)/.project $(SERVERS) $(BROWSER) ## all tests but the long ones and the soak, on servers that they start themselves, with coverage, and the oldest set of versions; TESTS=path for some, WORKERS=0 for one after the other
 	@$(PYTHON) -m tools.gate --workers $(WORKERS) $(TESTS)
 
 test-quick: $(VENV)/.project $(SERVERS) ## the unit tests and the main ways on real servers, in about ten minutes
 	@$(PYTHON) -m tools.gate --workers $(WORKERS) --quick
+
+test-long: $(VENV)/.project $(SERVERS) ## further cases of what the other tests see, before a release
+	@$(PYTHON) -m tools.gate --workers $(WORKERS) --long
 
 explore: $(VENV)/.project $(SERVERS) ## the random comparisons with fresh seeds and more examples, for MINUTES; SEED for the first round
 	@$(PYTHON) -m tools.gate.explore --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) $(TESTS)

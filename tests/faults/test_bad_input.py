@@ -42,7 +42,7 @@ def test_bad_regular_expression(copy: Copy) -> None:
     one_error(copy.run(settings={"cache_whitelist": ["ok", "small-(["]}), 2, "SettingsError", "cache_whitelist", "small-([")
 
 
-@pytest.mark.parametrize("address", ["127.0.0.1:port", "127.0.0.1:99999"])
+@pytest.mark.parametrize("address", ["127.0.0.1:port", pytest.param("127.0.0.1:99999", marks=pytest.mark.long("127.0.0.1:port"))])
 def test_malformed_ignite_address(copy: Copy, address: str) -> None:
     one_error(copy.run(settings={"ignite_addresses": [address]}), 2, "SettingsError", "ignite_addresses", address)
 
@@ -75,6 +75,7 @@ def test_nobody_at_the_kafka_address(copy: Copy) -> None:
     one_error(copy.run(settings={"bootstrap_servers": address, "retry_timeout_ms": 3_000}), 1, "KafkaUnavailable", address)
 
 
+@pytest.mark.long("test_another_server_at_the_ignite_address")
 def test_another_server_at_the_kafka_address(copy: Copy) -> None:
     address = copy.ignite.address
     one_error(copy.run(settings={"bootstrap_servers": address, "retry_timeout_ms": 3_000}), 1, "KafkaUnavailable", address)
@@ -86,6 +87,7 @@ def test_cache_destroyed_during_the_scan(copy: Copy) -> None:
     assert 0 < copy.assert_nothing_half() < len(copy.entries)
 
 
+@pytest.mark.long("test_cache_destroyed_during_the_scan")
 def test_cache_made_again_during_the_scan(copy: Copy) -> None:
     def again() -> None:
         destroy(copy.ignite, copy.cache)
@@ -192,6 +194,7 @@ def test_topic_that_may_not_be_written(secured: Copy) -> None:
     secured.assert_complete()
 
 
+@pytest.mark.long("test_topic_that_may_not_be_written")
 def test_dead_letter_topic_that_may_not_be_written(secured: Copy) -> None:
     dead_letters = create_topic(secured.broker, f"letters-{secured.connector}", 1)
     for operation in (AclOperation.DESCRIBE, AclOperation.DESCRIBE_CONFIGS):
@@ -202,6 +205,7 @@ def test_dead_letter_topic_that_may_not_be_written(secured: Copy) -> None:
     assert secured.assert_nothing_half() == 0
 
 
+@pytest.mark.long("test_topic_that_may_not_be_written")
 def test_topic_that_may_not_be_seen(secured: Copy) -> None:
     create_topic(secured.broker, secured.topic)
     rule(secured.broker, secured.topic, AclOperation.WRITE, AclPermissionType.ALLOW, user="somebody-else")

@@ -21,7 +21,7 @@ def mortal_broker(jars: Jars, tmp_path_factory: pytest.TempPathFactory) -> Itera
         yield started
 
 
-@pytest.mark.parametrize("api", [Api.ADD_PARTITIONS_TO_TXN, Api.END_TXN])
+@pytest.mark.parametrize("api", [pytest.param(Api.ADD_PARTITIONS_TO_TXN, marks=pytest.mark.long("END_TXN")), Api.END_TXN])
 def test_a_run_continues_when_the_broker_is_back(mortal_broker: ProxiedBroker, ignite: IgniteCluster, tmp_path: Path, api: Api) -> None:
     copy = make_copy(mortal_broker, ignite, tmp_path)
     rule = mortal_broker.proxy.hold_reply(api, copy.slot_id(1), 2)

@@ -18,7 +18,9 @@ def test_a_second_run_continues_after_the_first_died_while_claiming(copy: Copy) 
     copy.assert_complete()
 
 
-@pytest.mark.parametrize("nth", [1, 3], ids=["before the first commit", "after some commits"])
+@pytest.mark.parametrize(
+    "nth", [pytest.param(1, marks=pytest.mark.long("after some commits")), 3], ids=["before the first commit", "after some commits"]
+)
 def test_a_second_run_continues(copy: Copy, nth: int) -> None:
     rule = copy.broker.proxy.hold_request(Api.END_TXN, copy.slot_id(1), nth)
     killed_at(copy.start(), rule)

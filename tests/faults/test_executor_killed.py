@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -31,7 +32,11 @@ def answered(proxy: KafkaProxy, slot_id: str) -> Rule:
     return proxy.hold_next(Api.END_TXN, slot_id, PLACED)
 
 
-@pytest.mark.parametrize("place", [not_yet_sent, sent_and_reply_withheld, answered])
+def further(place: Place) -> Any:
+    return pytest.param(place, marks=pytest.mark.long("sent_and_reply_withheld"))
+
+
+@pytest.mark.parametrize("place", [further(not_yet_sent), sent_and_reply_withheld, further(answered)])
 def test_killed_executor_is_replaced(copy: Copy, spark_cluster: SparkCluster, place: Place) -> None:
     rule = place(copy.broker.proxy, copy.slot_id(1))
     app = copy.start(master=spark_cluster.master)

@@ -19,7 +19,11 @@ def two_nodes(jars: Jars, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         yield started
 
 
-@pytest.mark.parametrize("number", [0, 1], ids=["the node first connected to", "the other node"])
+@pytest.mark.parametrize(
+    "number",
+    [0, pytest.param(1, marks=pytest.mark.long("the node first connected to"))],
+    ids=["the node first connected to", "the other node"],
+)
 def test_another_node_serves_units_of_the_dead_one(broker: ProxiedBroker, two_nodes: IgniteCluster, tmp_path: Path, number: int) -> None:
     copy = make_copy(broker, two_nodes, tmp_path)
     rules = [broker.proxy.hold_request(Api.END_TXN, copy.slot_id(slot), 2) for slot in range(2)]

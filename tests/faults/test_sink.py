@@ -109,7 +109,9 @@ def sunk(broker: ProxiedBroker, ignite: IgniteCluster, tmp_path: Path) -> SinkVe
     return made
 
 
-@pytest.mark.parametrize("nth", [1, 4], ids=["before the first commit", "after some commits"])
+@pytest.mark.parametrize(
+    "nth", [pytest.param(1, marks=pytest.mark.long("after some commits")), 4], ids=["before the first commit", "after some commits"]
+)
 def test_a_second_run_converges_after_the_driver_was_killed(sunk: SinkVerdict, nth: int) -> None:
     killed_at(sunk.start(), sunk.broker.proxy.hold_request(Api.END_TXN, f"{sunk.connector}-1", nth))
     sunk.write(2)

@@ -39,7 +39,9 @@ def test_a_cluster_made_read_only_and_writable_again(broker: ProxiedBroker, igni
 
 
 # Ignite's own choice ends the node
-@pytest.mark.parametrize("handler", ["NoOpFailureHandler", "StopNodeOrHaltFailureHandler"])
+@pytest.mark.parametrize(
+    "handler", [pytest.param("NoOpFailureHandler", marks=pytest.mark.long("StopNodeOrHaltFailureHandler")), "StopNodeOrHaltFailureHandler"]
+)
 def test_a_data_region_that_is_too_small(broker: ProxiedBroker, jars: Jars, tmp_path: Path, handler: str) -> None:
     """A node that survives refuses entries, and keeps the cause to its log; one that does not is away."""
     failure = {"failureHandler": f'<bean class="org.apache.ignite.failure.{handler}"/>'}

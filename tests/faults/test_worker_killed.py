@@ -12,7 +12,11 @@ from tests.support.processes import client_of
 
 
 @pytest.mark.parametrize(
-    ("sent", "text"), [(signal.SIGSEGV, "worker of a Spark task crashed: Segmentation fault [at "), (signal.SIGKILL, "was killed")]
+    ("sent", "text"),
+    [
+        (signal.SIGSEGV, "worker of a Spark task crashed: Segmentation fault [at "),
+        pytest.param(signal.SIGKILL, "was killed", marks=pytest.mark.long("SIGSEGV")),
+    ],
 )
 def test_a_worker_that_crashes_ends_the_run(copy: Copy, sent: signal.Signals, text: str) -> None:
     rule = copy.broker.proxy.hold_request(Api.END_TXN, copy.slot_id(1), 2)

@@ -18,7 +18,9 @@ from tests.support.waiting import wait_until
 from tools.servers import IgniteCluster, KafkaBroker
 
 
-@pytest.mark.parametrize("whole", [True, False], ids=["with its workers", "alone"])
+@pytest.mark.parametrize(
+    "whole", [True, pytest.param(False, marks=pytest.mark.long("with its workers"))], ids=["with its workers", "alone"]
+)
 def test_driver_killed_and_started_again(
     pair: IgniteCluster, kafka: KafkaBroker, stream: MakeStream, traffic: TrafficProgram, whole: bool
 ) -> None:
@@ -108,7 +110,11 @@ def test_broker_killed_and_started_again(
 
 # pyignite leaves the socket open of a node that it cannot reach
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-@pytest.mark.parametrize("number", [0, 1], ids=["the node first connected to", "the other node"])
+@pytest.mark.parametrize(
+    "number",
+    [0, pytest.param(1, marks=pytest.mark.long("the node first connected to"))],
+    ids=["the node first connected to", "the other node"],
+)
 def test_node_killed(mortal_pair: IgniteCluster, kafka: KafkaBroker, stream: MakeStream, traffic: TrafficProgram, number: int) -> None:
     followed = stream(mortal_pair, kafka, *KINDS)
     with traffic.start(mortal_pair, followed.writers(*WRITERS), seed=24, rate=RATE) as writers, followed.running() as app:

@@ -1,6 +1,6 @@
-"""Run the tests: ``python -m tools.gate [--quick | PATH ...]``.
+"""Run the tests: ``python -m tools.gate [--quick | --long | PATH ...]``.
 
-Without arguments all tests run, with coverage and the oldest set of versions. A failed test of real servers is run once
+Without arguments all tests but the long ones run, with coverage and the oldest set of versions. A failed test of real servers is run once
 more at the end, alone; what passes then is named FLAKY. Unit tests, crashes, and more than three failures are not tried
 again.
 """
@@ -37,6 +37,7 @@ def main(arguments: Sequence[str]) -> int:
     )
     parser.add_argument("tests", nargs="*", metavar="PATH", help="files, folders or names of tests; default: all")
     parser.add_argument("--quick", action="store_true", help="the unit tests and the main ways on real servers")
+    parser.add_argument("--long", action="store_true", help="the long tests: further cases of what others see")
     parser.add_argument(
         "--workers", type=int, default=2, help="processes that run tests side by side; 0: none beside one"
     )
@@ -45,7 +46,12 @@ def main(arguments: Sequence[str]) -> int:
     )
     given = parser.parse_args(arguments)
     chosen = steps.QUICK if given.quick else tuple(given.tests)
-    plan = [[steps.pytest_step("tests", chosen, given.workers)]] if chosen else steps.all_steps(given.workers)
+    if given.long:
+        plan = [[steps.long_step(given.workers)]]
+    elif chosen:
+        plan = [[steps.pytest_step("tests", chosen, given.workers)]]
+    else:
+        plan = steps.all_steps(given.workers)
     stop_at_signals()
     try:
         return run(plan, prepare(plan, FOLDER, CHECKOUT), given.write_durations)

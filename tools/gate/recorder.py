@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 from collections import defaultdict
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -29,6 +30,7 @@ class Recorder:
     def __init__(self, path: str, worker: str, is_worker: bool) -> None:
         self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
         self._path, self._worker, self._is_worker = path, worker, is_worker
+        self._left_out = 0
         self._phases: dict[str, list[tuple[str, str, float, str]]] = defaultdict(list)
 
     @pytest.hookimpl(optionalhook=True)
@@ -39,10 +41,14 @@ class Recorder:
     def _write(self, event: str, **fields: Any) -> None:
         os.write(self._file, (json.dumps({"event": event, **fields}) + "\n").encode())
 
+    def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
+        """Count the tests that an option leaves out."""
+        self._left_out += len(items)
+
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Write the number of tests; each process of pytest-xdist collects the same ones."""
+        """Write the number of tests and of those left out; each process of pytest-xdist collects the same ones."""
         if session.items:
-            self._write("collected", tests=len(session.items))
+            self._write("collected", tests=len(session.items), left_out=self._left_out)
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         """Write that a test begins, in the process that runs it."""

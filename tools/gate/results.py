@@ -48,10 +48,12 @@ class Events:
     """Reads a file of events as it grows.
 
     :param path: the file, which may not exist yet.
+    :param left_out: collected tests that an option of the command leaves out.
     """
 
     path: Path
     collected: int = 0
+    left_out: int = 0
     running: dict[str, tuple[str, float]] = field(default_factory=dict)
     results: dict[str, TestResult] = field(default_factory=dict)
     _offset: int = 0
@@ -65,6 +67,7 @@ class Events:
         for event in self._new():
             if event["event"] == "collected":
                 self.collected = max(self.collected, event["tests"])
+                self.left_out = max(self.left_out, event["left_out"])
             elif event["event"] == "started":
                 self.running[event["worker"]] = (event["test"], now)
             else:

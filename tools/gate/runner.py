@@ -169,8 +169,10 @@ class Runner:
         self.seconds[running.step.name] = seconds
         if running.step.tests:
             self.seconds |= by_file((result.test, result.seconds) for result in results)
+        left_out = running.events.left_out
         self.display.say(
             f"{minutes(self.elapsed_s)} {running.step.name} ended: {len(results):,} tests in {minutes(seconds)}"
+            + (f"; {left_out:,} further ones are not part of it" if left_out else "")
         )
 
     def _look(self, running: Iterable[RunningStep]) -> None:

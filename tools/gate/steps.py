@@ -25,6 +25,8 @@ QUICK = (
 _COVERAGE = ("--cov", "--cov-report=", "--cov-fail-under=0")
 _COVERAGE_FILES = WORK / "coverage"
 MATRIX = "oldest versions"
+# further cases of what other tests see, which `make test-long` runs
+_LONG = "long"
 # of the steps without servers, which compute where tests of servers wait: at 5 they get a third of the share of another
 # process, so that they never stand still beside busy servers
 _NICENESS = 5
@@ -72,7 +74,7 @@ def all_steps(workers: int) -> list[list[Step]]:
     The tests of servers have the worker processes. The unit tests and the oldest set have one process each, with lower
     priority: they fill the time in which all servers wait.
     """
-    servers = _covered(pytest_step("servers", SERVERS, workers, *_COVERAGE))
+    servers = _covered(pytest_step("servers", SERVERS, workers, "-m", f"not {_LONG}", *_COVERAGE))
     units = _covered(pytest_step("units", UNITS, min(workers, 1), *_COVERAGE))
     oldest = Step(MATRIX, (sys.executable, "-m", "tools.matrix", "oldest"))
     coverage = (sys.executable, "-m", "coverage")
@@ -80,6 +82,11 @@ def all_steps(workers: int) -> list[list[Step]]:
     combine = Step("combined coverage", (*coverage, "combine", "--quiet", *files))
     report = Step("coverage", (*coverage, "report", "--skip-covered"))
     return [[servers, _with_lower_priority(units), _with_lower_priority(oldest)], [combine], [report]]
+
+
+def long_step(workers: int) -> Step:
+    """Return the step of the tests that :func:`all_steps` leaves out."""
+    return pytest_step("long tests", SERVERS, workers, "-m", _LONG)
 
 
 def _covered(step: Step) -> Step:

@@ -24,7 +24,11 @@ _SECRET = ("sasl.password",)
 
 
 @pytest.mark.parametrize(
-    ("dag", "url"), [("submitted_elsewhere", ""), ("submitted_elsewhere_deferred", "file://")], ids=["folder", "object storage, deferred"]
+    ("dag", "url"),
+    [
+        pytest.param("submitted_elsewhere", "", marks=pytest.mark.long("object storage, deferred"), id="folder"),
+        pytest.param("submitted_elsewhere_deferred", "file://", id="object storage, deferred"),
+    ],
 )
 def test_a_packaged_app_runs_by_its_files_alone_and_the_sensor_returns_its_result(
     secured: Secured, airflow: AirflowHome, unique: Callable[[str], str], tmp_path: Path, dag: str, url: str

@@ -166,6 +166,7 @@ def test_deferred_stream_outlives_triggerer_and_scheduler(streams: Streams) -> N
     assert f"progress {streams.cache} -> " in airflow.log(DEFERRED, run)
 
 
+@pytest.mark.long("test_deferred_stream_outlives_triggerer_and_scheduler")
 def test_killed_task_finds_its_run_again(streams: Streams) -> None:
     airflow, run = streams.airflow, streams.start(FOLLOWED)
     airflow.await_state(FOLLOWED, run, "running")
@@ -195,6 +196,7 @@ def task_processes(airflow: RunningAirflow) -> list[psutil.Process]:
     return found
 
 
+@pytest.mark.long("test_deferred_stream_outlives_triggerer_and_scheduler")
 def test_cleared_task_stops_its_app_gracefully_and_starts_another(streams: Streams) -> None:
     airflow, run = streams.airflow, streams.start(CLEARED)
     airflow.await_deferred(CLEARED, run)
@@ -211,7 +213,7 @@ def test_cleared_task_stops_its_app_gracefully_and_starts_another(streams: Strea
     assert (streams.started(), second.generation) == (2, 2)
 
 
-@pytest.mark.parametrize("jvm_alone", [True, False])
+@pytest.mark.parametrize("jvm_alone", [pytest.param(True, marks=pytest.mark.long("False")), False])
 def test_killed_application_master_is_started_again_by_yarn(streams: Streams, jvm_alone: bool) -> None:
     airflow, cluster, run = streams.airflow, streams.cluster, streams.start(DEFERRED)
     airflow.await_deferred(DEFERRED, run)
@@ -237,6 +239,7 @@ def test_killed_application_master_is_started_again_by_yarn(streams: Streams, jv
     assert cluster.await_end(app.id).final_status == "FAILED"
 
 
+@pytest.mark.long("test_deferred_stream_outlives_triggerer_and_scheduler")
 def test_stream_ends_after_run_for(streams: Streams) -> None:
     airflow, run = streams.airflow, streams.start(DEFERRED, run_for="00:00:40")
     assert airflow.await_state(DEFERRED, run, "success", "failed") == "success", airflow.failure(DEFERRED, run)
@@ -281,6 +284,7 @@ def test_deferred_sink_outlives_the_triggerer(streams: Streams, connected: None)
     assert f"connector {streams.name} RUNNING: " in airflow.log(SINK, run), "progress is in the task's log"
 
 
+@pytest.mark.long("test_deferred_sink_outlives_the_triggerer")
 def test_a_stream_that_was_behind_has_caught_up(streams: Streams, connected: None) -> None:
     airflow, run = streams.airflow, streams.start(DEFERRED)
     streams.await_records(100)

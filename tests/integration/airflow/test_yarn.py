@@ -103,6 +103,7 @@ def test_cluster_mode_ships_secrets_through_a_private_folder(
     assert not any(password in text for text in (output, collected) for password in secured.passwords)
 
 
+@pytest.mark.long("test_cluster_mode_ships_secrets_through_a_private_folder")
 def test_cluster_mode_compares_and_repairs(secured: Secured, on_yarn: AirflowHome, idle: YarnCluster, unique: Callable[[str], str]) -> None:
     name = unique("verified")
     on_yarn.run(COPY, form(name, COMMAND))
@@ -135,6 +136,7 @@ def submitted(process: ManagedProcess, cluster: YarnCluster) -> str:
     return wait_until(runs, "a running application", poll_s=0.5)
 
 
+@pytest.mark.long("test_cluster_mode_ships_secrets_through_a_private_folder")
 def test_cluster_mode_reads_a_mounted_secrets_file(
     secured: Secured, on_yarn: AirflowHome, idle: YarnCluster, unique: Callable[[str], str], tmp_path: Path
 ) -> None:
@@ -151,6 +153,7 @@ def test_cluster_mode_reads_a_mounted_secrets_file(
     assert idle.applications()[-1].final_status == "SUCCEEDED"
 
 
+@pytest.mark.long("test_cluster_mode_ships_secrets_through_a_private_folder")
 def test_a_killed_task_kills_its_snapshot_by_the_command_and_the_retry_resumes(
     secured: Secured, on_yarn: AirflowHome, idle: YarnCluster, unique: Callable[[str], str]
 ) -> None:
@@ -169,6 +172,7 @@ def test_a_killed_task_kills_its_snapshot_by_the_command_and_the_retry_resumes(
     assert_sent_once(secured, name)
 
 
+@pytest.mark.long("test_cluster_mode_ships_secrets_through_a_private_folder")
 def test_a_stream_that_follows_no_request_to_stop_is_killed_by_the_rest_api(
     on_yarn: AirflowHome, idle: YarnCluster, unique: Callable[[str], str]
 ) -> None:

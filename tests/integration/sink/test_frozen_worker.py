@@ -28,7 +28,7 @@ def tasks_at_work(spark: SparkSession, run_id: str) -> int:
     return sum(stage.numActiveTasks for job in jobs for number in job.stageIds if (stage := tracker.getStageInfo(number)))
 
 
-@pytest.mark.parametrize("stops", [False, True])
+@pytest.mark.parametrize("stops", [False, pytest.param(True, marks=pytest.mark.long("False"))])
 def test_a_frozen_worker_ends_the_run_and_the_next_goes_on(sink: Sink, monkeypatch: pytest.MonkeyPatch, stops: bool) -> None:
     """Also a run that waits for its tasks because it is to stop. Before there was a limit, either waited for ever."""
     monkeypatch.setattr(heartbeat, "SLACK_S", 1.0)

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import urllib.request
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from tests.support.processes import ManagedProcess
 from tests.support.waiting import REQUEST_S, wait_until
+from tools.servers import free_ports
 from tools.servers.jars import CHECKOUT
 from tools.servers.marks import end, marked
 from tools.stack import MARK, Server, Stack
@@ -41,6 +43,15 @@ def idle(folder: Path) -> int:
     return subprocess.run([sys.executable, "-m", "tools.stack", "idle"], env={**os.environ, MARK: str(folder)}, cwd=CHECKOUT).returncode
 
 
+def ended_on_free_ports(folder: Path) -> None:
+    """Make the folder of servers that ran once, so that they start on their earlier ports: others may take the well-known ones meanwhile."""
+    folder.mkdir()
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    once = [Server(name, port, ended.pid, 0.0) for name, port in zip(("Ignite", "Kafka", "Airflow"), free_ports(3), strict=True)]
+    (folder / "servers.json").write_text(json.dumps([asdict(server) for server in once]))
+
+
 def servers(folder: Path) -> dict[str, Server]:
     return Stack(folder).servers
 
@@ -59,6 +70,7 @@ def left_behind(folder: Path) -> list[psutil.Process]:
 
 def test_a_stack_is_interrupted_started_repaired_and_ended(tmp_path: Path) -> None:
     folder = tmp_path / "stack"
+    ended_on_free_ports(folder)
     try:
         for number, word in ((signal.SIGTERM, "starting Ignite"), (signal.SIGHUP, "starting Kafka")):
             interrupted = command(folder, "up", tmp_path / f"{number.name}.log")

@@ -57,7 +57,15 @@ WAYS: dict[str, Callable[[Any], Way]] = {
 }
 
 
-@pytest.mark.parametrize(("way", "thorough"), [*((way, False) for way in WAYS), ("schemas", True), ("filters", True)])
+@pytest.mark.parametrize(
+    ("way", "thorough"),
+    [
+        *((way, False) for way in WAYS if way != "json-schema"),
+        ("schemas", True),
+        pytest.param("json-schema", False, marks=pytest.mark.long("avro")),
+        pytest.param("filters", True, marks=pytest.mark.long("schemas")),
+    ],
+)
 def test_differences_are_found_and_repaired_whatever_the_settings(
     way: str, thorough: bool, fresh: World, sink: Sink, request: pytest.FixtureRequest
 ) -> None:

@@ -73,10 +73,10 @@ def ended(test: str, outcome: str, text: str = "", crash: bool = False) -> dict[
 def test_events_are_read_as_they_are_written(tmp_path: Path) -> None:
     events = Events(tmp_path / "events")
     assert events.read(0.0) == []
-    written(events.path, {"event": "collected", "tests": 2}, {"event": "started", "test": SERVER, "worker": "gw0"})
+    written(events.path, {"event": "collected", "tests": 2, "left_out": 1}, {"event": "started", "test": SERVER, "worker": "gw0"})
     written(events.path, ended(SERVER, "passed"), end="")
     assert events.read(5.0) == []
-    assert (events.collected, events.running) == (2, {"gw0": (SERVER, 5.0)})
+    assert (events.collected, events.left_out, events.running) == (2, 1, {"gw0": (SERVER, 5.0)})
     written(events.path, end="\n")
     assert [(one.test, one.outcome) for one in events.read(6.0)] == [(SERVER, "passed")]
     assert events.running == {}

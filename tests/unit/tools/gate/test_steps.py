@@ -6,7 +6,18 @@ import re
 import sys
 from pathlib import Path
 
-from tools.gate.steps import MATRIX, QUICK, SERVERS, UNITS, all_steps, by_file, expected_by_file, expected_seconds, pytest_step
+from tools.gate.steps import (
+    MATRIX,
+    QUICK,
+    SERVERS,
+    UNITS,
+    all_steps,
+    by_file,
+    expected_by_file,
+    expected_seconds,
+    long_step,
+    pytest_step,
+)
 from tools.servers.jars import CHECKOUT
 
 
@@ -27,6 +38,23 @@ def test_every_folder_of_tests_but_the_soak_belongs_to_a_step() -> None:
     """Those of ``java``, ``migration`` and ``support`` are helpers and files of other tests."""
     with_tests = {path.relative_to(CHECKOUT).parts[1] for path in (CHECKOUT / "tests").glob("*/**/test_*.py")}
     assert {Path(path).name for path in (*SERVERS, *UNITS)} == with_tests - {"soak"}
+
+
+def test_each_long_test_names_the_case_that_the_gate_has_instead() -> None:
+    """A test of its own file, or a case of the parameters above it."""
+    named = re.compile(r"pytest\.mark\.long\((.*?)\)")
+    files = {path: path.read_text() for folder in SERVERS for path in (CHECKOUT / folder).rglob("test_*.py")}
+    marks = [(path.name, text, instead) for path, text in files.items() for instead in named.findall(text)]
+    assert len(marks) > 20
+    assert [
+        (name, instead) for name, text, instead in marks if len(re.findall(rf"\b{re.escape(instead.strip(chr(34)))}\b", text)) < 2
+    ] == []
+
+
+def test_the_gate_and_the_long_tests_leave_nothing_out() -> None:
+    (servers, *_), *_ = all_steps(2)
+    chosen = {step.command[step.command.index("-m", 4) + 1] for step in (servers, long_step(2))}
+    assert chosen == {"long", "not long"}
 
 
 def test_steps_beside_each_other_have_files_of_coverage_of_their_own() -> None:
