@@ -73,6 +73,10 @@ class WriteLimits:
     in_flight: int = 1
 
 
+FENCED_LIMITS = WriteLimits(size_bytes=3 << 20)
+"""Limits of fenced requests: the service accepts a sixteenth of a node's heap, and a node may have one of 64 MiB."""
+
+
 class CacheWriter:
     """Puts and removes entries of one cache in batches; a context manager, not thread-safe.
 
@@ -97,7 +101,7 @@ class CacheWriter:
         self.cluster = cluster
         self.cache = cache
         self.overwrite = overwrite
-        self.limits = limits or WriteLimits()
+        self.limits = limits or (WriteLimits() if fence is None else FENCED_LIMITS)
         self._waiting: dict[uuid.UUID | None, deque[_Request]] = {}
         self._streaming: Streaming | None = None
         self._insert_op: int | None = None
