@@ -21,7 +21,7 @@ import struct
 import time
 import uuid
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -86,6 +86,7 @@ class CacheWriter:
         entries that it has confirmed while nodes join or leave: :meth:`flush` raises in that case. Ignite before 2.11
         inserts each entry by a request.
     :param fence: right of the task to write, compared by the nodes; None: nodes execute every request.
+    :param before_request: called directly before each request is sent; its errors end the call, and nothing is sent.
     """
 
     def __init__(
@@ -96,8 +97,10 @@ class CacheWriter:
         overwrite: bool,
         limits: WriteLimits | None = None,
         fence: WriteFence | None = None,
+        before_request: Callable[[], None] | None = None,
     ) -> None:
         self.fence = fence
+        self._before_request = before_request
         self.cluster = cluster
         self.cache = cache
         self.overwrite = overwrite
@@ -272,6 +275,8 @@ class CacheWriter:
         fence = self.fence
         sent = payload if fence is None else fence.payload(self.cache.name, payload, insert=not self.overwrite)
         token = None if fence is None else fence.token
+        if self._before_request is not None:
+            self._before_request()
         return _Request(op, payload, connection, connection.send(op, sent), self._topology, time.monotonic(), token)
 
     def _settle(self, request: _Request) -> None:
