@@ -15,6 +15,7 @@ from airflow_provider_ignite_kafka.plugins.page_data import ClusterReading, unex
 from airflow_provider_ignite_kafka.plugins.task_links import TaskOfRun
 from ignite_kafka.admin.comparison_history import ConnectorComparisons
 from ignite_kafka.admin.dead_letters import DeadLetterList
+from ignite_kafka.admin.delivery import SinkDelivery, delivery_of
 from ignite_kafka.admin.lost_run import LOST, silent_s
 from ignite_kafka.admin.overview import ConnectorOverview
 from ignite_kafka.admin.signals import SignalList
@@ -140,6 +141,11 @@ class ConnectorPage:
     comparisons: Section[ConnectorComparisons] = field(default_factory=Section)
     letters: Section[DeadLetterList] = field(default_factory=Section)
     signals: Section[SignalList] = field(default_factory=Section)
+
+    @property
+    def delivery(self) -> SinkDelivery | None:
+        """Delivery of a sink; None for a source."""
+        return delivery_of(self.connector.state.connector)
 
 
 def rows(reading: ClusterReading) -> list[ConnectorRow]:

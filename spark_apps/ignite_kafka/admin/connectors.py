@@ -31,6 +31,7 @@ from ..state.declared_connectors import (
 from ..state.status import PAUSED
 from ..state.target_state import STOPPED, read_lasting_stop, write_target
 from . import backlog
+from .delivery import delivery_of
 from .lost_run import silent_s
 from .recorded_settings import with_connections
 from .target_state import NewestRun, newest_report, require_connector
@@ -175,7 +176,8 @@ def _end_capture(
 
 
 def _is_strict(record: ConnectorRecord) -> bool:
-    return not record.is_source and record.settings.get("delivery") == STRICT
+    delivery = delivery_of(record)
+    return delivery is not None and delivery.mode == STRICT
 
 
 def _end_fence(settings: ConnectorSettings, secrets: Secrets, name: str, caches: Sequence[str]) -> None:

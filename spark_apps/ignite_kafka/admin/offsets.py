@@ -1,14 +1,18 @@
-"""Changes of a source's offsets while no run is active, under the transactional ids of the connector's slots.
+"""Changes of a source's offsets while no run is active, in one transaction for all slots.
 
-Opening a slot fences the slot's other producers, so a run that is still alive, or starts meanwhile, reads its offsets
-again.
+The transaction has the transactional id of the connector's driver: a run that starts ends it, and a command that was
+killed before its commit has changed nothing. The producers of the slots are fenced before and after it, so a run that
+is still alive reads its offsets again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, replace
+from typing import TypeVar
 
 from ..errors import IgniteKafkaError, NotStopped, SettingsError
 from ..kafka.clients import BRIEF_S, KafkaClients
@@ -21,14 +25,18 @@ from ..settings.secrets import Secrets
 from ..settings.sink import group_of
 from ..settings.suggestions import did_you_mean
 from ..state.configs import ConnectorRecord, read_connector
-from ..state.internal_names import slot_transactional_id
+from ..state.internal_names import control_transactional_id, offsets_topic, slot_transactional_id
 from ..state.internal_records import FORMAT_HEADERS
 from ..state.offsets import read_slot
 from ..state.slot_claim import SlotClaim
 from .target_state import NewestRun, list_connectors, newest_run, unknown_connector_error
 
 _TIMEOUT_MS = 30_000
+_THREADS = 8  # opening and reading a slot wait for the broker
 Unit = tuple[str, int]
+Changes = Mapping[int, Mapping[Unit, UnitOffset | None]]
+"""New offsets of cache partitions by slot; None removes an offset."""
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -73,12 +81,14 @@ def alter(
     """
     hold = InactiveConnector.take(settings, secrets, force)
     slot = slot_of(cache, partition, hold.slots)
-    with hold.open_slot(slot) as (producer, state):
+    with hold.own([slot]) as producer:
+        state = hold.read([slot], lambda state: state)[slot]
         before = state.units.get((cache, partition))
         if before is None:
-            raise _no_offset_error(hold, state, cache, partition)
-        after = replace(before, generation=hold.generation, high=sent, recent="")
-        hold.write(producer, slot, {(cache, partition): after})
+            raise _no_offset_error(hold, state.by_cache, cache, partition)
+        changes = {slot: {(cache, partition): replace(before, generation=hold.generation, high=sent, recent="")}}
+        hold.write(producer, changes)
+    hold.check(changes)
     return AlteredOffset(cache, partition, before.high, sent)
 
 
@@ -92,32 +102,28 @@ def reset(
 ) -> ResetOffsets:
     """Remove the offsets of a cache partition, a cache or all caches, so that the next run sends them again.
 
-    One transaction per slot. Repeatable.
+    All or, if the command is killed, none of them. Repeatable.
 
     :raises NotStopped, SettingsError, Fenced: as :func:`alter`.
     """
     hold = InactiveConnector.take(settings, secrets, force)
-    counts: dict[str, int] = {}
-    caches: set[str] = set()
     slots = range(hold.slots) if cache is None or partition is None else (slot_of(cache, partition, hold.slots),)
-    for slot in slots:
-        with hold.open_slot(slot) as (producer, state):
-            caches |= state.by_cache.keys()
-            units = [
-                unit
-                for unit in {**state.units, **dict.fromkeys(state.unreadable)}
-                if cache in (None, unit[0]) and partition in (None, unit[1])
-            ]
-            if units:
-                hold.write(producer, slot, dict.fromkeys(units))
-            elif cache is not None and partition is not None:
-                raise _no_offset_error(hold, state, cache, partition)
-            for name, _ in units:
-                counts[name] = counts.get(name, 0) + 1
-    if cache is not None and cache not in counts:
-        remedy = did_you_mean(cache, caches) or "See ignite-kafka offsets show."
-        raise SettingsError("the connector has no offsets of that cache", remedy, connector=settings.name, cache=cache)
-    return ResetOffsets(counts)
+
+    def chosen(state: SlotState) -> tuple[list[Unit], set[str]]:
+        units = {*state.units, *state.unreadable}
+        selected = [unit for unit in units if cache in (None, unit[0]) and partition in (None, unit[1])]
+        return sorted(selected), set(state.by_cache)
+
+    with hold.own(slots) as producer:
+        selected = hold.read(slots, chosen)
+        counts = Counter(name for units, _ in selected.values() for name, _ in units)
+        if cache is not None and cache not in counts:
+            raise _nothing_to_reset(hold, set().union(*(caches for _, caches in selected.values())), cache, partition)
+        changes: Changes = {slot: dict.fromkeys(units) for slot, (units, _) in selected.items() if units}
+        if changes:
+            hold.write(producer, changes)
+    hold.check(changes)
+    return ResetOffsets(dict(counts))
 
 
 @dataclass(frozen=True)
@@ -166,57 +172,89 @@ class InactiveConnector:
         return InactiveConnector(clients, topics, prefix, settings.name, newest.connector)
 
     @contextmanager
-    def open_slot(self, slot: int) -> Iterator[tuple[TransactionalProducer, SlotState]]:
-        """Open a slot, and yield the slot's initialised producer and its offsets.
+    def own(self, slots: Collection[int]) -> Iterator[TransactionalProducer]:
+        """Own the connector, and yield an initialised producer for the transaction that changes offsets of slots.
 
-        :raises Fenced: a newer run of the connector has begun.
+        Tasks of the newest run that are still alive are fenced before, and after it: what such a task read in between
+        it cannot commit.
+
+        :raises Fenced: a newer run of the connector has begun, or begins; nothing is changed.
         """
-        producer = TransactionalProducer(self.clients, slot_transactional_id(self.connector, slot), _TIMEOUT_MS)
+        producer = TransactionalProducer(self.clients, control_transactional_id(self.connector), _TIMEOUT_MS)
         try:
-            producer.init()
-            state = self._read_slot(slot)
-            if state.owner.generation > self.generation:
-                raise fenced_by_newer(self.connector, slot, self.generation, state.owner.generation)
-            yield producer, state
+            producer.init()  # ends the transaction of a command that was killed
+            newest = self._newest_generation()
+            if newest > self.generation:
+                raise fenced_by_newer(self.connector, None, self.generation, newest)
+            self._each(self._fence, slots)
+            yield producer
+            self._each(self._fence, slots)
         except ProducerFenced as cause:
-            record = read_connector(self.clients, self.topics, self.prefix, self.connector).connector
-            raise fenced_by_newer(self.connector, slot, self.generation, record.generation if record else 0) from cause
+            raise fenced_by_newer(self.connector, None, self.generation, self._newest_generation()) from cause
         finally:
             producer.abort_open(BRIEF_S)
             producer.close()
 
-    def write(self, producer: TransactionalProducer, slot: int, changes: Mapping[Unit, UnitOffset | None]) -> None:
-        """Write changes of units in one transaction, and read the units back to check the changes.
+    def _newest_generation(self) -> int:
+        return read_connector(self.clients, self.topics, self.prefix, self.connector).generation
 
-        :param changes: new offset by unit; None removes it.
+    def _fence(self, slot: int) -> None:
+        producer = TransactionalProducer(self.clients, slot_transactional_id(self.connector, slot), _TIMEOUT_MS)
+        with closing(producer):
+            producer.init()
+
+    def _each(self, step: Callable[[int], T], slots: Collection[int]) -> dict[int, T]:
+        """Call a function with each slot's number, in several threads, and return the results by slot."""
+        with ThreadPoolExecutor(_THREADS, "slot") as pool:
+            return dict(zip(slots, pool.map(step, slots), strict=True))
+
+    def read(self, slots: Collection[int], select: Callable[[SlotState], T]) -> dict[int, T]:
+        """Read slots, and return by slot what a function selects of its offsets.
+
+        :raises Fenced: a newer run of the connector has begun.
+        """
+
+        def selected(slot: int) -> T:
+            state = read_slot(self.clients, self.topics, self._slot_claim(slot))
+            if state.owner.generation > self.generation:
+                raise fenced_by_newer(self.connector, slot, self.generation, state.owner.generation)
+            return select(state)
+
+        return self._each(selected, slots)
+
+    def write(self, producer: TransactionalProducer, changes: Changes) -> None:
+        """Write changes of cache partitions in one transaction."""
+        producer.begin()
+        for slot, units in changes.items():
+            for (cache, partition), offset in units.items():
+                key = UnitKey(self.connector, cache, partition).to_json()
+                value = None if offset is None else offset.to_json()
+                producer.await_room(1, len(key) + len(value or b""))
+                producer.produce(self.offsets_topic, key, value, slot, FORMAT_HEADERS)
+        producer.commit()
+
+    def check(self, changes: Changes) -> None:
+        """Read changed cache partitions back.
+
         :raises IgniteKafkaError: another program wrote offsets meanwhile.
         """
-        topic = self.offsets_topic(slot)
-        producer.begin()
-        for (cache, partition), offset in changes.items():
-            key = UnitKey(self.connector, cache, partition).to_json()
-            producer.produce(topic, key, None if offset is None else offset.to_json(), slot, FORMAT_HEADERS)
-        producer.commit()
-        units = self._read_slot(slot).units
-        wrong = [unit for unit, offset in changes.items() if units.get(unit) != offset]
+        now = self.read(list(changes), lambda state: {unit: state.units.get(unit) for unit in changes[state.slot]})
+        wrong = [unit for slot, units in changes.items() for unit in units if now[slot][unit] != units[unit]]
         if wrong:
             raise IgniteKafkaError(
                 f"offsets of {len(wrong)} units differ from those just written: another program wrote them meanwhile",
                 "Make sure that no run of the connector is active, then see ignite-kafka offsets show.",
                 connector=self.connector,
-                slot=slot,
                 units=wrong[:20],
             )
 
-    def offsets_topic(self, slot: int) -> str:
-        """Return the name of the connector's offsets topic, in which the slot is the partition."""
-        return self._slot_claim(slot).offsets_topic
+    @property
+    def offsets_topic(self) -> str:
+        """Name of the connector's offsets topic, in which a slot is a partition."""
+        return offsets_topic(self.prefix, self.connector)
 
     def _slot_claim(self, slot: int) -> SlotClaim:
         return SlotClaim.of(self.connector, slot, Owner(self.generation), self.prefix)
-
-    def _read_slot(self, slot: int) -> SlotState:
-        return read_slot(self.clients, self.topics, self._slot_claim(slot))
 
 
 def _not_ended_error(connector: str, newest: NewestRun) -> NotStopped:
@@ -242,8 +280,17 @@ def _direction_error(connector: str, sink: bool) -> SettingsError:
     )
 
 
-def _no_offset_error(hold: InactiveConnector, state: SlotState, cache: str, partition: int) -> SettingsError:
-    hint = did_you_mean(cache, state.by_cache) if cache not in state.by_cache else ""
+def _nothing_to_reset(
+    hold: InactiveConnector, caches: Collection[str], cache: str, partition: int | None
+) -> SettingsError:
+    if partition is not None:
+        return _no_offset_error(hold, caches, cache, partition)
+    remedy = did_you_mean(cache, caches) or "See ignite-kafka offsets show."
+    return SettingsError("the connector has no offsets of that cache", remedy, connector=hold.connector, cache=cache)
+
+
+def _no_offset_error(hold: InactiveConnector, caches: Collection[str], cache: str, partition: int) -> SettingsError:
+    hint = did_you_mean(cache, caches) if cache not in caches else ""
     return SettingsError(
         "the connector has no offset of that partition: nothing of it was ever sent, or it was reset",
         hint or "See ignite-kafka offsets show --json.",

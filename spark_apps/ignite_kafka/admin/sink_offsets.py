@@ -1,12 +1,11 @@
 """Changes of a sink's next offsets while no run is active, in its consumer group and in the offsets topic's copies.
 
-As in :mod:`.offsets`, each slot's change is one transaction under the slot's transactional id: a run that is still
-alive, or starts meanwhile, reads the offsets again and does not overwrite the change.
+As in :mod:`.offsets`, all changes are one transaction, while no run can change an offset: a run that is still alive,
+or starts meanwhile, reads the offsets again and does not overwrite the change.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
@@ -16,6 +15,7 @@ from confluent_kafka.admin import OffsetSpec
 from ..common.python_compat import parse_time_ms
 from ..errors import IgniteKafkaError, SettingsError, TopicError
 from ..kafka.bounded_calls import close_consumer
+from ..kafka.producer import TransactionalProducer
 from ..kafka.topics import TopicPartition, Topics
 from ..plan.sink_offsets import PartitionKey, PartitionOffset
 from ..plan.slots import slot_of
@@ -156,39 +156,49 @@ def _resolve_position(
 
 
 def _write(hold: InactiveConnector, offsets: Mapping[TopicPartition, int]) -> MovedOffsets:
-    """Commit the offsets in one transaction for each slot, and check them by reading them back."""
+    """Commit the offsets in one transaction, and check them by reading them back."""
+    if not offsets:
+        return MovedOffsets({})
     ids = {name: topic_id for name, (topic_id, _) in hold.topics.identities({topic for topic, _ in offsets}).items()}
     for topic, _ in offsets:
         if topic not in ids:
             raise TopicError("the topic does not exist", "Correct the name, or create it.", topic=topic)
-    by_slot: dict[int, dict[TopicPartition, PartitionOffset]] = defaultdict(dict)
-    for place, offset in offsets.items():
-        by_slot[slot_of(*place, hold.slots)][place] = PartitionOffset(offset, ids[place[0]], hold.generation)
-    before: dict[TopicPartition, int] = {}
-    group = hold.clients.reader(**{"group.id": hold.group})
-    try:
-        for slot, of_slot in sorted(by_slot.items()):
-            with hold.open_slot(slot) as (producer, state):
-                group_offsets = hold.topics.group_offsets(hold.group, of_slot)
-                before |= {
-                    place: group_offsets[place][0] if place in group_offsets else _offset_of(state.by_topic.get(place))
-                    for place in of_slot
-                }
-                producer.begin()
-                topic = hold.offsets_topic(slot)
-                for place, copy in of_slot.items():
-                    producer.produce(
-                        topic, PartitionKey(hold.connector, *place).to_json(), copy.to_json(), slot, FORMAT_HEADERS
-                    )
-                committed = [
-                    TopicPartitionOffset(*place, copy.offset, copy.metadata(topic)) for place, copy in of_slot.items()
-                ]
-                producer.send_offsets(committed, group.consumer_group_metadata())
-                producer.commit()
-    finally:
-        close_consumer(group)
+    copies = {place: PartitionOffset(offset, ids[place[0]], hold.generation) for place, offset in offsets.items()}
+    slots = {place: slot_of(*place, hold.slots) for place in offsets}
+    owned = sorted(set(slots.values()))
+    with hold.own(owned) as producer:
+        states = hold.read(owned, lambda state: state.by_topic)
+        group_offsets = hold.topics.group_offsets(hold.group, offsets)
+        before = {
+            place: group_offsets[place][0] if place in group_offsets else _offset_of(states[slots[place]].get(place))
+            for place in offsets
+        }
+        _commit(hold, producer, copies, slots)
     _check(hold, offsets)
     return MovedOffsets({place: (before[place], offset) for place, offset in offsets.items()})
+
+
+def _commit(
+    hold: InactiveConnector,
+    producer: TransactionalProducer,
+    copies: Mapping[TopicPartition, PartitionOffset],
+    slots: Mapping[TopicPartition, int],
+) -> None:
+    """Commit offsets of the group and their copies in the offsets topic, in one transaction."""
+    group = hold.clients.reader(**{"group.id": hold.group})
+    try:
+        producer.begin()
+        for place, copy in copies.items():
+            key = PartitionKey(hold.connector, *place).to_json()
+            producer.produce(hold.offsets_topic, key, copy.to_json(), slots[place], FORMAT_HEADERS)
+        committed = [
+            TopicPartitionOffset(*place, copy.offset, copy.metadata(hold.offsets_topic))
+            for place, copy in copies.items()
+        ]
+        producer.send_offsets(committed, group.consumer_group_metadata())
+        producer.commit()
+    finally:
+        close_consumer(group)
 
 
 def _offset_of(copy: PartitionOffset | None) -> int:

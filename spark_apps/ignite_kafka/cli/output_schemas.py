@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from ..admin.backlog import BacklogView, CleanupResult, Resend
 from ..admin.connectors import DeletedConnector, RestartRequest
 from ..admin.dead_letters import DeadLetterList, Replay
+from ..admin.delivery import SinkDelivery
 from ..admin.findings import Finding
 from ..admin.offsets import ResetOffsets
 from ..admin.signals import RequestedSignals, SignalList, SignalView
@@ -121,6 +122,10 @@ def _status() -> Schema:
         {
             "connector": nullable(schema_of(ConnectorRecord)),
             "target": described(nullable(_TEXT), "requested target state"),
+            "delivery": described(
+                nullable(schema_of(SinkDelivery)),
+                "of a sink's newest run, and what it does not promise; null: a source",
+            ),
             "snapshot": nullable(object_of({"id": _TEXT, "complete": _FLAG})),
             "runs": described(map_of(schema_of(RunStatus)), "by run id, oldest first"),
             "lost": nullable(lost),

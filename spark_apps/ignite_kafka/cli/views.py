@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
+from ..admin.delivery import delivery_of
 from ..admin.lost_run import LOST, REMEDY, silent_s
 from ..admin.shown_offsets import read_offsets, read_states
 from ..admin.signals import SignalView, failed_signals, unfinished_signals
@@ -209,6 +210,7 @@ class StatusView:
         return {
             "connector": None if connector is None else asdict(connector),
             "target": self.target,
+            "delivery": None if (delivery := delivery_of(connector)) is None else asdict(delivery),
             "snapshot": shown,
             "runs": {run_id: asdict(run) for run_id, run in self.runs.items()},
             "lost": None if self.silent_s is None else {"run_id": self._newest_id, "silent_s": round(self.silent_s)},
@@ -228,6 +230,9 @@ class StatusView:
             lines.append(
                 f"generation {connector.generation}, {connector.slots} slots, target state {self.target or RUNNING}"
             )
+        if (delivery := delivery_of(connector)) is not None:
+            left_open = f": {delivery.not_promised}" if delivery.not_promised else ""
+            lines.append(f"delivery {delivery.mode}{left_open}")
         if snapshot is not None:
             lines.append(f"last snapshot {snapshot.id}: {'complete' if snapshot.complete else 'not finished'}")
         lost = None if self.silent_s is None else self._newest_id

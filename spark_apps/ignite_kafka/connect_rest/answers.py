@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 from ..admin.connect_states import ConnectState, type_of
+from ..admin.delivery import delivery_of
 from ..admin.overview import ConnectorOverview
 from ..admin.recorded_settings import recorded_settings
 from ..common.versions import library_version
@@ -58,12 +60,14 @@ def new_info(name: str, config: Mapping[str, str], kind: str, tasks: int = 0) ->
 
 
 def status_of(connector: ConnectorOverview, state: ConnectState) -> dict[str, Any]:
-    """Return the states of a connector and its tasks."""
+    """Return the states of a connector and its tasks, and the delivery of a sink, which Kafka Connect does not have."""
+    delivery = delivery_of(connector.state.connector)
     return {
         "name": connector.name,
         "connector": _state(state),
         "tasks": [task_status(state, number) for number in range(state.tasks)],
         "type": type_of(connector),
+        **({"delivery": asdict(delivery)} if delivery is not None else {}),
     }
 
 

@@ -21,7 +21,7 @@ import struct
 import time
 import uuid
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -73,6 +73,10 @@ class WriteLimits:
     in_flight: int = 1
 
 
+FENCED_LIMITS = WriteLimits(size_bytes=3 << 20)
+"""Limits of fenced requests: the service accepts a sixteenth of a node's heap, and a node may have one of 64 MiB."""
+
+
 class CacheWriter:
     """Puts and removes entries of one cache in batches; a context manager, not thread-safe.
 
@@ -82,6 +86,7 @@ class CacheWriter:
         entries that it has confirmed while nodes join or leave: :meth:`flush` raises in that case. Ignite before 2.11
         inserts each entry by a request.
     :param fence: right of the task to write, compared by the nodes; None: nodes execute every request.
+    :param before_request: called directly before each request is sent; its errors end the call, and nothing is sent.
     """
 
     def __init__(
@@ -92,12 +97,14 @@ class CacheWriter:
         overwrite: bool,
         limits: WriteLimits | None = None,
         fence: WriteFence | None = None,
+        before_request: Callable[[], None] | None = None,
     ) -> None:
         self.fence = fence
+        self._before_request = before_request
         self.cluster = cluster
         self.cache = cache
         self.overwrite = overwrite
-        self.limits = limits or WriteLimits()
+        self.limits = limits or (WriteLimits() if fence is None else FENCED_LIMITS)
         self._waiting: dict[uuid.UUID | None, deque[_Request]] = {}
         self._streaming: Streaming | None = None
         self._insert_op: int | None = None
@@ -268,6 +275,8 @@ class CacheWriter:
         fence = self.fence
         sent = payload if fence is None else fence.payload(self.cache.name, payload, insert=not self.overwrite)
         token = None if fence is None else fence.token
+        if self._before_request is not None:
+            self._before_request()
         return _Request(op, payload, connection, connection.send(op, sent), self._topology, time.monotonic(), token)
 
     def _settle(self, request: _Request) -> None:

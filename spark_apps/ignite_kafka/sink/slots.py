@@ -21,6 +21,7 @@ from ..plan.sink_plan import SinkPlan, TopicPlan
 from ..plan.slots import Owner
 from ..state.open_slots import OpenSlots, SlotOpener
 from ..state.open_transaction import TransactionLimits
+from .ownership import SlotConfirmations
 from .start_offsets import Starts, resolve_starts
 
 
@@ -55,7 +56,9 @@ class SinkSlots:
             plan.max_batch_bytes,
             producer,
         )
-        self._writers = OpenSlots(opener, sorted(set(self.slot_of.values())))
+        slots_with_topics = sorted(set(self.slot_of.values()))
+        self._confirmations = SlotConfirmations(slots_with_topics)
+        self._writers = OpenSlots(opener, slots_with_topics)
 
     def starts(self) -> Starts:
         """Return the start offset of each topic partition, and report offsets reset by ``auto_offset_reset``.
@@ -99,12 +102,31 @@ class SinkSlots:
 
         def commit_slot(slot: int) -> None:
             writer = self._writers[slot]
+            asked_s = self._confirmations.now()
             for place in by_slot[slot]:
                 writer.send_dead_letters(dead_letters.get(place, ()))
             writer.positions(by_slot[slot], group_metadata)
             writer.commit()
+            self._confirmations.confirmed(slot, asked_s)
 
         self._writers.each(commit_slot, by_slot)
+
+    def confirm(self, places: Iterable[TopicPartition]) -> None:
+        """Ask Kafka whether this task still owns the slots of topic partitions, unless it has just said so.
+
+        To be called directly before their records are put: nodes execute the puts of any task.
+
+        :raises Fenced: a newer run, or a newer attempt of the task, owns a slot.
+        :raises KafkaUnavailable: the brokers did not answer, or another producer has a slot's transactional id.
+        """
+
+        def confirm_slot(slot: int) -> None:
+            asked_s = self._confirmations.now()
+            self._writers[slot].confirm()
+            self._confirmations.confirmed(slot, asked_s)
+
+        if outdated := self._confirmations.outdated(self.slot_of[place] for place in places):
+            self._writers.each(confirm_slot, outdated)
 
     def close(self) -> None:
         """Close the producers of all slots; open transactions are aborted."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -48,6 +48,8 @@ class Store:
     :param in_order: whether records of a partition are put in parts, one after the other. This finds the records that a
         cache refuses, which become bad records; else they end :meth:`store` or :meth:`flush`.
     :param fence: right of the task to write, if the delivery is strict.
+    :param confirm: checks, before each request that puts records, that the task owns the slots of their topic
+        partitions; called with these. None: nothing is checked, as with a fence.
     """
 
     def __init__(
@@ -58,8 +60,11 @@ class Store:
         *,
         in_order: bool = False,
         fence: WriteFence | None = None,
+        confirm: Callable[[Sequence[TopicPartition]], None] | None = None,
     ) -> None:
         self._fence = fence
+        self._confirm = confirm
+        self._in_flight: list[TopicPartition] = []
         self._router = router
         self._cluster = cluster
         self._settings = settings
@@ -83,6 +88,8 @@ class Store:
         """
         stored = Stored()
         by_cache = defaultdict(list)
+        places = [(consumed.topic, consumed.partition) for consumed in batch]
+        self._in_flight += places
         self._router.begin_batch()
         for consumed in batch:
             place = consumed.topic, consumed.partition
@@ -102,6 +109,7 @@ class Store:
             for cache, parts in by_cache.items()
         ]
         self.flush()
+        self._in_flight = places
         for writer, entries in kept:
             _write(writer, entries)
         return stored
@@ -110,6 +118,7 @@ class Store:
         """Wait until the nodes have acknowledged all entries sent."""
         for writer in self._writers.values():
             writer.flush()
+        self._in_flight = []
 
     def _grow_tables(self, parts: Sequence[CachePart]) -> None:
         """Add the columns that entries need, to the tables of caches with schema contract `evolve`."""
@@ -121,8 +130,18 @@ class Store:
     def _writer(self, cache: str) -> CacheWriter:
         if cache not in self._writers:
             target = self._router.cache(cache)
-            self._writers[cache] = CacheWriter(self._cluster, target, overwrite=self._overwrite, fence=self._fence)
+            self._writers[cache] = CacheWriter(
+                self._cluster,
+                target,
+                overwrite=self._overwrite,
+                fence=self._fence,
+                before_request=self._confirm_owner,
+            )
         return self._writers[cache]
+
+    def _confirm_owner(self) -> None:
+        if self._confirm is not None:
+            self._confirm(self._in_flight)
 
     def _put_in_order(
         self, parts: Sequence[CachePart], bad: Sequence[BadRecord]

@@ -132,7 +132,16 @@ class SinkTask(TaskLoop):
         with (
             closing(SinkSlots(self._plan, self._clients, self._slots, self._owner)) as slots,
             self._fence(cluster) as fence,
-            closing(Store(router, cluster, self._settings, in_order=self._in_order, fence=fence)) as store,
+            closing(
+                Store(
+                    router,
+                    cluster,
+                    self._settings,
+                    in_order=self._in_order,
+                    fence=fence,
+                    confirm=None if fence else slots.confirm,
+                )
+            ) as store,
         ):
             starts = slots.starts()
             needed = {"timed": router.needs_times, "headers": router.needs_headers}

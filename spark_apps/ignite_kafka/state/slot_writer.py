@@ -306,6 +306,16 @@ class SlotWriter:
         if self._transaction is not None:
             self._guarded(self._commit, self._transaction)
 
+    def confirm(self) -> None:
+        """Ask Kafka whether this producer still owns the slot, by a transaction that names the owner alone.
+
+        :raises Fenced: a newer run, or a newer attempt of the same task, owns the slot.
+        :raises KafkaUnavailable: the brokers did not answer, or another producer has the transactional id.
+        """
+        key = SlotKey(self._claim.connector, self._claim.slot).to_json()
+        self._guarded(self._produce, self._claim.offsets_topic, key, self._claim.owner.to_json(), self._claim.slot)
+        self.commit()
+
     def _commit(self, transaction: OpenTransaction) -> None:
         self._check_timeout()
         transaction.check_topics(self._topics)

@@ -40,6 +40,7 @@ from .exchange import Exchange
 from .job import Progress, VerifyJob, max_judging_tasks
 from .lag_wait import LagWait
 from .memory import ComparisonMemory
+from .repair import write_fence
 from .repair_claim import Idle, RepairClaim
 from .result import VerifyOptions, VerifyResult
 from .routed_caches import Routes, add_routed_pairs, count_absent_caches, make_pairs, with_shared_routed
@@ -242,6 +243,8 @@ def _verify_sink(settings: SinkSettings, context: _Context) -> list[Judged]:
     plan = _make_sink_plan(settings, clients, cluster, context.options)
     if context.options.repair:
         _create_caches(plan, clients, cluster)
+    if context.claim is not None and plan.topics and (fence := write_fence(context.claim, cluster, plan.caches)):
+        fence.establish()
     plan = replace(plan, topics=with_shared_routed(plan.topics))
     firsts = topics.offsets(sink_planning.partitions_of(plan.topics), OffsetSpec.earliest())
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 
@@ -18,11 +18,10 @@ from ..ignite.write_fence import WriteFence
 from ..kafka.clients import BRIEF_S, KafkaClients
 from ..kafka.producer import ProducerFenced, TransactionalProducer
 from ..kafka.records import Records, take_rows
-from ..kafka.topics import Topics
 from ..plan.source_plan import CachePlan, TransferPlan
 from ..runtime.clients import producer_settings
 from ..settings.topic_names import types_topic
-from ..sink.fence import fence_name, repair_token
+from ..sink.fence import repair_token
 from ..state.internal_records import FORMAT_HEADERS
 from ..state.types_topic import write_uses
 from .entry_comparison import PairDifferences
@@ -120,7 +119,7 @@ def store_again(
     :raises Fenced: a run or another repair of the connector has begun; nothing was put.
     :raises IgniteUnreachable, WriteFailed, EntriesRefused, OutcomeUnknown: as a sink would.
     """
-    fence = _fence(claim, clients, cluster, cache) if claim.strict else None
+    fence = write_fence(claim, cluster, [cache])
     with CacheWriter(cluster, cluster.cache(cache), overwrite=True, fence=fence) as writer:
         claim.check(clients)
         writer.put(pa.array(list(put), pa.binary()), pa.array(list(put.values()), pa.binary()))
@@ -129,10 +128,13 @@ def store_again(
     return len(put) + len(remove)
 
 
-def _fence(claim: RepairClaim, clients: KafkaClients, cluster: Cluster, cache: str) -> WriteFence:
-    """Establish the repair's right to write, which the next run ends; the claim is checked afterwards."""
-    name = fence_name(Topics(clients), claim.prefix, claim.connector)
+def write_fence(claim: RepairClaim, cluster: Cluster, caches: Collection[str]) -> WriteFence | None:
+    """Return the right of a strict sink's repair to write, which its driver establishes and the next run ends.
+
+    :param caches: caches that are written; at least one.
+    :returns: None unless the connector is a sink with strict delivery.
+    """
+    if not claim.fence:
+        return None
     token = repair_token(claim.record.generation, claim.began_s)
-    fence = WriteFence(cluster, name, range(max(1, claim.slots)), token, [cache], shared=True)
-    fence.establish()
-    return fence
+    return WriteFence(cluster, claim.fence, range(max(1, claim.slots)), token, caches, shared=True)

@@ -22,6 +22,7 @@ from ..kafka.clients import KafkaClients
 from ..kafka.topics import Topics
 from ..settings.connector import ConnectorSettings
 from ..settings.sink import SinkSettings
+from ..sink.fence import fence_name
 from ..state.configs import RepairRecord, read_connector
 from ..state.configs_writer import ConfigsWriter
 from ..state.internal_names import repair_transactional_id
@@ -32,7 +33,7 @@ class RepairClaim:
     """Claim of a running repair, which its tasks check before they write.
 
     :param slots: number of the connector's slots.
-    :param strict: whether the connector is a sink with strict delivery, so that nodes compare the repair's writes.
+    :param fence: name of a strict sink's fence, by which nodes compare the repair's writes; empty for other connectors.
     :param began_s: time of the claim in seconds since 1970; a later repair of the same generation has a later one.
     """
 
@@ -40,7 +41,7 @@ class RepairClaim:
     prefix: str
     record: RepairRecord
     slots: int = 0
-    strict: bool = False
+    fence: str = ""
     began_s: int = 0
 
     @property
@@ -119,9 +120,11 @@ class Idle:
         settings = self.settings
         prefix = self.settings.internal_topic_prefix
         record = RepairRecord(self.generation, uuid.uuid4().hex, producers)
+        topics = Topics(self.clients)
         strict = isinstance(settings, SinkSettings) and settings.strict
-        claim = RepairClaim(settings.name, prefix, record, self.slots, strict, int(time.time()))
-        with closing(ConfigsWriter(self.clients, Topics(self.clients), prefix, settings.name)) as control:
+        fence = fence_name(topics, prefix, settings.name) if strict else ""
+        claim = RepairClaim(settings.name, prefix, record, self.slots, fence, int(time.time()))
+        with closing(ConfigsWriter(self.clients, topics, prefix, settings.name)) as control:
             try:
                 control.begin_repair(claim.record, settings.replication_factor)
                 yield claim

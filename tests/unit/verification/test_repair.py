@@ -67,6 +67,6 @@ def test_entries_are_put_and_removed_at_once(monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr(repair, "CacheWriter", Writer)
     cluster: Any = SimpleNamespace(cache=lambda name: f"info of {name}")
-    claim: Any = SimpleNamespace(strict=False, check=lambda clients: calls.append((clients, [])))
+    claim: Any = SimpleNamespace(fence="", check=lambda clients: calls.append((clients, [])))
     assert store_again(claim, cast(Any, "check by these clients"), cluster, "c", {b"1": b"a"}, [b"2", b"3"]) == 3
     assert calls == [("check by these clients", []), ("put", [b"1", b"a"]), ("remove", [b"2", b"3"]), ("flush", []), ("close", [])]

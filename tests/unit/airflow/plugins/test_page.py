@@ -265,8 +265,9 @@ def test_no_other_site_may_frame_the_page_and_no_browser_keeps_it(page: Page) ->
 
 
 def test_a_sink_offers_places_in_its_topics_and_sends_nothing_again(page: Page) -> None:
-    show(page, connector("COMPLETED", topics=["t-people"]))
+    show(page, connector("COMPLETED", topics=["t-people"], process_updates=True))
     shown = page.get()
+    assert "Delivery is converging: a put of a task that was superseded may come late" in shown
     assert '<option value="t-people">' in shown
     assert 'name="to" required' in shown
     assert 'data-action="reset"' in shown

@@ -1,0 +1,65 @@
+"""`offsets reset` killed (SIGKILL) around its commit: all offsets are changed or none, and the next command completes it."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+
+import pytest
+from confluent_kafka import Producer
+
+from ignite_kafka.kafka.topics import TopicSpec
+from ignite_kafka.plan.slots import slot_of
+from ignite_kafka.settings.sink import SinkSettings
+from tests.support.connector_run import PARTITIONS, SLOTS, CommandLine, Run
+from tests.support.waiting import DEADLINE_S, REQUEST_S
+
+KILLED = """
+import os, signal, sys
+from ignite_kafka.cli import main
+from ignite_kafka.kafka.producer import TransactionalProducer
+
+commit = TransactionalProducer.commit
+
+def killed(producer):
+    if sys.argv[1] == "after":
+        commit(producer)
+    producer._drain()
+    os.kill(os.getpid(), signal.SIGKILL)
+
+TransactionalProducer.commit = killed
+main.main(sys.argv[2:])
+"""
+
+
+def reset_killed(command: CommandLine, moment: str, *arguments: str) -> None:
+    """Kill the command at its first commit: before it, with all records sent, or after it."""
+    argv = [sys.executable, "-c", KILLED, moment, "-q", "offsets", "reset", "conn", *arguments, *command.common]
+    assert subprocess.run(argv, timeout=DEADLINE_S, check=False).returncode == -signal.SIGKILL
+
+
+@pytest.mark.parametrize(("moment", "left"), [("before", {"trades": PARTITIONS}), ("after", {})])
+def test_offsets_of_a_source(run: Run, command: CommandLine, moment: str, left: dict[str, int]) -> None:
+    run.begin()
+    run.send("trades")
+    run.end()
+    reset_killed(command, moment)
+    assert command.json("offsets", "reset", "conn") == {"units": left}
+    assert command.ranges("conn", "trades") == {}
+
+
+def test_offsets_of_a_sink(run: Run, command: CommandLine) -> None:
+    topic = f"{run.prefix}-data"
+    run.topics.ensure([TopicSpec(topic, SLOTS, 1)])
+    assert len({slot_of(topic, number, SLOTS) for number in range(SLOTS)}) == SLOTS
+    producer = Producer(dict(run.clients.common))
+    for number in range(SLOTS):
+        producer.produce(topic, b"{}", b"1", number)
+    assert producer.flush(REQUEST_S) == 0
+    run.begin(settings=SinkSettings(name="conn", topics=(topic,), internal_topic_prefix=run.prefix).to_dict())
+    run.end()
+    for moment, to, before in (("before", "earliest", None), ("after", "latest", 1)):
+        reset_killed(command, moment, "--to", to)
+        moved = command.json("offsets", "reset", "conn", "--to", to)["offsets"]
+        assert [offset["before"] for offset in moved] == [before] * SLOTS, moment
