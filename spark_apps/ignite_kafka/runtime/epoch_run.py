@@ -111,10 +111,13 @@ class EpochRun(ConnectorRun[S]):
         """Start paused if a pause was requested before the run; clear an old request to stop, or obey it.
 
         The consumer exists already, so that no later request is missed.
+
+        :raises Retired: a role transition has retired the connector before the run's generation was published.
         """
         prefix = self._settings.internal_topic_prefix
         name = self._settings.name
         requested = self._requested_target()
+        self._check_admitted()  # after the look at the request, because a transition marks first and stops then
         self._target = target.PAUSED if requested == target.PAUSED else target.RUNNING
         if requested != target.STOPPED:
             return
