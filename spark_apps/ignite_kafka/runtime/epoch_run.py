@@ -304,5 +304,6 @@ class EpochRun(ConnectorRun[S]):
     def _close_run(self, state: str) -> None:
         """Emit the event of a run that ended well, and write its last status record."""
         assert state in (status.COMPLETED, status.STOPPED)
-        events.emit(events.RUN_COMPLETED, connector=self._settings.name, run_id=self._request.run_id)
+        event = events.RUN_COMPLETED if state == status.COMPLETED else events.RUN_STOPPED
+        events.emit(event, connector=self._settings.name, run_id=self._request.run_id)
         self._end(state)

@@ -155,6 +155,7 @@ def test_a_sample_finds_about_its_share_of_the_differences(monkeypatch: pytest.M
     assert (whole.missing, whole.entries) == (400, 400)
     assert part.missing == part.entries
     assert 50 < part.missing < 150
+    assert {number < 2_500 for number in case.job(monkeypatch, slices=((0, 2_500),)).slices} == {True}
 
 
 @pytest.mark.parametrize("thorough", [False, True])
