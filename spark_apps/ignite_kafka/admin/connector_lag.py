@@ -94,9 +94,9 @@ def read_lag(clients: KafkaClients, prefix: str, connector: str, connect: Callab
     loaded = _is_completed(run) or _is_loaded(clients, prefix, connector, record.generation)
     with connect() as cluster:
         lag = backlog_lag(cluster, connector)
-    names = caches.union(lag.caches)
     loaded = loaded and not lag.sends_again
-    return ConnectorLag(connector, state, loaded, _keep_behind(lag.partitions()), names, lag.sends_again)
+    behind = _keep_behind(lag.partitions())
+    return ConnectorLag(connector, state, loaded, behind, caches.union(lag.caches), lag.sends_again)
 
 
 def _keep_behind(partitions: Iterable[PartitionLag]) -> tuple[PartitionLag, ...]:

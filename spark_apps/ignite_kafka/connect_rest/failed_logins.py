@@ -52,7 +52,7 @@ class FailedLogins:
 
 
 def network_of(client: str) -> str:
-    """Return what is counted as one client: an IPv4 address, also one in an IPv6 address, or the /64 of an IPv6 address.
+    """Return what counts as one client: an IPv4 address, also a mapped one, or the /64 of an IPv6 address.
 
     :param client: address of the client; any other text counts as it is.
     """

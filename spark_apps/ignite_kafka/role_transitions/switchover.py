@@ -25,8 +25,8 @@ from .waits import Waits, describe_lag, sink_lag, unsent_changes
 
 _CONTINUE = "Or go back to the old direction: ignite-kafka replicate switchover … --abort."
 _REPEAT = (
-    "Go back to the old direction with ignite-kafka replicate switchover … --abort, start the pair, stop all writers of "
-    "A, and repeat."
+    "Go back to the old direction with ignite-kafka replicate switchover … --abort, start the pair, stop all writers "
+    "of A, and repeat."
 )
 END_CAPTURE = "end_capture"
 

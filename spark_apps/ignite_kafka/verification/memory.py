@@ -136,8 +136,8 @@ class ComparisonMemory:
                 continue
             slices: Iterable[int] = ()
             if not judged.equal:
-                known = judged.slices if not judged.result.keyless else ()
-                slices = known or [number for first, end in self._chosen[key] for number in range(first, end)]
+                with_keys = judged.slices if not judged.result.keyless else ()
+                slices = with_keys or [number for first, end in self._chosen[key] for number in range(first, end)]
             self._after[key] = self._after[key].with_differing(slices)
 
     def _find_gap(self) -> str:
