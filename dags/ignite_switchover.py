@@ -3,7 +3,8 @@
 Each Dag is started by hand and begins as a dry run: take *dry run* out of its form to act. A failed or killed task may
 be cleared: the command continues with the step that was under way. The settings files are those of `ignite-kafka
 replicate`, on the worker's host, in the folder that the environment variable IGNITE_KAFKA_PAIR names; those of the
-reverse pair are written beside them. What to do when: docs/disaster.md.
+reverse pair are written beside them. IGNITE_KAFKA_PAIR_OPTIONS has further options of the commands, such as
+`--secrets /etc/ignite-kafka/secrets.json`. What to do when: docs/disaster.md.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def transition(words: str, **environment: str) -> BashOperator:
     dry_run = {"DRY_RUN": "{{ '--dry-run' if params.dry_run else '' }}"}
     return BashOperator(
         task_id="run_steps",
-        bash_command=f"ignite-kafka replicate {words} --json $DRY_RUN",
+        bash_command=f"ignite-kafka replicate {words} --json $DRY_RUN $IGNITE_KAFKA_PAIR_OPTIONS",
         env={**dry_run, **environment},
         append_env=True,
     )

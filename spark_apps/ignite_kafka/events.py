@@ -48,6 +48,7 @@ CONVERTER_FAILED = Event(
 
 RUN_STARTED = Event(15100, INFO, "run {run_id} of connector {connector} started with generation {generation}")
 RUN_COMPLETED = Event(15101, INFO, "run {run_id} of connector {connector} is complete")
+RUN_STOPPED = Event(15262, INFO, "run {run_id} of connector {connector} was stopped")
 RUN_FAILED = Event(
     15102, ERROR, "run {run_id} of connector {connector} failed: {reason}", "The reason names the remedy."
 )

@@ -40,9 +40,7 @@ COVERED_BY = {
     "unit/connect_rest/test_bodies.py": "connect_rest.messages",
     "unit/connect_rest/test_dispatch.py": "connect_rest.answers connect_rest.service",
     "unit/runtime/test_event_topic.py": "runtime.own_topic",
-    "integration/role_transitions/test_role_transitions.py": (
-        "state.role_transitions role_transitions.pair role_transitions.align role_transitions.distance"
-    ),
+    "integration/role_transitions/test_role_transitions.py": ("state.role_transitions role_transitions.pair role_transitions.distance"),
     "unit/settings/files/test_connector_files.py": (
         "settings.files.airflow_arguments settings.files.declared_offsets settings.connect.strimzi settings.yaml_lines"
     ),

@@ -33,6 +33,8 @@ class ConnectorLag:
         for a snapshot, whether it is complete; for a sink always True.
     :param behind: partitions with a lag.
     :param names: caches (source) or topics (sink) of its newest run.
+    :param sends_again: whether a partition of a stream must be sent again from its cache, which :attr:`loaded` is False
+        for; its lost changes are in no lag.
     """
 
     connector: str
@@ -40,6 +42,7 @@ class ConnectorLag:
     loaded: bool = False
     behind: tuple[PartitionLag, ...] = field(default=())
     names: frozenset[str] = frozenset()
+    sends_again: bool = False
 
     @property
     def is_readable(self) -> bool:
@@ -57,7 +60,8 @@ class ConnectorLag:
     def to_dict(self) -> dict[str, Any]:
         """Return the lag as JSON values.
 
-        The names are ``connector``, ``state``, ``loaded``, ``lag`` (by cache or topic), ``total``, ``open`` (by topic).
+        The names are ``connector``, ``state``, ``loaded``, ``sends_again``, ``lag`` (by cache or topic), ``total``,
+        ``open`` (by topic).
         """
         counts = self.counts()
         own = {name: value for name, value in asdict(self).items() if name not in ("behind", "names")}
@@ -91,7 +95,8 @@ def read_lag(clients: KafkaClients, prefix: str, connector: str, connect: Callab
     with connect() as cluster:
         lag = backlog_lag(cluster, connector)
     loaded = loaded and not lag.sends_again
-    return ConnectorLag(connector, state, loaded, _keep_behind(lag.partitions()), caches.union(lag.caches))
+    behind = _keep_behind(lag.partitions())
+    return ConnectorLag(connector, state, loaded, behind, caches.union(lag.caches), lag.sends_again)
 
 
 def _keep_behind(partitions: Iterable[PartitionLag]) -> tuple[PartitionLag, ...]:

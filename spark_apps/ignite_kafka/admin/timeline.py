@@ -12,6 +12,7 @@ from ..events import (
     RUN_FAILED,
     RUN_FENCED,
     RUN_STARTED,
+    RUN_STOPPED,
     SNAPSHOT_SUPERSEDED,
     TARGET_CHANGED,
     Event,
@@ -23,10 +24,16 @@ from .overview import ConnectorOverview
 _DERIVED = {
     event.id
     for event in (
-        RUN_STARTED, RUN_COMPLETED, RUN_FAILED, RUN_FENCED, OUTCOME_UNKNOWN, TARGET_CHANGED, SNAPSHOT_SUPERSEDED
+        RUN_STARTED, RUN_COMPLETED, RUN_STOPPED, RUN_FAILED, RUN_FENCED, OUTCOME_UNKNOWN, TARGET_CHANGED,
+        SNAPSHOT_SUPERSEDED,
     )
 }  # fmt: skip
-_ENDS = {status.FAILED: RUN_FAILED, status.FENCED: RUN_FENCED, status.UNKNOWN: OUTCOME_UNKNOWN}
+_ENDS = {
+    status.STOPPED: RUN_STOPPED,
+    status.FAILED: RUN_FAILED,
+    status.FENCED: RUN_FENCED,
+    status.UNKNOWN: OUTCOME_UNKNOWN,
+}
 
 
 @dataclass(frozen=True)

@@ -92,7 +92,9 @@ def _verify() -> Schema:
         {
             "equal": _FLAG,
             "sample_percent": percent,
-            "oldest_ms": described(nullable(_COUNT), "all keys were compared since; null: some never were"),
+            "oldest_ms": described(
+                nullable(_COUNT), "all keys of these caches were compared since; null: some never were"
+            ),
             "gap": described(_TEXT, "why not all keys are compared within the named time; empty if they are"),
             "repair_refusal": described(_TEXT, "why nothing was repaired; empty otherwise"),
             "caches": array_of(object_of(cache)),
@@ -111,7 +113,7 @@ def _verify_history() -> Schema:
         "gap": described(_TEXT, "why not all keys are compared within that time; empty if they are"),
         "started": _TEXT,
         "ended": _TEXT,
-        "oldest": described(nullable(_TEXT), "all keys were compared since; null: some never were"),
+        "oldest": described(nullable(_TEXT), "all keys of these caches were compared since; null: some never were"),
     }
     return object_of({"connector": _TEXT, "comparisons": array_of(object_of(past))})
 

@@ -35,10 +35,11 @@ def history_text(history: ConnectorComparisons) -> str:
 
 def describe_coverage(newest: PastComparison) -> list[str]:
     """Return sentences on which keys are compared by now."""
+    caches = f"{newest.caches} cache" if newest.caches == 1 else f"{newest.caches} caches"
     covered = (
-        "some keys were never compared"
+        f"some keys of {caches} were never compared"
         if newest.oldest_ms is None
-        else f"all keys were compared since {format_time(newest.oldest_ms)}"
+        else f"all keys of {caches} were compared since {format_time(newest.oldest_ms)}"
     )
     within = f"; to be compared within {format_span(newest.within_ms)}" if newest.within_ms else ""
     return [f"{covered}{within}", *([f"not in time: {newest.gap}"] if newest.gap else [])]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import islice
+from collections.abc import Iterable, Iterator, Sequence
 
 import pyarrow as pa
 
@@ -14,6 +13,7 @@ from ..ignite.cluster import Cluster
 from ..ignite.scan import scan_partitions
 
 _KEYS = 1_000
+_BYTES = 4 << 20
 
 
 def align(stale: Cluster, living: Cluster, caches: Sequence[str]) -> dict[str, int]:
@@ -35,12 +35,31 @@ def _align_cache(stale: Cluster, living: Cluster | None, name: str) -> int:
     other = living.cache(name) if living is not None else None
     removed = 0
     pages = scan_partitions(stale, cache, range(cache.partitions))
-    keys = (key for page in pages for key, _ in raw_entries(page, name))
+    batches = split_keys(entry for page in pages for entry in raw_entries(page, name))
     with CacheWriter(stale, cache, overwrite=True) as writer:
-        while batch := list(islice(keys, _KEYS)):
+        for batch in batches:
             present = present_keys(living, other, batch) if living is not None and other is not None else set()
             if gone := [key for key in batch if key not in present]:
                 writer.remove(pa.array(gone, pa.binary()))
                 writer.flush()
                 removed += len(gone)
     return removed
+
+
+def split_keys(entries: Iterable[tuple[bytes, bytes]], size_bytes: int = _BYTES) -> Iterator[list[bytes]]:
+    """Split the keys of entries into batches of at most 1,000 keys, and of about the bytes of their entries.
+
+    The living cluster answers with the entries of a batch, which must fit into one reply.
+    """
+    batch: list[bytes] = []
+    held = 0
+    for key, value in entries:
+        size = len(key) + len(value)
+        if batch and (len(batch) == _KEYS or held + size > size_bytes):
+            yield batch
+            batch = []
+            held = 0
+        batch.append(key)
+        held += size
+    if batch:
+        yield batch

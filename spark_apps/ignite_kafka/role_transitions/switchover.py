@@ -24,6 +24,10 @@ from .topics import check_topics
 from .waits import Waits, describe_lag, sink_lag, unsent_changes
 
 _CONTINUE = "Or go back to the old direction: ignite-kafka replicate switchover … --abort."
+_REPEAT = (
+    "Go back to the old direction with ignite-kafka replicate switchover … --abort, start the pair, stop all writers "
+    "of A, and repeat."
+)
 END_CAPTURE = "end_capture"
 
 
@@ -158,14 +162,20 @@ class _Switchover:
     def _check_no_writers(self) -> None:
         """Check that nothing was written on A since the drain.
 
-        :raises RoleTransitionRefused: the capture has changes.
+        :raises RoleTransitionRefused: the capture has changes, or has lost some.
         """
-        if left := unsent_changes(self._pair.source):
-            shown = ", ".join(f"{cache} {count:,}" for cache, count in sorted(left.items()))
+        left = unsent_changes(self._pair.source)
+        shown = ", ".join(f"{cache} {count:,}" for cache, count in sorted(left.counts().items()) if count)
+        if shown:
             raise RoleTransitionRefused(
                 f"writers of A have written after the drain; changes not sent: {shown}",
-                "Go back to the old direction with ignite-kafka replicate switchover … --abort, start the pair, stop "
-                "these writers, and repeat.",
+                _REPEAT,
+                connector=self._pair.source.name,
+            )
+        if left.sends_again:  # the lost changes are in no count
+            raise RoleTransitionRefused(
+                "the capture has lost changes since the drain, and the source has to send partitions again",
+                _REPEAT,
                 connector=self._pair.source.name,
             )
 

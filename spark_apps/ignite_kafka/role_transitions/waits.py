@@ -17,6 +17,7 @@ from ..errors import BacklogRefused, IgniteUnreachable, RoleTransitionRefused
 from ..kafka.topics import TopicPartition
 from ..settings.connector import ConnectorSettings
 from ..settings.source import SourceSettings
+from ..source.stream.backlog_lag import BacklogLag
 from .pair import Member, Pair
 
 _POLL_S = 0.5
@@ -119,6 +120,8 @@ class _Drained:
             lag = read_lag(source.clients, source.prefix, source.name, source.connect)
         except BacklogRefused as error:  # the source has only just begun
             return error.what
+        if lag.sends_again:
+            return "the source has to send partitions again from their caches"
         if not lag.loaded:
             return "the source has not sent the initial data"
         return describe_lag(lag) or describe_lag(sink_lag(self._pair))
@@ -149,15 +152,14 @@ def topic_ends(pair: Pair) -> dict[TopicPartition, int]:
     )
 
 
-def unsent_changes(source: Member[SourceSettings]) -> dict[str, int]:
-    """Return the numbers of changes that the nodes captured and the source has not sent, by cache, without zeros.
+def unsent_changes(source: Member[SourceSettings]) -> BacklogLag:
+    """Return the changes that the nodes captured, and lost or did not send.
 
     :raises BacklogRefused: the nodes have no capture of the source.
     """
     with source.connect() as cluster:
         flush_captured(cluster, source.name)
-        lag = backlog_lag(cluster, source.name)
-    return {name: count for name, count in lag.counts().items() if count}
+        return backlog_lag(cluster, source.name)
 
 
 def answers(member: Member[ConnectorSettings]) -> bool:

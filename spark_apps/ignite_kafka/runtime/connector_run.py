@@ -240,6 +240,13 @@ class ConnectorRun(ABC, Generic[S]):
         )  # it may have been retired since `seen` was read
         return claimed
 
+    def _check_admitted(self) -> None:
+        """Check that no role transition has retired the connector since it was claimed.
+
+        :raises Retired: one has.
+        """
+        _refuse_retired(self._settings.name, self._state(), self._request.transition)
+
     def _check_tasks(self) -> None:
         """Raise the error of a failed task, so that the driver does not retry for longer than its tasks."""
 

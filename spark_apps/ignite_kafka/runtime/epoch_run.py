@@ -111,10 +111,13 @@ class EpochRun(ConnectorRun[S]):
         """Start paused if a pause was requested before the run; clear an old request to stop, or obey it.
 
         The consumer exists already, so that no later request is missed.
+
+        :raises Retired: a role transition has retired the connector before the run's generation was published.
         """
         prefix = self._settings.internal_topic_prefix
         name = self._settings.name
         requested = self._requested_target()
+        self._check_admitted()  # after the look at the request, because a transition marks first and stops then
         self._target = target.PAUSED if requested == target.PAUSED else target.RUNNING
         if requested != target.STOPPED:
             return
@@ -301,5 +304,6 @@ class EpochRun(ConnectorRun[S]):
     def _close_run(self, state: str) -> None:
         """Emit the event of a run that ended well, and write its last status record."""
         assert state in (status.COMPLETED, status.STOPPED)
-        events.emit(events.RUN_COMPLETED, connector=self._settings.name, run_id=self._request.run_id)
+        event = events.RUN_COMPLETED if state == status.COMPLETED else events.RUN_STOPPED
+        events.emit(event, connector=self._settings.name, run_id=self._request.run_id)
         self._end(state)

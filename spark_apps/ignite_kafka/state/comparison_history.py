@@ -75,10 +75,12 @@ class CoverageRecord:
 
     :param ranges: triples of first slice, end, and milliseconds since 1970 (0: never).
     :param since_ms: start of the first comparison.
+    :param differing: pairs of first slice and end, in whose slices the last comparison left differences.
     """
 
     ranges: tuple[tuple[int, int, Milliseconds], ...]
     since_ms: Milliseconds = 0
+    differing: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ Pure functions of times and numbers of slices (:mod:`.key_slices`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -18,6 +18,8 @@ NEVER = 0
 """Time of slices that were never compared."""
 MOST_RANGES = 200
 """Maximum number of ranges of a coverage, so that its record has less than 10 kB."""
+MOST_DIFFERING = 100
+"""Maximum number of ranges with differences."""
 
 
 @dataclass(frozen=True)
@@ -44,23 +46,28 @@ class Coverage:
 
     :param ranges: adjacent ranges from slice 0 to the last one.
     :param since_ms: start of the first comparison, in milliseconds since 1970.
+    :param differing: ranges in whose slices the last comparison left differences: each comparison has them beside its
+        share, until they are equal.
     """
 
     ranges: tuple[ComparedRange, ...] = (ComparedRange(0, SLICES, NEVER),)
     since_ms: int = NEVER
+    differing: tuple[SliceRange, ...] = ()
 
     @staticmethod
-    def of(ranges: Sequence[Sequence[int]], since_ms: int) -> Coverage:
+    def of(ranges: Sequence[Sequence[int]], since_ms: int, differing: Sequence[SliceRange] = ()) -> Coverage:
         """Build a coverage from triples of first slice, end and time, as its record has them.
 
-        :raises ValueError: the ranges do not cover all slices in order.
+        :raises ValueError: the ranges do not cover all slices in order, or a differing range is none.
         """
         parts = tuple(ComparedRange(*part) for part in ranges if len(part) == len(ComparedRange.__annotations__))
         ends = [part.end for part in parts]
         ordered = all(part.first < part.end for part in parts)
         if not (ordered and [part.first for part in parts] == [0, *ends[:-1]] and ends[-1:] == [SLICES]):
             raise ValueError(f"its ranges do not cover slices 0 to {SLICES}")
-        return Coverage(parts, since_ms)
+        if not all(0 <= first < end <= SLICES for first, end in differing):
+            raise ValueError(f"its ranges with differences are not within slices 0 to {SLICES}")
+        return Coverage(parts, since_ms, tuple(differing))
 
     @property
     def oldest_ms(self) -> int:
@@ -97,7 +104,19 @@ class Coverage:
             at = gaps.index(min(gaps))
             older = min(parts[at].compared_ms, parts[at + 1].compared_ms)
             parts[at : at + 2] = [ComparedRange(parts[at].first, parts[at + 1].end, older)]
-        return Coverage(tuple(parts), self.since_ms or at_ms)
+        return Coverage(tuple(parts), self.since_ms or at_ms, self.differing)
+
+    def with_differing(self, slices: Iterable[int]) -> Coverage:
+        """Return the coverage with the slices in which a comparison left differences, in place of those before.
+
+        Beyond :data:`MOST_DIFFERING` ranges, those with the fewest slices between them are joined.
+        """
+        ranges = list(_join([(number, number + 1) for number in sorted(slices)]))
+        while len(ranges) > MOST_DIFFERING:
+            gaps = [following[0] - part[1] for part, following in pairwise(ranges)]
+            at = gaps.index(min(gaps))
+            ranges[at : at + 2] = [(ranges[at][0], ranges[at + 1][1])]
+        return replace(self, differing=tuple(ranges))
 
 
 @dataclass(frozen=True)
@@ -115,18 +134,19 @@ class SamplePlan:
         """Choose the slices of a cache that are compared now.
 
         Without a number of slices, these are the part that the interval is of the named time, and all that would be
-        too old at the next comparison.
+        too old at the next comparison. Slices with differences are always among them, beside the share of the others.
 
         :param interval_ms: time between two comparisons; None: unknown, then all slices are compared.
         """
         count = self.slices
         if count is None and self.within_ms and interval_ms is not None:
-            share = -(-SLICES * min(interval_ms, self.within_ms) // self.within_ms)
+            part_of_time = -(-SLICES * min(interval_ms, self.within_ms) // self.within_ms)
             due = sum(
                 part.count for part in coverage.ranges if part.compared_ms < now_ms + interval_ms - self.within_ms
             )
-            count = max(1, share, due)
-        return coverage.oldest(SLICES if count is None else min(count, SLICES))
+            count = max(1, part_of_time, due)
+        share = coverage.oldest(SLICES if count is None else min(count, SLICES))
+        return _join(sorted([*share, *coverage.differing]))
 
     def find_gap(self, coverage: Coverage, interval_ms: int | None, now_ms: int) -> str:
         """Return why not all keys are compared within the named time; empty if they are.
@@ -149,8 +169,8 @@ class SamplePlan:
 def _join(ranges: Sequence[SliceRange]) -> tuple[SliceRange, ...]:
     joined: list[SliceRange] = []
     for first, end in ranges:
-        if joined and joined[-1][1] == first:
-            joined[-1] = (joined[-1][0], end)
+        if joined and joined[-1][1] >= first:
+            joined[-1] = (joined[-1][0], max(joined[-1][1], end))
         else:
             joined.append((first, end))
     return tuple(joined)

@@ -21,8 +21,8 @@ from ..runtime.clients import ignite_cluster, kafka_clients
 from ..settings.secrets import Secrets
 from .entry_comparison import PairDifferences
 from .fingerprint_join import find_keys
-from .fingerprints import OFFSET_BITS, ROW, Rows
-from .key_slices import ALL, SliceRange
+from .fingerprints import OFFSET_BITS, ROW, Rows, fingerprint_keys
+from .key_slices import ALL, SliceRange, slice_numbers
 
 MOST_UNKNOWN = 1_000
 Columns = tuple[pa.BinaryArray, pa.BinaryArray]
@@ -143,7 +143,8 @@ class Judged:
     :param repaired: number of keys that were sent, put or removed.
     :param unknown: number of keys by their fields (:func:`.entry_comparison.normalize_fields`), for at most
         :data:`MOST_UNKNOWN` unexpected keys that are JSON objects.
-    :param differing: keys that differ.
+    :param differing: keys that differ, of one bucket.
+    :param slices: slices of the keys that differ, of all buckets that were added (:meth:`add`).
     :param moved: fingerprints of keys whose differences are not counted: they may have a change on its way
         (:mod:`.looks`).
     """
@@ -152,7 +153,14 @@ class Judged:
     repaired: int = 0
     unknown: Counter[str] = field(default_factory=Counter)
     differing: Sequence[bytes] = ()
+    slices: set[int] = field(default_factory=set)
     moved: Rows = field(default_factory=lambda: np.zeros(0, ROW))
+
+    def add(self, bucket: Judged) -> None:
+        """Add the result of the suspect keys of a bucket."""
+        self.result.add(bucket.result)
+        self.repaired += bucket.repaired
+        self.slices.update(slice_numbers(fingerprint_keys(bucket.differing)).tolist())
 
     @property
     def empty(self) -> bool:

@@ -7,6 +7,7 @@ only the two values of a key are compared.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -50,6 +51,11 @@ def fingerprint(keys: pa.BinaryArray, values: pa.BinaryArray, order: Int64Array 
     if order is not None:
         rows["order"] = order
     return rows
+
+
+def fingerprint_keys(keys: Sequence[bytes]) -> Rows:
+    """Hash N keys to rows of dtype ROW without values."""
+    return fingerprint(pa.array(keys, pa.binary()), pa.nulls(len(keys), pa.binary()))
 
 
 def record_order(partition: int, offsets: Int64Array) -> Int64Array:

@@ -141,8 +141,7 @@ class VerifyJob:
         for group in groups:
             suspects = _merge_suspects(bucket.suspects_by_pair() for bucket in compare.fetch(group))
             for number, judged in self._judge_group(shares, task, suspects, repair=repair):
-                results[number].result.add(judged.result)
-                results[number].repaired += judged.repaired
+                results[number].add(judged)
                 if len(unknown[number]) < _MOST_UNKNOWN:
                     unknown[number] += judged.unknown
         return unknown

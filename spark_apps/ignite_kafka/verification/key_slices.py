@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..common.arrays import Mask
+from ..common.arrays import Int64Array, Mask
 from .fingerprints import Rows
 
 SLICES = 10_000
@@ -32,8 +32,13 @@ def select_slices(rows: Rows, ranges: tuple[SliceRange, ...]) -> Mask:
     """Flag the rows of dtype ROW whose key is in one of the slices."""
     if ranges == ALL:
         return np.full(len(rows), True)
-    numbers = ((rows["high"] >> _SHIFT) * np.uint64(SLICES)) >> _SHIFT
+    numbers = slice_numbers(rows)
     selected = np.full(len(rows), False)
     for first, end in ranges:
-        selected |= (numbers >= np.uint64(first)) & (numbers < np.uint64(end))
+        selected |= (numbers >= first) & (numbers < end)
     return selected
+
+
+def slice_numbers(rows: Rows) -> Int64Array:
+    """Return the slice of the key of each of N rows of dtype ROW, as N numbers from 0."""
+    return (((rows["high"] >> _SHIFT) * np.uint64(SLICES)) >> _SHIFT).astype(np.int64)

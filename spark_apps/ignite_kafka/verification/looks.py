@@ -12,11 +12,9 @@ from dataclasses import replace
 from enum import Enum
 from typing import Any
 
-import pyarrow as pa
-
 from .direction import Direction, Judged, SuspectRows
 from .fingerprint_join import find_keys, join_keys, split_moved
-from .fingerprints import Rows, fingerprint
+from .fingerprints import Rows, fingerprint_keys
 from .task import Task
 
 MOST_LOOKS = 4
@@ -73,6 +71,7 @@ def _judge_beside_run(
         settled = _judge(direction, task, number, settled_topic, settled_cache)
         judged.result.add(settled.result)
         judged.unknown.update(settled.unknown)
+        judged.differing = settled.differing
     return judged
 
 
@@ -81,7 +80,7 @@ def _withhold(judged: Judged, keys: Rows) -> Judged:
 
     :param keys: sorted fingerprints of the judged keys, with the order of their records.
     """
-    differing = fingerprint(pa.array(judged.differing, pa.binary()), pa.nulls(len(judged.differing), pa.binary()))
+    differing = fingerprint_keys(judged.differing)
     differing.sort(order=["high", "low"])
     result = judged.result
     counted = replace(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from statistics import median_high
@@ -29,7 +29,7 @@ from ..state.internal_names import comparisons_topic
 from ..state.status import StatusWriter, now_ms
 from .coverage import NEVER, Coverage
 from .direction import ComparedPair, Judged
-from .key_slices import SLICES, count_slices
+from .key_slices import SLICES, SliceRange, count_slices
 from .result import VerifyOptions, VerifyResult
 
 log = logging.getLogger(__name__)
@@ -52,6 +52,7 @@ class ComparisonMemory:
     started_ms: int = field(default_factory=now_ms)
     _before: dict[tuple[str, str], Coverage] = field(default_factory=dict, init=False)
     _after: dict[tuple[str, str], Coverage] = field(default_factory=dict, init=False)
+    _chosen: dict[tuple[str, str], tuple[SliceRange, ...]] = field(default_factory=dict, init=False)
     _compared: int = field(default=0, init=False)
 
     @staticmethod
@@ -87,6 +88,7 @@ class ComparisonMemory:
                 key = pair.cache, pair.topic
                 self._before[key] = before
                 self._after[key] = before.with_compared(slices, self.started_ms)
+                self._chosen[key] = slices
                 self._compared += count_slices(slices)
         return chosen
 
@@ -95,7 +97,7 @@ class ComparisonMemory:
         if record is None:
             return Coverage()
         try:
-            return Coverage.of(record.ranges, record.since_ms)
+            return Coverage.of(record.ranges, record.since_ms, record.differing)
         except ValueError as error:
             log.warning("the coverage of cache %s begins anew: %s", pair.cache, error)
             return Coverage()
@@ -106,6 +108,7 @@ class ComparisonMemory:
         :raises IgniteKafkaError: the result cannot be kept, and all keys are to be compared within a named time.
         """
         options = self.options
+        self._note_differing(caches)
         times = [coverage.oldest_ms for coverage in self._after.values()]
         result = VerifyResult(
             caches,
@@ -124,6 +127,18 @@ class ComparisonMemory:
                 raise
             log.warning("the comparison is not in the history: %s", error)
         return result
+
+    def _note_differing(self, caches: Sequence[Judged]) -> None:
+        """Keep the slices with differences due; all that were compared if a difference has no key."""
+        for judged in caches:
+            key = judged.result.cache, judged.result.topic
+            if key not in self._after:
+                continue
+            slices: Iterable[int] = ()
+            if not judged.equal:
+                with_keys = judged.slices if not judged.result.keyless else ()
+                slices = with_keys or [number for first, end in self._chosen[key] for number in range(first, end)]
+            self._after[key] = self._after[key].with_differing(slices)
 
     def _find_gap(self) -> str:
         """Return why not all keys are compared within the named time, for the first cache with a reason."""
@@ -195,4 +210,4 @@ def make_past(id: str, started_ms: int, ended_ms: int, result: VerifyResult, wit
 
 def _to_record(coverage: Coverage) -> CoverageRecord:
     ranges = tuple((part.first, part.end, part.compared_ms) for part in coverage.ranges)
-    return CoverageRecord(ranges, coverage.since_ms)
+    return CoverageRecord(ranges, coverage.since_ms, coverage.differing)

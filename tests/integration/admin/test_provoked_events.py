@@ -147,7 +147,7 @@ def test_caches_states_and_partitions_that_change(stream: StreamWorld) -> None:
     stream.ask(target.RUNNING)
     stream.run(run_mode="once", failover_policy="FULL_SNAPSHOT")
     assert_kept(stream.settings, events.IGNITE_CONNECTED, events.CAPTURE_BEGUN, events.CAPTURE_KEPT)
-    assert_kept(stream.settings, events.CACHES_CHANGED, events.TARGET_CHANGED, events.TOPIC_GREW)
+    assert_kept(stream.settings, events.CACHES_CHANGED, events.TARGET_CHANGED, events.TOPIC_GREW, events.RUN_STOPPED)
 
 
 def test_a_lost_capture_and_a_key_that_cannot_be_converted_back(stream: StreamWorld, kafka: KafkaBroker) -> None:

@@ -272,7 +272,7 @@ def test_deferred_sink_outlives_the_triggerer(streams: Streams, connected: None)
     streams.request(RUNNING)
     assert airflow.await_state(LITTLE_LAG, waiting, "success", "failed") == "success", airflow.failure(LITTLE_LAG, waiting)
     assert airflow.home.results(LITTLE_LAG) == [
-        {"connector": streams.name, "state": RUNNING, "loaded": True, "lag": {}, "total": 0, "open": {}},
+        {"connector": streams.name, "state": RUNNING, "loaded": True, "sends_again": False, "lag": {}, "total": 0, "open": {}},
     ]
     streams.await_entries("second")
 

@@ -15,6 +15,10 @@ RUNS = {
     "r2": RunStatus("FENCED", "c", "r2", "s2", 2, started_ms=3, ended_ms=5),
     "r3": RunStatus("RUNNING", "c", "r3", "s3", 3, started_ms=4),
 }
+ENDED = {
+    "r4": RunStatus("STOPPED", "c", "r4", "s4", 4, started_ms=7, ended_ms=8),
+    "r5": RunStatus("COMPLETED", "c", "r5", "s5", 5, started_ms=8, ended_ms=9),
+}
 
 
 def test_events_of_runs_target_and_snapshots() -> None:
@@ -40,6 +44,15 @@ def test_events_that_runs_kept_stand_among_them_and_what_is_derived_stands_once(
     ]
     assert [event.at_ms for event in newest if event.event.id == 15100] == [4, 3, 1]
     assert max(event.at_ms for event in newest) == 5
+
+
+def test_a_run_that_was_stopped_is_not_complete() -> None:
+    texts = [one.text for one in timeline(ConnectorOverview("c", runs=ENDED), 20) if one.at_ms != 7]
+    assert sorted(texts) == [
+        "15100 # run r5 of connector c started with generation 5",
+        "15101 # run r5 of connector c is complete",
+        "15262 # run r4 of connector c was stopped",
+    ]
 
 
 def test_only_the_newest_are_kept() -> None:

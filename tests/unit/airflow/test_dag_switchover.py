@@ -33,10 +33,12 @@ def test_the_command_of_each_dag_exists(attribute: str, dry_run: bool, tmp_path:
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
     folder = tmp_path / "pair of a"
     shell = {**os.environ, **environment, "PATH": f"{tmp_path}:{os.environ['PATH']}", "IGNITE_KAFKA_PAIR": str(folder)}
+    shell["IGNITE_KAFKA_PAIR_OPTIONS"] = "--secrets /run/secrets/pair.json --wait 5m"
     done = subprocess.run(["bash", "-c", task.bash_command], env=shell, check=True, capture_output=True, text=True, timeout=60)
     call = parse(done.stdout.splitlines())
     assert call.row.path == f"replicate {DAGS[attribute]}"
     assert call.arguments.dry_run is dry_run
+    assert (call.arguments.secrets, call.arguments.wait) == ("/run/secrets/pair.json", 300_000)
     assert (call.arguments.source, call.arguments.sink) == (f"{folder}/source.properties", f"{folder}/sink.properties")
     if attribute != "dag":
         assert task.retries == 2

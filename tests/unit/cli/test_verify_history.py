@@ -36,7 +36,7 @@ def test_the_newest_comparison_is_the_first_row(history: ConnectorComparisons) -
     assert newest.split() == ["2025-11-27T12:00:00.000Z", "90", "s", "5", "2", "100", "1", "2", "0", "0", "NO"]
     assert oldest.split()[0] == "2025-11-26T12:00:00.000Z"
     assert rest == [
-        "all keys were compared since 2025-11-24T12:00:00.000Z; to be compared within 7 d",
+        "all keys of 2 caches were compared since 2025-11-24T12:00:00.000Z; to be compared within 7 d",
         "not in time: cache x: 5.00% every 1 d",
     ]
 
@@ -52,7 +52,7 @@ def test_json_has_times_as_texts(history: ConnectorComparisons) -> None:
 
 def test_keys_that_were_never_compared_are_named() -> None:
     assert history_text(ConnectorComparisons("c", ())) == "connector c was never compared"
-    assert history_text(ConnectorComparisons("c", (FIRST,))).endswith("some keys were never compared")
+    assert history_text(ConnectorComparisons("c", (FIRST,))).endswith("some keys of 2 caches were never compared")
 
 
 def test_the_command_shows_the_history(history: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

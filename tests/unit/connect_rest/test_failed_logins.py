@@ -14,7 +14,7 @@ from starlette.testclient import TestClient
 from ignite_kafka.connect_rest import failed_logins
 from ignite_kafka.connect_rest.access import Guard, Logins
 from ignite_kafka.connect_rest.application import create_application
-from ignite_kafka.connect_rest.failed_logins import MOST_HELD, MOST_OF_CLIENT, FailedLogins
+from ignite_kafka.connect_rest.failed_logins import MOST_HELD, MOST_OF_CLIENT, FailedLogins, network_of
 from tests.unit.connect_rest.simulated_service import simulated_service
 
 
@@ -41,6 +41,24 @@ def test_a_client_has_a_bound_and_all_clients_have() -> None:
         assert not failed._held, "no address is kept"
 
     asyncio.run(run())
+
+
+def test_all_addresses_of_an_ipv6_network_are_one_client() -> None:
+    async def run() -> None:
+        failed = FailedLogins()
+        held = [asyncio.create_task(failed.hold(f"2001:db8:1:2::{number}")) for number in range(MOST_OF_CLIENT)]
+        await asyncio.sleep(0)
+        assert failed.refuse("2001:db8:1:2:ffff::9%eth0") is not None
+        assert failed.refuse("2001:db8:1:3::1") is None
+        for each in held:
+            each.cancel()
+        await asyncio.gather(*held, return_exceptions=True)
+        assert not failed._held
+
+    asyncio.run(run())
+    assert network_of("::ffff:10.0.0.1") == network_of("10.0.0.1") == "10.0.0.1"
+    assert network_of("10.0.0.1") != network_of("10.0.0.2")
+    assert network_of("testclient") == "testclient"
 
 
 @contextmanager

@@ -77,6 +77,14 @@ def test_writers_that_write_after_the_drain_stop_it_and_it_can_be_undone(world: 
     assert "drained" in world.acts
 
 
+def test_changes_that_the_capture_has_lost_since_the_drain_stop_it(world: World) -> None:
+    """They are in no count: only the mark on their partition shows them."""
+    world.lost_writes = True
+    with pytest.raises(RoleTransitionRefused, match=r"the capture has lost changes since the drain.*--abort"):
+        turn(world)
+    assert "end capture" not in world.acts
+
+
 def test_differences_stop_it_before_the_capture_ends(world: World) -> None:
     world.differing = 3
     with pytest.raises(RoleTransitionRefused, match=r"topics and caches differ; keys that differ: x 3"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ssl
 from contextlib import nullcontext
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -49,6 +50,9 @@ def test_records_of_open_transactions_are_lag() -> None:
     assert describe_lag(lag(0, 3)) == "c has to copy x 3"
 
 
+NO_LAG = lag(0)
+
+
 class Member:
     """A connector whose lag and run the test sets."""
 
@@ -68,10 +72,12 @@ class Member:
     def __exit__(self, *_: object) -> None: ...
 
 
-def drain(monkeypatch: pytest.MonkeyPatch, clock: Clock, end_at: Any, member: Member | None = None) -> int:
+def drain(
+    monkeypatch: pytest.MonkeyPatch, clock: Clock, end_at: Any, member: Member | None = None, source_lag: ConnectorLag = NO_LAG
+) -> int:
     pair = SimpleNamespace(source=member or Member(), sink=Member())
     monkeypatch.setattr(module, "flush_captured", lambda *_: None)
-    monkeypatch.setattr(module, "read_lag", lambda *_: lag(0))
+    monkeypatch.setattr(module, "read_lag", lambda *_: source_lag)
     monkeypatch.setattr(module, "sink_lag", lambda _: lag(0))
     monkeypatch.setattr(module, "topic_ends", lambda _: {("x", 0): end_at()})
     return waits(clock).until_drained(cast(Pair, pair))
@@ -97,6 +103,11 @@ def test_a_pair_that_does_not_run_is_not_drained(monkeypatch: pytest.MonkeyPatch
     member.ended = True
     with pytest.raises(RoleTransitionRefused, match="source c does not run"):
         drain(monkeypatch, Clock(), lambda: 1, member)
+
+
+def test_a_source_that_has_to_send_partitions_again_is_not_drained(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(RoleTransitionRefused, match="the source has to send partitions again"):
+        drain(monkeypatch, Clock(), lambda: 1, source_lag=replace(NO_LAG, loaded=False, sends_again=True))
 
 
 def refused_by_tls() -> IgniteUnreachable:

@@ -10,6 +10,7 @@ import pytest
 
 from ignite_kafka.admin.connector_lag import ConnectorLag
 from ignite_kafka.errors import BacklogRefused, RoleTransitionRefused
+from ignite_kafka.ignite.backlog_units import LOST
 from ignite_kafka.kafka.partition_lag import PartitionLag
 from ignite_kafka.role_transitions import failback, failover, steps, switchover
 from ignite_kafka.role_transitions.pair import Pair
@@ -17,6 +18,7 @@ from ignite_kafka.role_transitions.waits import Waits
 from ignite_kafka.settings.connector import ConnectorSettings
 from ignite_kafka.settings.sink import SinkSettings
 from ignite_kafka.settings.source import SourceSettings
+from ignite_kafka.source.stream.backlog_lag import BacklogLag, UnitLag
 from ignite_kafka.state.configs import Retirement
 from ignite_kafka.state.role_transitions import RoleTransition
 
@@ -84,6 +86,7 @@ class World:
         self.captured = True
         self.refusal = "UNKNOWN_CONNECTOR"  # of the nodes, once there is no capture
         self.late_writes: dict[str, int] = {}
+        self.lost_writes = False  # by the capture
         self.caches = ["x"]
         self.differing = 0  # keys that topic and cache do not share
         self.skipped = 0
@@ -143,10 +146,11 @@ class World:
         behind = PartitionLag("p-x", 0, 0, self.unstored, self.unstored, 0)
         return ConnectorLag("sink", "RUNNING", True, (behind,) if self.unstored else ())
 
-    def _unsent(self, _: object) -> dict[str, int]:
+    def _unsent(self, _: object) -> BacklogLag:
         if not self.captured:
             raise BacklogRefused("there is no capture", code=self.refusal)
-        return self.late_writes
+        units = [UnitLag(name, 0, 1, count, count, 1) for name, count in self.late_writes.items()]
+        return BacklogLag(("x",), tuple(units + [UnitLag("x", 1, -1, -1, 0, 0, LOST)] * self.lost_writes))
 
     def _end_capture(self, *_: object, **__: object) -> None:
         self.act("end capture")

@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 
 from ignite_kafka.common.event_log import count_of
-from ignite_kafka.errors import IgniteKafkaError, KafkaUnavailable, OutcomeUnknown
+from ignite_kafka.errors import IgniteKafkaError, KafkaUnavailable, OutcomeUnknown, Retired
 from ignite_kafka.plan.source_plan import RunPlan
 from ignite_kafka.runtime import epoch_run
 from ignite_kafka.runtime.counts import Counts, SlotResult
@@ -20,6 +20,7 @@ from ignite_kafka.runtime.epoch_run import EpochRun
 from ignite_kafka.runtime.spark_job import Job, Work
 from ignite_kafka.settings.connector import ConnectorSettings
 from ignite_kafka.settings.source import SourceSettings
+from ignite_kafka.state.configs import ConnectorState, Retirement
 from ignite_kafka.state.status import CacheCount, CacheStatus, RunStatus, TaskProgress
 from ignite_kafka.state.target_state import PAUSED, RUNNING, STOPPED
 
@@ -51,7 +52,7 @@ class Run(EpochRun[ConnectorSettings]):
 
     def __init__(self) -> None:
         self._settings = SourceSettings(name="c", retry_timeout_ms=2_147_483_647, progress_interval_ms=100)
-        self._request = cast(Any, SimpleNamespace(stop=threading.Event()))
+        self._request = cast(Any, SimpleNamespace(stop=threading.Event(), transition=""))
         self._job = cast(Job, FakeJob())
         self._consumer = _consumer({})
         self._spark = cast(Any, SimpleNamespace(sparkContext=SimpleNamespace(defaultParallelism=1, getConf=dict)))
@@ -186,5 +187,16 @@ def test_a_start_cancels_an_earlier_stop_unless_the_stop_is_to_hold(
     run = Run()
     run._clients = run._topics = cast(Any, None)
     run._request.unless_stopped = unless_stopped  # type: ignore[misc]
+    monkeypatch.setattr(run, "_state", ConnectorState)
     run._adopt_target()
     assert (run._target, run._request.stop.is_set(), written) == (state, stops, [RUNNING] if cleared else [])
+
+
+def test_a_connector_that_was_retired_since_the_claim_does_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The transition's stop is not taken for an earlier run's, which a start cancels."""
+    monkeypatch.setattr(epoch_run, "read_target", lambda *_: STOPPED)
+    run = Run()
+    run._clients = run._topics = cast(Any, None)
+    monkeypatch.setattr(run, "_state", lambda: ConnectorState(retirement=Retirement("t", "switchover", 1)))
+    with pytest.raises(Retired, match="a switchover ended this connector"):
+        run._adopt_target()

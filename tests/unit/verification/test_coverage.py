@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ignite_kafka.verification.coverage import MOST_RANGES, NEVER, ComparedRange, Coverage, SamplePlan
+from ignite_kafka.verification.coverage import MOST_DIFFERING, MOST_RANGES, NEVER, ComparedRange, Coverage, SamplePlan
 from ignite_kafka.verification.key_slices import ALL, SLICES, count_slices
 
 DAY = 86_400_000
@@ -46,6 +46,29 @@ def test_a_coverage_has_a_limited_number_of_ranges() -> None:
     times = [part.compared_ms for part in coverage.ranges for _ in range(part.count)]
     assert all(time <= number + 2 for number, time in enumerate(times[: 2 * MOST_RANGES - 2]))
     assert set(times[2 * MOST_RANGES - 2 :]) == {1}
+
+
+def test_slices_with_differences_stay_due_beside_the_share_of_the_others() -> None:
+    plan = SamplePlan(500)
+    coverage = Coverage().with_compared(((0, 500),), 1).with_differing([7, 8, 30])
+    for run in range(2, 21):
+        chosen = plan.choose(coverage, DAY, run)
+        assert chosen == ((7, 9), (30, 31), (500 * (run - 1), 500 * run)), "no other slice waits for them"
+        coverage = coverage.with_compared(chosen, run).with_differing([7, 8, 30])
+    assert coverage.oldest_ms == 1
+    assert plan.choose(coverage, DAY, 22) == ((0, 503),)
+    assert plan.choose(coverage.with_differing([]), DAY, 22) == ((0, 7), (9, 30), (31, 503))
+    assert SamplePlan().choose(coverage, DAY, 22) == ALL
+
+
+def test_ranges_with_differences_are_limited_in_number() -> None:
+    coverage = Coverage().with_differing(range(0, 4 * MOST_DIFFERING, 2))
+    assert len(coverage.differing) == MOST_DIFFERING
+    covered = {number for first, end in coverage.differing for number in range(first, end)}
+    assert covered >= set(range(0, 4 * MOST_DIFFERING, 2))
+    assert coverage.differing[-1] == (4 * MOST_DIFFERING - 2, 4 * MOST_DIFFERING - 1), "near ones are joined first"
+    with pytest.raises(ValueError, match="not within slices"):
+        Coverage.of([(0, SLICES, 1)], 1, [(5, 5)])
 
 
 @given(

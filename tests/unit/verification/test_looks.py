@@ -55,6 +55,7 @@ def test_a_difference_that_stays_counts_after_one_wait(monkeypatch: pytest.Monke
     judged = beside.judged()
     assert (judged.result.different, judged.result.changing, beside.waits) == (2, 0, 1)
     assert len(judged.result.examples) == 2
+    assert 1 <= len(judged.slices) <= 2
 
 
 def test_a_change_on_its_way_is_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:

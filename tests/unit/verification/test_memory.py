@@ -102,6 +102,31 @@ def test_a_sample_continues_where_the_one_before_ended(kept: Kept) -> None:
     assert kept.events == []
 
 
+@pytest.mark.parametrize(
+    ("found", "due"),
+    [
+        ({"missing": 1, "slices": {700}}, ((700, 701),)),
+        ({"missing": 2, "keyless": 1, "slices": {700}}, ((500, 1_000),)),  # an entry without a key may be in any of them
+        ({"missing": 1, "slices": {700}, "repaired": 1}, ()),
+        ({}, ()),
+    ],
+)
+def test_slices_with_differences_are_compared_again_until_they_are_equal(
+    found: dict[str, Any], due: tuple[tuple[int, int], ...], kept: Kept
+) -> None:
+    """A comparison of others that are equal would say that the connector is."""
+    before = CoverageRecord(((0, 500, NOW), (500, SLICES, 0)), NOW)
+    compared = made(VerifyOptions(percent=5), history(9, coverage=before))
+    compared.with_slices([PAIR])
+    slices, repaired = found.pop("slices", set()), found.pop("repaired", 0)
+    compared.conclude([replace(judged(**found), slices=slices, repaired=repaired)])
+    (record,) = kept.coverage[0].values()
+    assert record.differing == due
+    assert compared.options.sample.slices == 500
+    (pair,) = made(VerifyOptions(percent=5), history(10, coverage=record), day=11).with_slices([PAIR])
+    assert pair.slices == ((*due, (1_000, 1_500)) if due[-1:] != ((500, 1_000),) else ((500, 1_500),))
+
+
 def test_all_keys_are_compared_without_a_share(kept: Kept) -> None:
     whole = made(VerifyOptions())
     assert [pair.slices for pair in whole.with_slices([PAIR])] == [ALL]

@@ -28,15 +28,15 @@ def test_comparisons_are_shown_with_what_differs(page: Page) -> None:
     )
     shown = page.get()
     assert shown.index('data-comparison="v2"') < shown.index('data-comparison="v1"')
-    assert "Some keys were never compared. Not in time: cache &lt;x&gt;: too small." in shown
+    assert "Some keys of 2 caches were never compared. Not in time: cache &lt;x&gt;: too small." in shown
     assert '<td class="number">14.29</td><td class="number">1,234</td>' in shown
     assert '<td class="warn">no</td>' in shown
     assert "were never compared: <code>" not in shown
 
 
 def test_the_time_since_which_all_keys_are_compared_is_shown(page: Page) -> None:
-    show(page, PastComparison("v1", NOON, NOON + 1, oldest_ms=NOON))
-    assert 'All keys were compared since <time datetime="2025-11-27T12:00:00+00:00">' in page.get()
+    show(page, PastComparison("v1", NOON, NOON + 1, caches=1, oldest_ms=NOON))
+    assert 'All keys of 1 cache were compared since <time datetime="2025-11-27T12:00:00+00:00">' in page.get()
 
 
 def test_a_connector_that_was_never_compared_has_the_command(page: Page) -> None:

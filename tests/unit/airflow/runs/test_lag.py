@@ -57,7 +57,15 @@ def test_a_lag_that_is_no_number_is_refused(wrong: Any) -> None:
 
 
 def test_xcom_has_counts_by_name_and_no_positions() -> None:
-    assert LAG.to_dict() == {"connector": "c", "state": RUNNING, "loaded": True, "lag": {"a": 7, "b": 1}, "total": 8, "open": {}}
+    assert LAG.to_dict() == {
+        "connector": "c",
+        "state": RUNNING,
+        "loaded": True,
+        "sends_again": False,
+        "lag": {"a": 7, "b": 1},
+        "total": 8,
+        "open": {},
+    }
 
 
 def test_records_behind_an_open_transaction_are_waited_for_and_told() -> None:
