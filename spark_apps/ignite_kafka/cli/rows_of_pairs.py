@@ -21,7 +21,7 @@ _PAIR = (
 _WAIT = option(
     "--wait",
     "SPAN",
-    "longest wait of a step, such as 10m (default); the next call continues",
+    "longest wait of a step, such as 10min (the default); the next call continues",
     type=Span(),
     default=600_000,
 )

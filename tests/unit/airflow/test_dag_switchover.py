@@ -33,7 +33,7 @@ def test_the_command_of_each_dag_exists(attribute: str, dry_run: bool, tmp_path:
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
     folder = tmp_path / "pair of a"
     shell = {**os.environ, **environment, "PATH": f"{tmp_path}:{os.environ['PATH']}", "IGNITE_KAFKA_PAIR": str(folder)}
-    shell["IGNITE_KAFKA_PAIR_OPTIONS"] = "--secrets /run/secrets/pair.json --wait 5m"
+    shell["IGNITE_KAFKA_PAIR_OPTIONS"] = "--secrets /run/secrets/pair.json --wait 5min"
     done = subprocess.run(["bash", "-c", task.bash_command], env=shell, check=True, capture_output=True, text=True, timeout=60)
     call = parse(done.stdout.splitlines())
     assert call.row.path == f"replicate {DAGS[attribute]}"
