@@ -24,6 +24,9 @@ from .protocol import ThinError
 HAS_FENCES = 4
 """First version of the service's interface with fenced writes."""
 
+HAS_ORDER = 5
+"""First version of the service's interface with fenced writes that compare a field."""
+
 FENCED = "FENCED"
 """Code of the refusal of a write or token that is older than the token in force."""
 
@@ -60,6 +63,7 @@ class WriteFence:
     :param caches: names of caches that the sink writes; the user needs the right to put and remove their entries.
     :param shared: whether other tasks write with the same token, as those of a repair do. A repeated request then keeps
         its token: under that token each key has one value.
+    :param order_field: field of the values; a put of a lesser one leaves the present entry. Empty: each put is stored.
     """
 
     def __init__(
@@ -71,8 +75,10 @@ class WriteFence:
         caches: Collection[str],
         *,
         shared: bool = False,
+        order_field: str = "",
     ) -> None:
         self._shared = shared
+        self._order_field = order_field
         self._cluster = cluster
         self._sink = sink
         self._slots = struct.pack(f"<{len(slots)}i", *sorted(slots))
@@ -112,7 +118,10 @@ class WriteFence:
 
     def payload(self, cache: str, entries: bytes, *, insert: bool) -> bytes:
         """Return the request that writes entries, behind their :func:`entries_head`, with the token as it is now."""
-        return call_payload("write", self._sink, self.token.encode() + self._slots, cache, insert, entries)
+        writer = self.token.encode() + self._slots
+        if self._order_field:
+            return call_payload("writeGreatest", self._sink, writer, cache, self._order_field, entries)
+        return call_payload("write", self._sink, writer, cache, insert, entries)
 
 
 def is_fenced(error: ThinError) -> bool:
@@ -130,16 +139,19 @@ def entries_head(keys: pa.BinaryArray, values: pa.BinaryArray | None) -> bytes:
     return np.concatenate([[len(keys)], lengths_of([keys]), of_values]).astype("<i4").tobytes()
 
 
-def generation_in_force(cluster: Cluster, sink: str) -> int:
+def generation_in_force(cluster: Cluster, sink: str, order_field: str = "") -> int:
     """Return the generation whose tokens the nodes accept; 0 if the sink never wrote.
 
-    :raises BacklogRefused: the jar is older than fenced writes.
+    :param order_field: field that nodes are to compare; empty: none.
+    :raises BacklogRefused: the jar is older than fenced writes, or than their comparison of a field.
     :raises BacklogMissing: no node has the jar.
     """
     service = BacklogService(cluster.connection())
-    if service.version() < HAS_FENCES:
+    version = service.version()
+    if version < HAS_FENCES or (order_field and version < HAS_ORDER):
+        what = "strict sinks" if version < HAS_FENCES else "sinks with order_field"
         raise BacklogRefused(
-            "the jar of the backlog service is older than strict sinks", REMEDIES[OLDER_JAR], code=OLDER_JAR
+            f"the jar of the backlog service is older than {what}", REMEDIES[OLDER_JAR], code=OLDER_JAR
         )
     generation = service.generation(sink)
     if generation > MOST_GENERATION:

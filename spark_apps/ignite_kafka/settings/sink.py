@@ -14,12 +14,12 @@ from ..sql.syntax import columns_of
 from . import topic_names
 from .base import setting
 from .connector import PREFIX, TIME, ConnectorSettings
-from .converters import FIELDLESS, IGNITE_BINARY
+from .converters import FIELDLESS, IGNITE_BINARY, SCALARS
 from .fields import BOOLEAN, LINE, MAPPING, RULES, TEXTS, SettingType, choice, text_like, whole_number
 from .findings import Findings
 from .name_rules import NamedBy
 from .schema_contracts import CLOSED, DEAD_LETTER_RECORD, SCHEMA_CONTRACT, STORE
-from .shared_caches import SHARED_CACHES
+from .shared_caches import ORDER_FIELD, SHARED_CACHES
 from .start_warnings import CONTINUOUS
 
 KEY = "key"
@@ -98,6 +98,7 @@ class SinkSettings(ConnectorSettings):
         "cache, with $1 and ${name} as groups; topics without a match are named by topic_prefix and cache_prefix",
     )  # fmt: skip
     shared_caches: str = SHARED_CACHES
+    order_field: str = ORDER_FIELD
     process_updates: bool = setting(
         False, BOOLEAN, "Overwrite and remove entries; false: existing entries stay unchanged",
         reference="shallProcessUpdates",
@@ -213,6 +214,8 @@ class SinkSettings(ConnectorSettings):
         super().check_together(findings)
         with findings.check("select", "where", "key_policy", "key_fields", "value_converter"):
             self._check_select()
+        with findings.check("order_field", "delivery", "process_updates", "select", "value_converter"):
+            self._check_order_field()
         with findings.check("schema_contract", "value_converter", "dead_letter_topic"):
             self._check_contract()
         with findings.check("topics", "topics_regex"):
@@ -259,6 +262,24 @@ class SinkSettings(ConnectorSettings):
         if self.key_policy == VALUE and (missing := [name for name in self.key_fields if name.lower() not in selected]):
             reason = f"keys are made of the fields of select, which has no {missing[0]}"
             raise self.wrong("key_fields", reason, "Add the field to select, under its new name if it gets one")
+
+    def _check_order_field(self) -> None:
+        """Refuse settings with which nodes would not compare the field, or values would not have it."""
+        if not self.order_field:
+            return
+        if not self.strict:
+            reason = "nodes compare the field only in fenced writes, and delivery is not strict"
+            raise self.wrong("order_field", reason, "Set delivery to strict, or leave it out")
+        if not self.process_updates:
+            reason = "process_updates is false, so that the first record of a key remains"
+            raise self.wrong("order_field", reason, "Set process_updates to true, or leave it out")
+        if self.value_converter in SCALARS:
+            reason = f"value_converter {self.value_converter} reads no fields"
+            raise self.wrong("order_field", reason, "Use another converter, or leave it out")
+        selected = self.parsed_text("select", parse_columns)
+        if selected is not None and self.order_field.lower() not in {field.alias.lower() for field in selected}:
+            reason = f"select has no {self.order_field}, so that stored values lack it"
+            raise self.wrong("order_field", reason, "Add the field to select, under its new name if it gets one")
 
     def _check_contract(self) -> None:
         """Refuse a contract that cannot be kept with the other settings."""

@@ -95,6 +95,7 @@ SETTINGS: Mapping[str, str] = {
             "delivery",
             "schema_contract",
             "shared_caches",
+            "order_field",
             "key_policy",
             "key_fields",
             "cache_as_source",

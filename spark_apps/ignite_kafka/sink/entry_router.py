@@ -26,6 +26,7 @@ from ..state.types_topic import TypesTopic
 from .caches import routed_cache
 from .conversion import inbound_rules, reads_headers, transforming, value_head_of
 from .entry_filter import kept_entries
+from .entry_order import with_order
 from .program_faults import convert_or_fault
 from .record_types import RecordTypes, TypesGrown
 
@@ -78,11 +79,13 @@ class EntryRouter:
         1. Read the records, with the topics that transforms give them.
         2. Convert those of each topic to entries of its cache.
         3. Leave out the entries that the filter does not keep.
-        4. Merge the entries of each cache: a key's records may come by several topics that transforms make.
+        4. Number the entries by the field that orders them, if there is one.
+        5. Merge the entries of each cache: a key's records may come by several topics that transforms make.
 
         :param leave_out: caches chosen by transforms whose records are ignored, and which are not created.
         :raises ProgramFault: the conversion failed by a fault of this program.
         """
+        own = self._settings.of(consumed.topic)
         entry_filter = self._filters.of(consumed.topic)
         filtered = 0
         bad: list[BadRecord] = []
@@ -94,8 +97,11 @@ class EntryRouter:
                 kept = kept_entries(entries, consumed, entry_filter, cache, self._record_types)
                 filtered += len(entries) - len(kept) - len(kept.bad)
                 bad += kept.bad
+            if own.order_field:  # 4.
+                kept = with_order(replace(kept, bad=()), own.order_field, cache, self._record_types, own.date_time_zone)
+                bad += kept.bad
             by_cache[cache.name].append(replace(kept, bad=()))
-        parts = [(cache, merge_rows(of_cache)) for cache, of_cache in by_cache.items()]  # 4.
+        parts = [(cache, merge_rows(of_cache)) for cache, of_cache in by_cache.items()]  # 5.
         bad.sort(key=lambda record: record.row)
         return RoutedEntries(parts, bad, None if entry_filter is None else filtered)
 

@@ -118,7 +118,7 @@ def cache_names(topics: Iterable[str], settings: SinkSettings) -> dict[str, str]
             remedy = (
                 "Give them caches of their own (cache_names, cache_prefix), leave one of them out, or set "
                 f"shared_caches to {DISJOINT_KEYS} if no key is in both: the records of a key have an order in one "
-                "topic only."
+                "topic only. With order_field, a field of the values orders those of several topics."
             )
             raise SettingsError(what, remedy, cache=cache.name, topic=topic)
         caches[topic] = cache.name
@@ -126,11 +126,11 @@ def cache_names(topics: Iterable[str], settings: SinkSettings) -> dict[str, str]
 
 
 def _may_share(settings: SinkSettings, *topics: str) -> bool:
-    """Return whether no key of a cache is made of records of two of its topics."""
+    """Return whether no key of a cache is made of records of two of its topics, or a field orders these."""
     of_topics = [settings.of(topic) for topic in topics]
     # transforms may give records of two topics one topic's name, which is in the key then
     hold_topic = all(own.key_policy == KAFKA and not own.transforms for own in of_topics)
-    return hold_topic or settings.shared_caches == DISJOINT_KEYS
+    return hold_topic or settings.shared_caches == DISJOINT_KEYS or bool(settings.order_field)
 
 
 def cache_of(topic: str, settings: SinkSettings) -> NamedBy:

@@ -107,7 +107,7 @@ class SinkRun(EpochRun[SinkSettings]):
         fence = ""
         if settings.strict:
             fence = self._retry(lambda: fence_name(self._topics, settings.internal_topic_prefix, settings.name))
-        in_force = self._retry(lambda: generation_in_force(self._cluster, fence)) if fence else 0
+        in_force = self._retry(lambda: generation_in_force(self._cluster, fence, settings.order_field)) if fence else 0
         self._control = self._configs_writer()
         self._claim(self._control, slots, state)
         if fence:

@@ -78,8 +78,8 @@ class Store:
 
         :meth:`flush` waits for this batch.
 
-        Records of one key are of one partition, or have no order. So one operation a key and cache is kept: the last
-        one, or the first if entries are not overwritten.
+        Records of one key are of one partition, or a field orders them, or they have no order. So one operation a key
+        and cache is kept: the last one, the greatest by the field, or the first if entries are not overwritten.
 
         :param batch: records of several partitions.
         :raises EntriesRefused: a cache refuses an entry of this batch, or of the previous batch.

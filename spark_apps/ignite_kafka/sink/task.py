@@ -162,7 +162,14 @@ class SinkTask(TaskLoop):
         if not self._plan.fence:
             yield None
             return
-        fence = WriteFence(cluster, self._plan.fence, self._slots, self._token, self._plan.caches)
+        fence = WriteFence(
+            cluster,
+            self._plan.fence,
+            self._slots,
+            self._token,
+            self._plan.caches,
+            order_field=self._settings.order_field,
+        )
         fence.establish()
         try:
             yield fence

@@ -93,7 +93,15 @@ class Idle:
 
         :param force: proceed although the newest run's status record shows no end.
         :raises NotStopped: the newest run has not ended.
+        :raises SettingsError: a field orders the sink's entries, so that the last record may be none to put.
         """
+        if isinstance(settings, SinkSettings) and settings.order_field:
+            reason = "a repair puts the last record of a partition, and the greatest field may be in an earlier one"
+            remedy = (
+                f"Read all records once more: ignite-kafka offsets reset {settings.name} --to earliest, then run the "
+                "sink; nodes keep the greatest"
+            )
+            raise settings.wrong("order_field", reason, remedy)
         newest = newest_run(clients, Topics(clients), settings.internal_topic_prefix, settings.name)
         if not newest.unknown and not newest.ended and not force:
             raise NotStopped(

@@ -62,6 +62,7 @@ def test_topics_share_a_cache_where_their_keys_cannot_be_equal() -> None:
     with pytest.raises(SettingsError, match="set shared_caches to disjoint_keys if no key is in both"):
         cache_names(topics, settings())
     assert cache_names(topics, settings(shared_caches="disjoint_keys")) == shared
+    assert cache_names(topics, settings(order_field="at", delivery="strict", process_updates=True)) == shared
     by_place = {"key_policy": "kafka"}
     assert cache_names(topics, settings(**by_place)) == shared
     route = {"type": f"{KAFKA}RegexRouter", "regex": "ignite-a", "replacement": "a"}

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
-from ...common.arrays import RowIndex
+from ...common.arrays import Int64Array, RowIndex
 from ...ignite.types.model import BinaryType, TypeSource
 from ..rules.failure_stages import Stage
 
@@ -35,12 +35,15 @@ class Entries:
     `rows` is ascending. `keys` and `values` are ``pa.binary()`` arrays of N values in Ignite's binary format, each with
     its type code; a null value removes its key. `bad` has the records that cannot be converted, in the order of rows:
     every record is either an entry or in `bad`.
+
+    :param order: N numbers, if the greatest of a key's values remains and not the last; None: the last remains.
     """
 
     rows: RowIndex
     keys: pa.BinaryArray
     values: pa.BinaryArray
     bad: tuple[BadRecord, ...] = ()
+    order: Int64Array | None = None
 
     def __post_init__(self) -> None:
         if not len(self.rows) == len(self.keys) == len(self.values):
@@ -51,14 +54,16 @@ class Entries:
 
     def part(self, first: int, last: int) -> Entries:
         """Return the entries from index `first` to index `last` (excluded), without the bad records."""
-        return Entries(self.rows[first:last], self.keys[first:last], self.values[first:last])
+        order = None if self.order is None else self.order[first:last]
+        return Entries(self.rows[first:last], self.keys[first:last], self.values[first:last], order=order)
 
     def without(self, refused: Sequence[BadRecord]) -> Entries:
         """Return the entries of all but the refused records, which become bad records."""
         good = ~np.isin(self.rows, [record.row for record in refused])
         mask = pa.array(good)
         bad = sorted([*self.bad, *refused], key=lambda record: record.row)
-        return Entries(self.rows[good], self.keys.filter(mask), self.values.filter(mask), tuple(bad))
+        order = None if self.order is None else self.order[good]
+        return Entries(self.rows[good], self.keys.filter(mask), self.values.filter(mask), tuple(bad), order)
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,8 @@ from ..ignite_types.entries import Entries
 def last_per_key(entries: Entries, *, overwrite: bool) -> Entries:
     """Keep one operation per key: the last one or, without overwriting, the first put and no removal.
 
+    Of ordered entries the greatest one is kept, and of equal ones the last.
+
     :param overwrite: if true, keep the last operation of each key; if false, keep the first put of each key and drop
         removals, because existing entries are not changed.
     """
@@ -25,9 +27,11 @@ def last_per_key(entries: Entries, *, overwrite: bool) -> Entries:
     if keep.size == code.size:
         return entries
     rows = np.arange(code.size)
+    if entries.order is not None:
+        rows = np.argsort(entries.order, kind="stable")
     # if a place occurs several times, numpy keeps the last assignment
     if overwrite:
-        keep[code] = rows
+        keep[code[rows]] = rows
     else:
         keep[code[::-1]] = rows[::-1]
     return _take_rows(entries, np.sort(keep))
@@ -39,7 +43,8 @@ def concat_entries(parts: Sequence[Entries]) -> Entries:
         return parts[0]
     keys = pa.concat_arrays([part.keys for part in parts])
     values = pa.concat_arrays([part.values for part in parts])
-    return Entries(np.arange(len(keys)), keys, values)
+    orders = [part.order for part in parts if part.order is not None]
+    return Entries(np.arange(len(keys)), keys, values, order=np.concatenate(orders) if orders else None)
 
 
 def merge_rows(parts: Sequence[Entries]) -> Entries:
@@ -53,4 +58,7 @@ def merge_rows(parts: Sequence[Entries]) -> Entries:
 
 def _take_rows(entries: Entries, rows: np.ndarray) -> Entries:
     index = pa.array(rows)
-    return replace(entries, rows=entries.rows[rows], keys=entries.keys.take(index), values=entries.values.take(index))
+    order = None if entries.order is None else entries.order[rows]
+    return replace(
+        entries, rows=entries.rows[rows], keys=entries.keys.take(index), values=entries.values.take(index), order=order
+    )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from ignite_kafka.convert.to_ignite import Entries, last_per_key
+from ignite_kafka.convert.to_ignite import Entries, concat_entries, last_per_key, merge_rows
 from ignite_kafka.kafka.records import Consumed
 from tests.support.randomness import generator
 
@@ -23,6 +25,22 @@ def listed(made: Entries) -> list[tuple[int, bytes, bytes | None]]:
 def test_the_last_operation_of_a_key_counts() -> None:
     made = last_per_key(entries((b"a", b"1"), (b"b", None), (b"a", None), (b"c", b"3"), (b"b", b"4")), overwrite=True)
     assert listed(made) == [(12, b"a", None), (13, b"c", b"3"), (14, b"b", b"4")]
+
+
+def test_the_greatest_of_ordered_entries_counts_and_of_equal_ones_the_last() -> None:
+    made = replace(
+        entries((b"a", b"1"), (b"b", b"2"), (b"a", b"3"), (b"c", b"4"), (b"b", b"5"), (b"a", b"6")),
+        order=np.array([7, 1, 7, 0, -2, 6]),
+    )
+    for whole in (made, concat_entries([made.part(0, 3), made.part(3, 6)])):
+        kept = last_per_key(whole, overwrite=True)
+        assert [value for _, _, value in listed(kept)] == [b"2", b"3", b"4"]
+        assert kept.order is not None
+        assert kept.order.tolist() == [1, 7, 0]
+    shuffled = merge_rows([made.part(3, 6), made.part(0, 3)])
+    assert listed(shuffled) == listed(made)
+    assert shuffled.order is not None
+    assert shuffled.order.tolist() == [7, 1, 7, 0, -2, 6]
 
 
 def test_insert_only_keeps_the_first_put_and_no_removal() -> None:

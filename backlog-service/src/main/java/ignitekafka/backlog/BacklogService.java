@@ -37,10 +37,10 @@ public interface BacklogService {
     String VERSION = "1";
 
     /**
-     * Version of this contract with callers; 2 added secrets, 3 {@link #ends}, 4 {@link #raise}, {@link #write}. A
-     * later version keeps the calls of earlier ones.
+     * Version of this contract with callers; 2 added secrets, 3 {@link #ends}, 4 {@link #raise}, {@link #write}, 5
+     * {@link #writeGreatest}. A later version keeps the calls of earlier ones.
      */
-    int CONTRACT = 4;
+    int CONTRACT = 5;
 
     /** Returns the {@link #CONTRACT} of the answering node. */
     int version();
@@ -252,6 +252,18 @@ public interface BacklogService {
      * @throws BacklogException FENCED: the token was not in force for some of them; others may be written.
      */
     void write(String sink, byte[] writer, String cache, boolean insert, byte[] entries);
+
+    /**
+     * Puts each entry whose field is not less than that of the present entry, under the lock of the entry; otherwise
+     * the entry stays as it is. Accepted are byte, short, int and long, compared as they are, and Date and Timestamp,
+     * compared by their microseconds since 1970. A value without such a field is less than any that has it.
+     *
+     * @param writer As in {@link #write}.
+     * @param field Name of a field of the values.
+     * @param entries As in {@link #write}, without removals.
+     * @throws BacklogException FENCED, as from {@link #write}; MALFORMED: an entry is removed.
+     */
+    void writeGreatest(String sink, byte[] writer, String cache, String field, byte[] entries);
 
     /** Ends the fence of a sink that was deleted; what still writes for it is refused. Rights as for {@link #raise}. */
     void forget(String sink, String[] caches);

@@ -219,8 +219,15 @@ public final class BacklogServiceImpl extends NodeService implements BacklogServ
 
     @Override
     public void write(String sink, byte[] writer, String cache, boolean insert, byte[] entries) {
-        FencedRequest request = new FencedRequest(sink, writer, cache, insert);
+        execute(new FencedRequest(sink, writer, cache, insert), sink, cache, entries);
+    }
 
+    @Override
+    public void writeGreatest(String sink, byte[] writer, String cache, String field, byte[] entries) {
+        execute(new FencedRequest(sink, writer, cache, field), sink, cache, entries);
+    }
+
+    private void execute(FencedRequest request, String sink, String cache, byte[] entries) {
         guard().requireWrite(some(sink, new String[] {cache}));
         guard().runAsNode(() -> request.execute(plugin(), entries));
     }

@@ -15,7 +15,7 @@ import org.apache.ignite.internal.processors.cache.IgniteCacheProxy;
 import org.apache.ignite.internal.processors.cache.IgniteInternalCache;
 import org.apache.ignite.internal.util.typedef.internal.U;
 
-/** Writes of a sink to one cache, from {@link BacklogService#write}. */
+/** Writes of a sink to one cache, from {@link BacklogService#write} or {@link BacklogService#writeGreatest}. */
 final class FencedRequest {
     /** Maximum slots of a sink, that of its setting. */
     private static final int MOST_SLOTS = 10_000;
@@ -24,10 +24,23 @@ final class FencedRequest {
     private final String cache;
     private final boolean insert;
 
+    /** Order of the values of an entry, of which the greatest remains; null: each write changes its entry. */
+    private final FieldOrder order;
+
     FencedRequest(String sink, byte[] writer, String cache, boolean insert) {
         this.writer = writer(sink, writer);
         this.cache = cache;
         this.insert = insert;
+        order = null;
+    }
+
+    FencedRequest(String sink, byte[] writer, String cache, String field) {
+        if (field == null || field.isEmpty()) throw new BacklogException(MALFORMED, "the name of a field is missing");
+
+        this.writer = writer(sink, writer);
+        this.cache = cache;
+        insert = false;
+        order = new FieldOrder(field);
     }
 
     private static FencedWriter writer(String sink, byte[] bytes) {
@@ -72,8 +85,9 @@ final class FencedRequest {
             // Starts a client of the cache on a node that the cache's filter leaves out.
             IgniteCacheProxy<Object, Object> proxy = plugin.context().cache().publicJCache(cache);
             IgniteInternalCache<Object, Object> target = proxy.internalProxy().keepBinary();
+            Object[] arguments = order == null ? new Object[] {writer} : new Object[] {writer, order};
             Map<Object, EntryProcessorResult<Boolean>> refused =
-                    target.invokeAll(parse(proxy.context(), entries), writer);
+                    target.invokeAll(parse(proxy.context(), entries), arguments);
 
             if (refused != null
                     && refused.values().stream().anyMatch(result -> FencedWrite.REFUSED.equals(result.get())))
@@ -104,6 +118,9 @@ final class FencedRequest {
             for (int i = 0; i < count; i++) {
                 byte[] key = next(in, lengths.getInt(Integer.BYTES * (1 + i)));
                 int length = lengths.getInt(values + Integer.BYTES * i);
+
+                if (order != null && length == -1)
+                    throw new BacklogException(MALFORMED, "entry " + i + " is removed: a removal has no field");
 
                 if (key.length == 0) throw new BacklogException(MALFORMED, "entry " + i + " has no key");
 

@@ -20,7 +20,8 @@ import org.apache.ignite.internal.util.typedef.T2;
 
 /**
  * A put or removal of a sink, which its key's primary node executes only while the token of the sink's task is in
- * force. The first argument of the processor is the {@link FencedWriter}.
+ * force. The first argument of the processor is the {@link FencedWriter}. With a second one, a {@link FieldOrder}, a
+ * put that is less than the present value leaves it.
  *
  * <p>The token is compared under the lock of the entry. So once a newer token is in memory on every node, an older
  * write either has changed its entry already, and the newer task's write comes after it, or changes nothing: also one
@@ -33,6 +34,7 @@ final class FencedWrite implements EntryProcessor<Object, Object, Boolean>, Bina
     private static final byte UNDECIDED = 0;
     private static final byte ALLOWED = 1;
     private static final byte NOT_ALLOWED = 2;
+    private static final byte LESS = 3;
 
     private boolean insert;
 
@@ -62,7 +64,11 @@ final class FencedWrite implements EntryProcessor<Object, Object, Boolean>, Bina
     public Boolean process(MutableEntry<Object, Object> entry, Object... arguments) {
         GridCacheContext<?, ?> cache = entry.unwrap(GridCacheContext.class);
 
-        if (!isAllowed(cache, entry, arguments)) return REFUSED;
+        byte decided = decide(cache, entry, arguments);
+
+        if (decided == NOT_ALLOWED) return REFUSED;
+
+        if (decided == LESS) return null;
 
         if (value == null) entry.remove();
         else if (!insert || !entry.exists()) entry.setValue(StoredForm.value(cache, value));
@@ -70,12 +76,12 @@ final class FencedWrite implements EntryProcessor<Object, Object, Boolean>, Bina
         return null;
     }
 
-    private boolean isAllowed(GridCacheContext<?, ?> cache, MutableEntry<?, ?> entry, Object[] arguments) {
-        if (decision != UNDECIDED && !isPrimary(cache, entry)) return decision == ALLOWED;
+    private byte decide(GridCacheContext<?, ?> cache, MutableEntry<?, ?> entry, Object[] arguments) {
+        if (decision != UNDECIDED && !isPrimary(cache, entry)) return decision;
 
-        boolean allowed = ((FencedWriter) arguments[0]).isInForce(BacklogPlugin.of(cache.kernalContext()));
+        byte made = decideAnew(cache, entry, arguments);
 
-        if (!cache.transactional()) return allowed;
+        if (!cache.transactional()) return made;
 
         IgniteTxEntry own = locked(cache, ((CacheInvokeEntry<?, ?>) entry).entry());
 
@@ -83,11 +89,21 @@ final class FencedWrite implements EntryProcessor<Object, Object, Boolean>, Bina
 
         FencedWrite decided = new FencedWrite(value, insert);
 
-        decided.decision = allowed ? ALLOWED : NOT_ALLOWED;
+        decided.decision = made;
         own.entryProcessors(
                 Collections.singletonList(new T2<>(erased(decided), arguments))); // sent to the other copies
 
-        return allowed;
+        return made;
+    }
+
+    private byte decideAnew(GridCacheContext<?, ?> cache, MutableEntry<?, ?> entry, Object[] arguments) {
+        if (!((FencedWriter) arguments[0]).isInForce(BacklogPlugin.of(cache.kernalContext()))) return NOT_ALLOWED;
+
+        if (arguments.length == 1 || !entry.exists()) return ALLOWED;
+
+        FieldOrder order = (FieldOrder) arguments[1];
+
+        return order.compare(StoredForm.value(cache, value), entry.getValue()) < 0 ? LESS : ALLOWED;
     }
 
     @SuppressWarnings({"unchecked", "rawtypes"})
