@@ -22,14 +22,14 @@ from .binary.optimized import EXTERNALIZABLE
 from .types import type_codes as codes
 
 NO_ORDER = 0
-"""Order of an entry whose version is unknown: it loses against every entry and every removal."""
+"""Order of a key whose version is unknown: it was never written, or its removal is forgotten."""
 
 MOST_CLUSTER = 31
 """Highest id of a cluster; the lowest is 1."""
 
 _CLASS = java_hash("org.apache.ignite.internal.processors.cache.version.GridCacheVersion")
 _LENGTH = 23
-_ANY = 1  # topology version and number of a node
+_NONE = 0  # topology version and number of a node: another cluster has no use for them
 _CLUSTER_SHIFT = 27
 _NEVER = 0  # time of expiry
 
@@ -56,14 +56,14 @@ class EntryVersions:
 
         :param with_expiry: whether the time of expiry follows, as in PUT_ALL_CONFLICT; no entry has one.
         """
-        node = _ANY | self.clusters.astype(np.int64) << _CLUSTER_SHIFT
+        node = self.clusters.astype(np.int64) << _CLUSTER_SHIFT
         parts: dict[str, tuple[str, Any]] = {
             "code": ("u1", codes.OPTIMIZED),
             "length": ("<i4", _LENGTH),
             "kind": ("u1", EXTERNALIZABLE),
             "type": ("<i4", _CLASS),
             "checksum": ("<i2", 0),
-            "topology": ("<i4", _ANY),
+            "topology": ("<i4", _NONE),
             "order": ("<i8", self.orders),
             "node": ("<i4", node.astype(np.int32)),
         }

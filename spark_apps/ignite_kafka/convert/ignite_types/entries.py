@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
 
 from ...common.arrays import RowIndex
+from ...ignite.entry_versions import EntryVersions
 from ...ignite.types.model import BinaryType, TypeSource
 from ..rules.failure_stages import Stage
 
@@ -34,31 +35,41 @@ class Entries:
 
     `rows` is ascending. `keys` and `values` are ``pa.binary()`` arrays of N values in Ignite's binary format, each with
     its type code; a null value removes its key. `bad` has the records that cannot be converted, in the order of rows:
-    every record is either an entry or in `bad`.
+    every record is either an entry or in `bad`. `versions` are those of the N writes; None: entries have the order of
+    their records.
     """
 
     rows: RowIndex
     keys: pa.BinaryArray
     values: pa.BinaryArray
     bad: tuple[BadRecord, ...] = ()
+    versions: EntryVersions | None = None
 
     def __post_init__(self) -> None:
-        if not len(self.rows) == len(self.keys) == len(self.values):
-            raise ValueError(f"{len(self.rows)} rows, {len(self.keys)} keys and {len(self.values)} values")
+        versions = len(self.rows if self.versions is None else self.versions)
+        if not len(self.rows) == len(self.keys) == len(self.values) == versions:
+            counts = f"{len(self.rows)} rows, {len(self.keys)} keys, {len(self.values)} values and {versions} versions"
+            raise ValueError(counts)
 
     def __len__(self) -> int:
         return len(self.keys)
 
     def part(self, first: int, last: int) -> Entries:
         """Return the entries from index `first` to index `last` (excluded), without the bad records."""
-        return Entries(self.rows[first:last], self.keys[first:last], self.values[first:last])
+        versions = None if self.versions is None else self.versions[first:last]
+        return Entries(self.rows[first:last], self.keys[first:last], self.values[first:last], versions=versions)
+
+    def take(self, rows: RowIndex) -> Entries:
+        """Return the entries at some positions, in their order, with all bad records."""
+        index = pa.array(rows)
+        versions = None if self.versions is None else self.versions[rows]
+        return Entries(self.rows[rows], self.keys.take(index), self.values.take(index), self.bad, versions)
 
     def without(self, refused: Sequence[BadRecord]) -> Entries:
         """Return the entries of all but the refused records, which become bad records."""
         good = ~np.isin(self.rows, [record.row for record in refused])
-        mask = pa.array(good)
         bad = sorted([*self.bad, *refused], key=lambda record: record.row)
-        return Entries(self.rows[good], self.keys.filter(mask), self.values.filter(mask), tuple(bad))
+        return replace(self.take(np.flatnonzero(good)), bad=tuple(bad))
 
 
 @dataclass(frozen=True)

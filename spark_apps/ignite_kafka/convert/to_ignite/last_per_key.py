@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ...ignite.entry_versions import concat_versions
 from ..ignite_types.entries import Entries
 
 
@@ -16,10 +17,14 @@ def last_per_key(entries: Entries, *, overwrite: bool) -> Entries:
     """Keep one operation per key: the last one or, without overwriting, the first put and no removal.
 
     :param overwrite: if true, keep the last operation of each key; if false, keep the first put of each key and drop
-        removals, because existing entries are not changed.
+        removals, because existing entries are not changed. Of entries with versions, the one with the highest version
+        is kept.
     """
+    if entries.versions is not None:
+        versions = entries.versions
+        entries = entries.take(np.lexsort((versions.clusters, versions.orders)))
     if not overwrite and entries.values.null_count:
-        entries = _take_rows(entries, np.flatnonzero(np.asarray(entries.values.is_valid())))
+        entries = entries.take(np.flatnonzero(np.asarray(entries.values.is_valid())))
     code = pc.dictionary_encode(entries.keys).indices.to_numpy(zero_copy_only=False)
     keep = np.empty(int(code.max(initial=-1)) + 1, np.int64)
     if keep.size == code.size:
@@ -30,7 +35,7 @@ def last_per_key(entries: Entries, *, overwrite: bool) -> Entries:
         keep[code] = rows
     else:
         keep[code[::-1]] = rows[::-1]
-    return _take_rows(entries, np.sort(keep))
+    return entries.take(np.sort(keep))
 
 
 def concat_entries(parts: Sequence[Entries]) -> Entries:
@@ -39,7 +44,8 @@ def concat_entries(parts: Sequence[Entries]) -> Entries:
         return parts[0]
     keys = pa.concat_arrays([part.keys for part in parts])
     values = pa.concat_arrays([part.values for part in parts])
-    return Entries(np.arange(len(keys)), keys, values)
+    versions = [part.versions for part in parts if part.versions is not None]
+    return Entries(np.arange(len(keys)), keys, values, versions=concat_versions(versions) if versions else None)
 
 
 def merge_rows(parts: Sequence[Entries]) -> Entries:
@@ -48,9 +54,4 @@ def merge_rows(parts: Sequence[Entries]) -> Entries:
         return parts[0]
     rows = np.concatenate([part.rows for part in parts])
     order = np.argsort(rows)
-    return replace(_take_rows(concat_entries(parts), order), rows=rows[order])
-
-
-def _take_rows(entries: Entries, rows: np.ndarray) -> Entries:
-    index = pa.array(rows)
-    return replace(entries, rows=entries.rows[rows], keys=entries.keys.take(index), values=entries.values.take(index))
+    return replace(concat_entries(parts).take(order), rows=rows[order])
