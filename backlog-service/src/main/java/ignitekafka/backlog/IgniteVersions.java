@@ -5,6 +5,7 @@ import static ignitekafka.backlog.BacklogException.Code.UNSUPPORTED_VERSION;
 import java.lang.reflect.InvocationTargetException;
 import java.util.Collection;
 import java.util.stream.Collectors;
+import org.apache.ignite.IgniteException;
 import org.apache.ignite.cache.query.ContinuousQuery;
 import org.apache.ignite.cluster.ClusterNode;
 import org.apache.ignite.configuration.IgniteConfiguration;
@@ -19,6 +20,9 @@ import org.apache.ignite.services.ServiceDescriptor;
 final class IgniteVersions {
     /** The range for messages. */
     static final String RANGE = "2.9 to 2.17";
+
+    /** The range for caches that several clusters write. */
+    static final String ACTIVE_ACTIVE_RANGE = "2.14 to 2.17";
 
     private static final int MAJOR = 2;
     private static final int FIRST_MINOR = 9;
@@ -54,6 +58,23 @@ final class IgniteVersions {
      */
     static boolean mayConfigureService(IgniteProductVersion version, IgniteConfiguration configuration) {
         return version.major() != MAJOR || version.minor() != 11 || !configuration.isAuthenticationEnabled();
+    }
+
+    /**
+     * Refuses a version whose nodes take no versions from thin clients.
+     *
+     * @throws IgniteException The node then does not start.
+     */
+    static void checkActiveActive(IgniteProductVersion version) {
+        try {
+            Class.forName(
+                    "org.apache.ignite.internal.processors.platform.client.cache.ClientCachePutAllConflictRequest");
+        } catch (ClassNotFoundException e) {
+            throw new IgniteException(
+                    ActiveActive.CLUSTER + " is set, but clients cannot put versions into Ignite " + version
+                            + "; remove it, or use Ignite " + ACTIVE_ACTIVE_RANGE,
+                    e);
+        }
     }
 
     /** Makes a query notify of expired entries. The setter returns nothing before 2.14. */
