@@ -145,10 +145,10 @@ class SinkRun(EpochRun[SinkSettings]):
 
     def _watch_lag(self) -> None:
         """Read the lag, and emit events for partitions that have lag and no progress, and for refused writes."""
+        if self._conflict_checks.due():
+            self._count_conflicts(self._plan)
         if not self._lag_checks.due():
             return
-        if self._settings.active_active:
-            self._metrics.update_refused(self._conflicts.look(self._plan.caches))
         try:
             lags = self._lags(Topics(replace(self._clients, patience_s=BRIEF_S)))
         except IgniteKafkaError as error:  # if the error matters, the tasks raise it, too
@@ -164,6 +164,15 @@ class SinkRun(EpochRun[SinkSettings]):
             seconds = int(self._lag_watch.stalled_s)
             events.emit(events.LAG_STANDS, connector=self._settings.name, seconds=seconds, partitions=places)
 
+    def _count_conflicts(self, plan: SinkPlan) -> None:
+        """Count the writes that nodes refused by their versions; the first count of a cache is the begin."""
+        if self._settings.active_active:
+            self._metrics.update_refused(self._conflicts.look(plan.caches))
+
+    @cached_property
+    def _conflict_checks(self) -> Interval:
+        return Interval(self._settings.progress_interval_ms / 1000)
+
     @cached_property
     def _conflicts(self) -> ConflictWatch:
         return ConflictWatch(self._cluster, shows_keys=self._settings.log_values)
@@ -173,6 +182,7 @@ class SinkRun(EpochRun[SinkSettings]):
         created = ensure_caches(plan, self._cluster, self._types_topic.cache)
         if self._settings.active_active:
             self._retry(lambda: check_active_active(self._cluster, plan.caches))
+            self._count_conflicts(plan)
         types = RecordTypes(ClusterTypes(self._cluster), self._types_topic)
         for topic in plan.topics:
             types.register_used(topic.name)
@@ -210,6 +220,7 @@ class SinkRun(EpochRun[SinkSettings]):
         return slot_work(sink_slots, self._plan, tasks, self._request.secrets_file, epoch)
 
     def _on_epoch_end(self, epoch: Epoch, results: Sequence[SlotResult]) -> None:
+        self._count_conflicts(self._plan)
         self._add([result.caches for result in results], planned_counts(self._plan))
         self._publish_progress()
 
