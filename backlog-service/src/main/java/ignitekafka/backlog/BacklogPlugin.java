@@ -201,8 +201,6 @@ public final class BacklogPlugin implements IgnitePlugin {
     }
 
     private void writeAll() {
-        tombstones.flush(true);
-
         for (Map.Entry<String, NodeCapture> capture : captures.entrySet()) {
             try {
                 capture.getValue().flush(true);
@@ -212,6 +210,12 @@ public final class BacklogPlugin implements IgnitePlugin {
                                         + "' could not be written",
                                 e);
             }
+        }
+
+        try {
+            tombstones.flush(true);
+        } catch (RuntimeException e) {
+            log().warning("The node stops: versions of removed keys could not be stored", e);
         }
     }
 }

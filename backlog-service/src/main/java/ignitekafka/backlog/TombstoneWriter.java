@@ -1,6 +1,8 @@
 package ignitekafka.backlog;
 
 import java.util.concurrent.locks.LockSupport;
+import org.apache.ignite.internal.GridKernalContext;
+import org.apache.ignite.internal.processors.affinity.AffinityTopologyVersion;
 
 /** The thread of a node that stores the {@link Tombstones} of its caches. */
 final class TombstoneWriter {
@@ -30,12 +32,30 @@ final class TombstoneWriter {
         plugin.shared().values().forEach(cache -> cache.tombstones().flush(all));
     }
 
+    /** Destroys side caches whose cache was destroyed; on the oldest node. */
+    private void destroyUnused() {
+        GridKernalContext ctx = plugin.context();
+
+        if (!ctx.state().publicApiActiveState(false)
+                || !ctx.localNodeId()
+                        .equals(ctx.discovery()
+                                .oldestAliveServerNode(AffinityTopologyVersion.NONE)
+                                .id())) return;
+
+        for (String name : plugin.activeActive().caches) {
+            if (ctx.cache().cacheDescriptor(name) == null
+                    && ctx.cache().cacheDescriptor(Tombstones.PREFIX + name) != null)
+                ctx.grid().destroyCache(Tombstones.PREFIX + name);
+        }
+    }
+
     private void run() {
         while (!stopped) {
             long pauseMs = INTERVAL_MS;
 
             try {
                 flush(false);
+                destroyUnused();
             } catch (RuntimeException e) {
                 if (stopped) return;
 

@@ -1,6 +1,7 @@
 package ignitekafka.backlog;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import ignitekafka.backlog.TestReader.Versioned;
@@ -13,10 +14,12 @@ import java.util.Random;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.apache.ignite.Ignite;
+import org.apache.ignite.IgniteException;
 import org.apache.ignite.Ignition;
 import org.apache.ignite.cache.CacheAtomicityMode;
 import org.apache.ignite.cache.CacheWriteSynchronizationMode;
 import org.apache.ignite.client.IgniteClient;
+import org.apache.ignite.configuration.IgniteConfiguration;
 import org.apache.ignite.internal.GridKernalContext;
 import org.apache.ignite.internal.IgniteEx;
 import org.apache.ignite.internal.client.thin.TcpClientCache;
@@ -26,6 +29,7 @@ import org.apache.ignite.internal.processors.cache.KeyCacheObject;
 import org.apache.ignite.internal.processors.cache.persistence.CacheDataRow;
 import org.apache.ignite.internal.processors.cache.version.GridCacheVersion;
 import org.apache.ignite.internal.util.typedef.T3;
+import org.apache.ignite.internal.util.typedef.X;
 import org.apache.ignite.transactions.Transaction;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -64,7 +68,7 @@ class ActiveActiveTest {
 
         for (TestCluster cluster : List.of(one, two)) {
             create(cluster);
-            cluster.service().start("c", TestCluster.FAST, CACHES.toArray(new String[0]));
+            capture(cluster);
         }
 
         for (String cache : CACHES) {
@@ -107,6 +111,24 @@ class ActiveActiveTest {
         }
 
         assertEquals(Map.of("cluster", 0), one.service().activeActive("kafka-connect-backlog-c"));
+        aNodeThatDiffersIsRefused();
+        theSideCacheEndsWithTheCache();
+    }
+
+    private void aNodeThatDiffersIsRefused() {
+        IgniteConfiguration configuration = one.properties(configuration(3)).configuration("other");
+        IgniteException refused = assertThrows(IgniteException.class, () -> one.start(configuration));
+
+        assertTrue(X.getFullStackTrace(refused).contains(ActiveActive.CLUSTER), () -> X.getFullStackTrace(refused));
+    }
+
+    private void theSideCacheEndsWithTheCache() {
+        String side = Tombstones.PREFIX + "atomic";
+
+        assertTrue(one.node(0).cacheNames().contains(side));
+        one.node(0).destroyCache("atomic");
+        TestCluster.await(() -> !one.node(0).cacheNames().contains(side), "the end of the side cache");
+        assertTrue(one.node(0).cacheNames().contains(Tombstones.PREFIX + "tx"));
     }
 
     private void aLocalWriteIsAboveAForeignOneOfAFasterClock(String cache) throws Exception {
@@ -177,6 +199,12 @@ class ActiveActiveTest {
                 "the order that is ahead of the time of day");
         two.stop();
         two.start(1);
+        capture(two);
+    }
+
+    /** Returns once the capture is active. */
+    private static void capture(TestCluster cluster) {
+        cluster.service().start("c", TestCluster.FAST, CACHES.toArray(new String[0]));
     }
 
     /** Delivers until no cluster has anything left to send. */
@@ -251,6 +279,9 @@ class ActiveActiveTest {
         private TestReader reader;
         private Ignite readFrom;
 
+        /** That whose entries were read; a reader of the backlog alone misses what another lost. */
+        private long incarnation;
+
         Side(TestCluster from, TestCluster to, String cache, int cluster) {
             this.from = from;
             this.to = to;
@@ -265,8 +296,12 @@ class ActiveActiveTest {
             reader.versioned.clear();
             reader.drain(from.service());
 
-            if (!reader.marks.isEmpty()) {
-                reader.clear(from.service());
+            long current = TestReader.incarnation(from.service(), "c", cache);
+
+            if (!reader.marks.isEmpty() || current != incarnation) {
+                if (!reader.marks.isEmpty()) reader.clear(from.service());
+
+                incarnation = current;
                 readEntries();
                 reader.drain(from.service());
             }
