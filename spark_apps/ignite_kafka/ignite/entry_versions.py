@@ -22,7 +22,8 @@ from .binary.optimized import EXTERNALIZABLE
 from .types import type_codes as codes
 
 NO_ORDER = 0
-"""Order of a key whose version is unknown: it was never written, or its removal is forgotten."""
+"""Order of what has no version: a key that was never written or whose removal is forgotten, and entries of a data
+streamer, which get Ignite's lowest version. It loses against every other."""
 
 MOST_CLUSTER = 31
 """Highest id of a cluster; the lowest is 1."""

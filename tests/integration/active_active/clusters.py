@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from ignite_kafka.admin.lag_by_name import sink_lag, source_lag
+from ignite_kafka.errors import BacklogRefused
+from ignite_kafka.ignite.backlog_errors import UNKNOWN_CONNECTOR
 from ignite_kafka.ignite.backlog_service import BacklogService
 from ignite_kafka.ignite.cluster import Cluster
 from ignite_kafka.ignite.endpoint import IgniteEndpoint
@@ -79,10 +81,16 @@ class Direction:
             path.write_text(json.dumps(settings))
         return start(self.folder / "log", *map(str, paths), "--master", "local[2]")
 
-    def lag(self, clients: KafkaClients) -> int:
-        """Changes that are not sent and records that are not stored."""
-        changes = source_lag(SourceSettings.from_dict(self.source), Secrets())
-        return sum(changes.values()) + sum(sink_lag(Topics(clients), f"connect-{self.sink['name']}", [self.topic]).values())
+    def is_drained(self, clients: KafkaClients) -> bool:
+        """Whether all changes are sent and all records stored; False while the pair starts."""
+        try:
+            changes = source_lag(SourceSettings.from_dict(self.source), Secrets())
+            records = sink_lag(Topics(clients), f"connect-{self.sink['name']}", [self.topic])
+        except BacklogRefused as error:
+            if error.where["code"] != UNKNOWN_CONNECTOR:
+                raise
+            return False
+        return not any((*changes.values(), *records.values()))
 
 
 @contextmanager
@@ -105,9 +113,10 @@ def newest_records(clients: KafkaClients, directions: Sequence[Direction]) -> di
         versions, valid = read_versions(from_messages(messages))
         assert valid.all()
         for message, order, cluster in zip(messages, versions.orders.tolist(), versions.clusters.tolist(), strict=True):
-            state = (order, cluster), message.value()
-            if state[0] > newest.get(message.key(), ((0, 0), None))[0]:
-                newest[message.key()] = state
+            key, state = message.key(), ((order, cluster), message.value())
+            assert key is not None
+            if state[0] > newest.get(key, ((0, 0), None))[0]:
+                newest[key] = state
     return newest
 
 

@@ -122,9 +122,10 @@ class SlotsSender(CountedSlots):
         versions = None
         if self._versioned is not None:
             versions = EntryVersions(batch.changes.orders[kept], batch.changes.clusters[kept])
-            is_sent = self._versioned.is_sent(versions)
-            np.subtract.at(self._records, batch.classified.unit[kept[~is_sent]], 1)  # :meth:`_send_offset` adds all
-            kept, versions = kept[is_sent], versions[is_sent]
+            sent, versions = self._versioned.choose(versions, batch.changes.kind[kept] == REMOVED)
+            left_out = batch.classified.unit[np.delete(kept, sent)]
+            np.subtract.at(self._records, left_out, 1)  # :meth:`_send_offset` adds all
+            kept = kept[sent]
         if kept.size:
             removed = batch.changes.kind[kept] == REMOVED
             origin = batch.changes.number[kept], batch.changes.time_ms[kept]

@@ -7,7 +7,7 @@ another version than its own would make clusters differ for good.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -47,16 +47,21 @@ class VersionedEntries:
         self._cluster_id = cluster_id
         self._foreign = foreign
 
-    def is_sent(self, versions: EntryVersions) -> Mask:
-        """Return a flag for each version: its write is sent.
+    def choose(self, versions: EntryVersions, removed: Mask) -> tuple[RowIndex, EntryVersions]:
+        """Choose what is sent of N keys, and return its rows and versions.
 
-        Writes of other clusters are sent by these clusters themselves, unless the settings forward them. What has no
-        version, such as a key that expired, is not sent.
+        Writes of other clusters are sent by these clusters themselves, unless the settings forward them. A removed key
+        without a version, such as one that expired, is not sent.
+
+        :param removed: N flags: the key has no value.
         """
-        sent: Mask = versions.orders != NO_ORDER
+        # a write from before the nodes were configured names no cluster
+        clusters = np.where(versions.clusters, versions.clusters, np.int8(self._cluster_id))
+        sent = (versions.orders != NO_ORDER) | ~removed
         if not self._foreign:
-            sent &= versions.clusters == self._cluster_id
-        return sent
+            sent &= clusters == self._cluster_id
+        rows = np.flatnonzero(sent)
+        return rows, EntryVersions(versions.orders[rows], clusters[rows])
 
     def read(self, cache: CachePlan, keys: Sequence[bytes]) -> VersionedPage:
         """Read the entries of N different keys, without those that are not sent.
@@ -65,10 +70,8 @@ class VersionedEntries:
         :raises CacheDestroyed: the cache is no longer the captured one.
         """
         values, versions = self._client.entries(cache.name, keys)
-        # a write from before the nodes were configured names no cluster
-        versions = replace(versions, clusters=np.where(versions.clusters, versions.clusters, np.int8(self._cluster_id)))
         self._client.check_same(cache)
-        rows = np.flatnonzero(self.is_sent(versions))
-        states = [(keys[row], values[row]) for row in rows.tolist()]
-        removed = np.array([value is None for _, value in states], bool)
-        return VersionedPage(rows, page_of_states(states), removed, versions[rows])
+        removed = np.array([value is None for value in values], bool)
+        rows, of_rows = self.choose(versions, removed)
+        page = page_of_states([(keys[row], values[row]) for row in rows.tolist()])
+        return VersionedPage(rows, page, removed[rows], of_rows)

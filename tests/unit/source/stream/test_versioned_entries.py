@@ -15,13 +15,14 @@ from ignite_kafka.source.stream.versioned_entries import VersionedEntries
 from tests.support.backlog_changes import CACHE, key_bytes, value_bytes
 
 OWN, OTHER = 1, 2
-KEPT, FOREIGN, REMOVED, EXPIRED, OLDER_THAN_ANY_CLUSTER = map(key_bytes, range(5))
+KEPT, FOREIGN, REMOVED, EXPIRED, OLDER_THAN_ANY_CLUSTER, STREAMED = map(key_bytes, range(6))
 HELD = {
     KEPT: (value_bytes(7), 50, OWN),
     FOREIGN: (value_bytes(8), 60, OTHER),
     REMOVED: (None, 70, OWN),
     EXPIRED: (None, 0, 0),
     OLDER_THAN_ANY_CLUSTER: (value_bytes(9), 40, 0),
+    STREAMED: (value_bytes(6), 0, OWN),
 }
 
 
@@ -40,7 +41,7 @@ class Client:
         self.checked.append(cache.name)
 
 
-@pytest.mark.parametrize(("foreign", "rows"), [(False, [0, 2, 4]), (True, [0, 1, 2, 4])])
+@pytest.mark.parametrize(("foreign", "rows"), [(False, [0, 2, 4, 5]), (True, [0, 1, 2, 4, 5])])
 def test_own_entries_and_removals_are_sent_and_foreign_ones_by_request(foreign: bool, rows: list[int]) -> None:
     client = Client()
     keys = list(HELD)
