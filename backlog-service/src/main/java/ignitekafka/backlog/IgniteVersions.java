@@ -22,11 +22,12 @@ final class IgniteVersions {
     static final String RANGE = "2.9 to 2.17";
 
     /** The range for caches that several clusters write. */
-    static final String ACTIVE_ACTIVE_RANGE = "2.14 to 2.17";
+    static final String ACTIVE_ACTIVE_RANGE = "2.15 to 2.17";
 
     private static final int MAJOR = 2;
     private static final int FIRST_MINOR = 9;
     private static final int LAST_MINOR = 17;
+    private static final int FIRST_ACTIVE_ACTIVE_MINOR = 15;
 
     private IgniteVersions() {
         // Static methods only.
@@ -61,20 +62,14 @@ final class IgniteVersions {
     }
 
     /**
-     * Refuses a version whose nodes take no versions from thin clients.
+     * Refuses a version whose nodes take no versions of entries from thin clients, or in another form (2.14).
      *
      * @throws IgniteException The node then does not start.
      */
     static void checkActiveActive(IgniteProductVersion version) {
-        try {
-            Class.forName(
-                    "org.apache.ignite.internal.processors.platform.client.cache.ClientCachePutAllConflictRequest");
-        } catch (ClassNotFoundException e) {
-            throw new IgniteException(
-                    ActiveActive.CLUSTER + " is set, but clients cannot put versions into Ignite " + version
-                            + "; remove it, or use Ignite " + ACTIVE_ACTIVE_RANGE,
-                    e);
-        }
+        if (!isSupported(version) || version.minor() < FIRST_ACTIVE_ACTIVE_MINOR)
+            throw new IgniteException(ActiveActive.CLUSTER + " is set, and this node has Ignite " + version
+                    + ": caches that several clusters write need Ignite " + ACTIVE_ACTIVE_RANGE);
     }
 
     /** Makes a query notify of expired entries. The setter returns nothing before 2.14. */
