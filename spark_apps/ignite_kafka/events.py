@@ -363,5 +363,19 @@ DELIVERY_CONVERGES = Event(
     "{delivery}",
     "Set delivery to strict, if every server node has the jar of the backlog service.",
 )
+CONFLICT_DECIDED = Event(
+    15281,
+    INFO,
+    "{count} writes of cache {cache} were older than what another cluster wrote, and were not stored: {foreign} of "
+    "other clusters, {local} of this one; keys of the last ones: {keys}",
+    "None: the newest write of a key stays in all clusters (docs/active-active.md).",
+)
+REMOVALS_FORGOTTEN = Event(
+    15282,
+    WARNING,
+    "the nodes could not keep the versions of {count} removed keys of cache {cache}: an older write of another cluster "
+    "brings such a key back",
+    "Give the nodes memory, or raise IGNITE_KAFKA_ACTIVE_ACTIVE_MAX_TOMBSTONES; remove such keys again.",
+)
 
 EVENTS: dict[int, Event] = {event.id: event for event in tuple(globals().values()) if isinstance(event, Event)}

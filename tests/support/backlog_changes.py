@@ -66,4 +66,6 @@ def changes_of(topology: int, units: Sequence[Sequence[Change]], more: Sequence[
         np.array(keys, np.int32),
         np.array([entry - key for entry, key in zip(entries, keys, strict=True)], np.int32),
         page_of_states([(change.key, change.value) for change in rows]).data,
+        np.zeros(len(rows), np.int64),
+        np.zeros(len(rows), np.int8),
     )

@@ -39,7 +39,7 @@ class Caches:
         return CacheInfo(name, 1)
 
     def writer(self, *_: Any, **__: Any) -> Any:
-        def put(keys: pa.BinaryArray, values: pa.BinaryArray) -> None:
+        def put(keys: pa.BinaryArray, values: pa.BinaryArray, _: object) -> None:
             self.put += zip(keys.to_pylist(), values.to_pylist(), strict=True)
 
         return SimpleNamespace(put=put, flush=lambda: None)
@@ -70,7 +70,7 @@ class RoutedCaches(Caches):
 
     def writer(self, _: Any, cache: CacheInfo, **__: Any) -> Any:
         put = self.by_cache.setdefault(cache.name, [])
-        return SimpleNamespace(put=lambda keys, _: put.extend(keys.to_pylist()), remove=lambda _: None, flush=lambda: None)
+        return SimpleNamespace(put=lambda keys, *_: put.extend(keys.to_pylist()), remove=lambda *_: None, flush=lambda: None)
 
 
 def make_store(plan: SinkPlan, cluster: object, *, in_order: bool = False) -> Store:

@@ -111,6 +111,12 @@ def load_settings_of_both(
     if source.streams != sink.streams:
         what = f"run_mode of the source is {source.run_mode}, that of the sink {sink.run_mode}"
         raise SettingsError(what, "Set both to once, or both to continuous", setting="run_mode")
+    if source.active_active != sink.active_active:
+        raise SettingsError(
+            f"active_active of the {'source' if source.active_active else 'sink'} is true, that of the other is not",
+            "Set both to the same",
+            setting="active_active",
+        )
     if source.name == sink.name and source.internal_topic_prefix == sink.internal_topic_prefix:
         raise SettingsError(
             "source and sink have one name", "Give the sink another one", setting="name", value=sink.name

@@ -19,7 +19,7 @@ from ..ignite.backlog_changes import EXPIRED, Changes
 from ..plan.slots import UnitOffset
 from ..plan.source_plan import TransferPlan
 from ..source.stream.backlog_client import BacklogClient
-from ..source.stream.batch import ChangeBatch
+from ..source.stream.batch import CHANGE_COLUMNS, ChangeBatch
 from ..source.stream.dedup import Classification
 from ..source.stream.node_watch import NodeWatch
 from ..source.stream.state_lookup import StateLookup
@@ -177,10 +177,7 @@ def take_first(changes: Changes, most_bytes: int) -> Changes:
         rows = int(ends[np.searchsorted(ends, rows, "right")])
     count = np.clip(rows - (ends - changes.count), 0, changes.count).astype(np.int32)
     cut = count < changes.count
-    columns = {
-        name: getattr(changes, name)[:rows]
-        for name in ("number", "time_ms", "hash", "kind", "key_length", "value_length")
-    }
+    columns = {name: getattr(changes, name)[:rows] for name in CHANGE_COLUMNS}
     stamps = np.where(cut, 0, changes.expired_stamp)
     return replace(
         changes,

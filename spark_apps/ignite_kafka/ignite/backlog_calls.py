@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from ..common.arrays import Int32Array
 from . import protocol
+from .entry_versions import EntryVersions
 from .protocol import Reader
 from .types import type_codes as codes
 
@@ -42,8 +44,21 @@ def first_keys(keys: Sequence[bytes], at: int) -> Sequence[bytes]:
 def values_of(data: memoryview) -> list[bytes | None]:
     """Parse the values in a result of `lookup`; None for a key that the cache does not hold."""
     (count,) = struct.unpack_from("<i", data)
-    lengths = np.frombuffer(data, "<i4", count, 4)
-    ends = 4 + 4 * count + np.cumsum(np.maximum(lengths, 0), dtype=np.int64)
+    return _values(data, np.frombuffer(data, "<i4", count, 4), 4 + 4 * count)
+
+
+def entries_of(data: memoryview) -> tuple[list[bytes | None], EntryVersions]:
+    """Parse values and versions in a result of `entries`; None for a key that the cache does not hold."""
+    (count,) = struct.unpack_from("<i", data)
+    orders = np.frombuffer(data, "<i8", count, 4)
+    lengths = np.frombuffer(data, "<i4", count, 4 + 8 * count)
+    clusters = np.frombuffer(data, "i1", count, 4 + 12 * count)
+    return _values(data, lengths, 4 + 13 * count), EntryVersions(orders, clusters)
+
+
+def _values(data: memoryview, lengths: Int32Array, position: int) -> list[bytes | None]:
+    """Cut values out of a result, by their lengths; a negative one is an absent value."""
+    ends = position + np.cumsum(np.maximum(lengths, 0), dtype=np.int64)
     return [
         bytes(data[end - size : end]) if size >= 0 else None
         for size, end in zip(lengths.tolist(), ends.tolist(), strict=True)

@@ -23,6 +23,9 @@ EXPIRED = 4
 """Kinds of a change."""
 
 _MAGIC = 0x31434B42
+_MAGIC_VERSIONED = 0x32434B42
+_CHANGE_BYTES = 33  # of the columns of a change
+_VERSION_BYTES = 9
 _HEADER = struct.Struct("<iiiiq")
 _ACKNOWLEDGED = np.dtype([*UNIT.descr, ("stamp", "<i8"), ("count", "<i4"), ("zero", "<i4")])
 _WRAPPER = np.array([5, -4])  # type code and length before an object, offset of its root after it
@@ -46,6 +49,9 @@ class Changes:
     :param key_length: N items: bytes of the key in `entries`, and `value_length` those of the value.
     :param entries: keys and values in the layout of a scan page: a binary object is wrapped (code 27), a missing value
         is code 101. Any run of entries is a valid page.
+    :param orders: N items: order of the version of the write, which clusters that write the same cache compare; 0 for a
+        cache that only its own cluster writes, and for expired keys.
+    :param clusters: N items: id (1 to 31) of the cluster of that write, 0 where the order is 0.
     """
 
     topology: int
@@ -61,6 +67,8 @@ class Changes:
     key_length: Int32Array
     value_length: Int32Array
     entries: memoryview
+    orders: Int64Array
+    clusters: npt.NDArray[np.int8]
 
     @classmethod
     def decode(cls, data: memoryview) -> Changes:
@@ -68,7 +76,11 @@ class Changes:
         if len(data) < _HEADER.size:
             raise ValueError("the bytes are not changes of the backlog service")
         magic, units, changes, topology, entry_bytes = _HEADER.unpack_from(data)
-        if magic != _MAGIC or len(data) != _HEADER.size + 28 * units + 33 * changes + entry_bytes:
+        versioned = magic == _MAGIC_VERSIONED
+        change_bytes = _CHANGE_BYTES + _VERSION_BYTES * versioned
+        if magic not in (_MAGIC, _MAGIC_VERSIONED) or (
+            len(data) != _HEADER.size + 28 * units + change_bytes * changes + entry_bytes
+        ):
             raise ValueError("the bytes are not changes of the backlog service")
         take = ColumnReader(data, _HEADER.size)
         mark_number = take("<i8", units)
@@ -76,12 +88,14 @@ class Changes:
         number = take("<i8", changes)
         time_ms = take("<i8", changes)
         hashes = take("<i8", changes)
+        orders = take("<i8", changes) if versioned else np.zeros(changes, np.int64)
         count = take("<i4", units)
         marks = take("<i4", units)
         more = take("<i4", units)
         key_length = take("<i4", changes)
         value_length = take("<i4", changes)
         kind = take("i1", changes)
+        clusters = take("i1", changes) if versioned else np.zeros(changes, np.int8)
         columns = (
             mark_number,
             stamp,
@@ -95,7 +109,7 @@ class Changes:
             key_length,
             value_length,
         )
-        return cls(topology, *columns, data[take.position :])
+        return cls(topology, *columns, data[take.position :], orders, clusters)
 
     @classmethod
     def none(cls, topology: int) -> Changes:

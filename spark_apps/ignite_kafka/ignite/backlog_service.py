@@ -21,6 +21,7 @@ from .backlog_changes import Changes
 from .backlog_errors import OLDER_JAR, to_error
 from .backlog_units import UNIT, ChangedUnits, UnitEnds, UnitStates
 from .connection import ThinConnection
+from .entry_versions import EntryVersions, concat_versions
 from .protocol import Reader, ThinError
 
 SERVICE = "ignite-kafka-backlog"
@@ -29,6 +30,9 @@ SERVICE_DESCRIPTORS = 7001
 
 HAS_ENDS = 3
 """First version of the service's interface with :meth:`BacklogService.ends`."""
+
+HAS_VERSIONS = 5
+"""First version of the service's interface with versions of entries."""
 
 _MARKED_UNIT = np.dtype([*UNIT.descr, ("mark_number", "<i8")])
 
@@ -130,6 +134,31 @@ class BacklogService:
                 raise ValueError(f"the backlog service answered {len(answered)} values for {len(part)} keys")
             values += answered  # fewer than requested if the values exceed the size of one reply
         return values
+
+    def active_active(self, cache: str) -> dict[str, Any]:
+        """Return whether other clusters may write a cache, too, and counts of writes that nodes refused by version.
+
+        `cluster` is the cluster's id, 0 if no other cluster may write the cache; :mod:`.active_active` has the others.
+        """
+        return dict(self._call("activeActive", cache))
+
+    def entries(self, cache: str, keys: Sequence[bytes]) -> tuple[list[bytes | None], EntryVersions]:
+        """Read value and version of keys, both at once on their primary nodes.
+
+        :param keys: N keys in Ignite's binary format, not wrapped, as are the values.
+        :returns: N values, None for a key that the cache does not hold, and N versions: of an absent key that of its
+            removal, or :data:`~.entry_versions.NO_ORDER` and cluster 0.
+        """
+        values: list[bytes | None] = []
+        versions = [EntryVersions(np.empty(0, np.int64), np.empty(0, np.int8))]
+        while len(values) < len(keys):
+            part = service_calls.first_keys(keys, len(values))
+            answered, of_part = service_calls.entries_of(self._call("entries", cache, service_calls.framed(part)))
+            if not 0 < len(answered) <= len(part):
+                raise ValueError(f"the backlog service answered {len(answered)} entries for {len(part)} keys")
+            values += answered  # fewer than requested if the values exceed the size of one reply
+            versions.append(of_part)
+        return values, concat_versions(versions)
 
     def locate(self, connector: str, cache: str, keys: Sequence[bytes]) -> tuple[Int32Array, Mask]:
         """Return the Ignite partition of each key, and a flag for each: the primary node has an entry.

@@ -12,7 +12,8 @@ other connection. So:
 - An insert leaves existing entries as they are, so a late one does no harm: send it again at once.
 
 With a fence (:mod:`.write_fence`) a late request changes nothing: before a request without a reply is sent again, the
-task takes a new turn, which ends the right of the first one.
+task takes a new turn, which ends the right of the first one. With versions (:mod:`.entry_versions`) it changes nothing
+either, because nodes compare them.
 """
 
 from __future__ import annotations
@@ -48,6 +49,7 @@ from .binary.key_hashes import Hashes, key_hashes, partitions_of
 from .cache_inserts import INSERTS, SINGLE_IN_FLIGHT, Streaming, insert_head, insert_op
 from .cluster import Cluster
 from .connection import ThinConnection
+from .entry_versions import EntryVersions
 from .foreign_classes import Closings
 from .protocol import ThinError
 from .types.model import CacheInfo
@@ -110,15 +112,19 @@ class CacheWriter:
         self._insert_op: int | None = None
         self._topology = 0
 
-    def put(self, keys: pa.BinaryArray, values: pa.BinaryArray) -> None:
+    def put(self, keys: pa.BinaryArray, values: pa.BinaryArray, versions: EntryVersions | None = None) -> None:
         """Send entries to the nodes; :meth:`flush` waits until they are stored.
 
         :param keys: N keys in Ignite's binary format, as :func:`~ignite_kafka.ignite.binary.encode.encoded` returns
             them.
         :param values: N values in the same format.
+        :param versions: N versions, by which nodes decide whether an entry is stored; None: every entry is.
         :raises IgniteUnreachable, OutcomeUnknown, WriteFailed, CacheDestroyed: as :meth:`flush`, also for entries of
             earlier calls.
         """
+        if versions is not None:
+            self._write(protocol.CACHE_PUT_ALL_CONFLICT, keys, values, versions.encoded(with_expiry=True))
+            return
         if self.fence is not None:
             self._write(SERVICE_INVOKE, keys, values)
             return
@@ -129,8 +135,11 @@ class CacheWriter:
             self._insert_op = insert_op(self.cluster, self.cache.cache_id)
         self._write(self._insert_op, keys, values)
 
-    def remove(self, keys: pa.BinaryArray) -> None:
-        """Send removals of N keys; :meth:`flush` waits for them. Raises as :meth:`put`."""
+    def remove(self, keys: pa.BinaryArray, versions: EntryVersions | None = None) -> None:
+        """Send removals of N keys; :meth:`flush` waits for them. Parameters and errors are those of :meth:`put`."""
+        if versions is not None:
+            self._write(protocol.CACHE_REMOVE_ALL_CONFLICT, keys, None, versions.encoded(with_expiry=False))
+            return
         self._write(protocol.CACHE_REMOVE_KEYS if self.fence is None else SERVICE_INVOKE, keys, None)
 
     def flush(self) -> None:
@@ -183,21 +192,22 @@ class CacheWriter:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _write(self, op: int, keys: pa.BinaryArray, values: pa.BinaryArray | None) -> None:
+    def _write(
+        self, op: int, keys: pa.BinaryArray, values: pa.BinaryArray | None, versions: pa.BinaryArray | None = None
+    ) -> None:
+        columns = [column for column in (keys, values, versions) if column is not None]
         if op == protocol.STREAMER_START and self._streaming is None:
             self._streaming = Streaming(self.cluster.partitions(self.cache.cache_id).affinity)
         for node, rows in self._group_by_node(keys):
-            part = keys if rows is None else keys.take(rows)
-            of_part = values if values is None or rows is None else values.take(rows)
-            entries = part if of_part is None else join_columns([part, of_part])
+            parts = columns if rows is None else [column.take(rows) for column in columns]
+            entries = join_columns(parts)
             single = op == protocol.CACHE_PUT_IF_ABSENT
             for start, stop in (
                 ((row, row + 1) for row in range(len(entries))) if single else self._request_ranges(entries)
             ):
                 piece = entries.slice(start, stop - start)
                 if op == SERVICE_INVOKE:
-                    values_of_piece = None if of_part is None else of_part.slice(start, stop - start)
-                    head = entries_head(part.slice(start, stop - start), values_of_piece)
+                    head = entries_head(*(part.slice(start, stop - start) for part in parts))
                 else:
                     head = self._request_head(op, len(piece))
                 self._send(node, op, head + data_of(piece).data)

@@ -129,7 +129,7 @@ def is_fenced(error: ThinError) -> bool:
     return _REFUSED in error.message
 
 
-def entries_head(keys: pa.BinaryArray, values: pa.BinaryArray | None) -> bytes:
+def entries_head(keys: pa.BinaryArray, values: pa.BinaryArray | None = None) -> bytes:
     """Encode the lengths of N keys and of their values, which precede the entries in the service's `write`.
 
     :param keys: in Ignite's binary format, not wrapped, as are the values.

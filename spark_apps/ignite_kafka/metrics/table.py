@@ -181,6 +181,14 @@ BUFFERED_BYTES = Metric(
     "Size of these changes",
     "Debezium CurrentQueueSizeInBytes",
 )
+REFUSED_WRITES = Metric(
+    "refused_writes",
+    "counter",
+    "writes",
+    ("connector", "cache"),
+    "Writes that nodes did not store because another cluster's write of the key is newer, since the run's start; of "
+    "sinks with active_active only",
+)
 LATENCY = Metric(
     "latency_seconds",
     "histogram",
@@ -303,6 +311,7 @@ METRICS = (
     BACKLOG_FILL,
     BUFFERED,
     BUFFERED_BYTES,
+    REFUSED_WRITES,
     LATENCY,
     HEARTBEAT_LATENCY,
     HEARTBEAT_TIME,

@@ -14,7 +14,7 @@ from ..settings.name_rules import NamedBy
 from ..settings.topic_names import ALLOWED, DEFAULT_PREFIX, is_internal_topic, is_topic_name
 
 NAMED_BY = "overrides, topic_names, topic_prefix"
-INTERNAL_CACHES = re.compile(r"ignite-sys-.*|ignite-internal-.*")
+INTERNAL_CACHES = re.compile(r"(ignite-sys|ignite-internal|ignite-kafka-tombstones)-.*")
 
 
 def matches(cache: str, whitelist: Sequence[str] = (), blacklist: Sequence[str] = ()) -> bool:

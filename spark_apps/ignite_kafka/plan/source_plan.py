@@ -95,6 +95,7 @@ class _Scalars:
     max_letter_bytes: int = 0
     capture_id: int = 0
     heartbeat_incarnation: str = ""
+    cluster_id: int = 0
 
 
 @dataclass(frozen=True)
@@ -106,6 +107,7 @@ class TransferPlan:
     :param max_letter_bytes: max.message.bytes of the dead-letter topic; 0: there is none, or it is unknown.
     :param capture_id: id of the capture that a stream reads; 0 for a snapshot.
     :param heartbeat_incarnation: incarnation of the cache of heartbeats; empty: there are no heartbeats.
+    :param cluster_id: id of the cluster among those that write the same caches; 0: versions are not sent.
     """
 
     connector: str
@@ -118,6 +120,7 @@ class TransferPlan:
     max_letter_bytes: int = 0
     capture_id: int = 0
     heartbeat_incarnation: str = ""
+    cluster_id: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as a dictionary for JSON, the input of :meth:`from_dict`."""

@@ -38,6 +38,12 @@ def check_pair(source: SourceSettings, sink: SinkSettings) -> None:
 
     :raises SettingsError: a setting makes the copy lossy, or another one than its reverse.
     """
+    if source.active_active:
+        raise SettingsError(
+            "the pair is active-active: both clusters accept writes at any time, so there are no roles to change",
+            "Direct the programs to the other cluster, and wait until the lag is 0 (docs/active-active.md).",
+            setting="active_active",
+        )
     for role, settings in (("source", source), ("sink", sink)):
         for name, value in _REQUIRED[role].items():
             if getattr(settings, name) != value:

@@ -12,6 +12,8 @@ from ..events import DELIVERY_CONVERGES, OFFSETS_GUESSED, UPDATES_NOT_APPLIED, E
 from ..sql import parse_columns, parse_condition
 from ..sql.syntax import columns_of
 from . import topic_names
+from .active_active import SINK as ACTIVE_ACTIVE
+from .active_active import check_sink
 from .base import setting
 from .connector import PREFIX, TIME, ConnectorSettings
 from .converters import FIELDLESS, IGNITE_BINARY, SCALARS
@@ -109,6 +111,7 @@ class SinkSettings(ConnectorSettings):
         "superseded may come late and stay until the key's next record. strict: nodes execute no such put; every "
         "server node needs the jar of the backlog service (docs/delivery.md)",
     )  # fmt: skip
+    active_active: bool = ACTIVE_ACTIVE
     key_policy: str = setting(
         KEY, choice(KEY, VALUE, KAFKA, HEADER),
         "Origin of the cache key: the record's key (key), its value (value), its topic, partition and offset (kafka), "
@@ -212,6 +215,7 @@ class SinkSettings(ConnectorSettings):
     def check_together(self, findings: Findings) -> None:
         """Check settings that depend on one another, among them topics, keys and caches."""
         super().check_together(findings)
+        check_sink(self, findings)
         with findings.check("select", "where", "key_policy", "key_fields", "value_converter"):
             self._check_select()
         with findings.check("order_field", "delivery", "process_updates", "select", "value_converter"):
@@ -315,7 +319,7 @@ class SinkSettings(ConnectorSettings):
         events = super().warnings()
         if not self.process_updates:
             events.append((UPDATES_NOT_APPLIED, {"reason": "process_updates is false", "setting": "process_updates"}))
-        elif not self.strict:
+        elif not (self.strict or self.active_active):
             events.append((DELIVERY_CONVERGES, {"delivery": self.delivery, "setting": "delivery"}))
         if self.auto_offset_reset != NONE:
             reason = f"auto_offset_reset is {self.auto_offset_reset}"

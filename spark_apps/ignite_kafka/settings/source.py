@@ -8,10 +8,12 @@ from typing import Any, ClassVar
 
 from ..errors import SettingsError
 from ..events import CONFIG_CHANGED, NOTHING_TO_SEND, REMOVALS_NOT_SENT, TRANSFORMED_KEYS, UPDATES_NOT_CAPTURED, Event
-from . import signals, topic_names
+from . import provenance, signals, topic_names
+from .active_active import FORWARD_FOREIGN_CHANGES, check_source
+from .active_active import SOURCE as ACTIVE_ACTIVE
 from .base import setting
 from .connector import PREFIX, TIME, ConnectorSettings
-from .converters import BYTES, IGNITE_BINARY, uses_registry
+from .converters import IGNITE_BINARY, uses_registry
 from .fields import BOOLEAN, LINE, MAPPING, RULES, TEXTS, choice, text_like, whole_number
 from .findings import Findings
 from .metrics import HEARTBEAT_INTERVAL_MS
@@ -23,8 +25,6 @@ from .transforms import chain_of, touches
 
 LAZY = "LAZY"
 EAGER = "EAGER"
-PROVENANCE = ("connector", "run", "cluster", "cache", "partition", "update_counter", "time")
-"""Headers that setting provenance_headers may name, in the order in which they are written."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,6 +70,9 @@ class SourceSettings(ConnectorSettings):
         reference="failoverPolicy",
     )  # fmt: skip
 
+    active_active: bool = ACTIVE_ACTIVE
+    forward_foreign_changes: bool = FORWARD_FOREIGN_CHANGES
+
     # Form of records
     enum_policy: str = setting(
         "SHORT_NAME", choice("ORDINAL", "SHORT_NAME", "LONG_NAME", "FULL_NAME"),
@@ -95,18 +98,8 @@ class SourceSettings(ConnectorSettings):
         "Empty: the time of sending",
         fixed_in_snapshot=True, overridable=True,
     )  # fmt: skip
-    provenance_headers: tuple[str, ...] = setting(
-        (), TEXTS,
-        f"Headers ignite_kafka.<name> of each record, by header_converter. Names: {', '.join(PROVENANCE)}. "
-        "update_counter is that of a change in its partition, and scanned entries have none; time is that of the "
-        "change, or of the scan; cluster is cluster_name. Records with headers cost about 2 µs more each",
-        fixed_in_snapshot=True,
-    )  # fmt: skip
-    cluster_name: str = setting(
-        "", LINE,
-        "Name of the Ignite cluster, for header cluster of provenance_headers; Ignite reports no name to clients",
-        fixed_in_snapshot=True,
-    )  # fmt: skip
+    provenance_headers: tuple[str, ...] = provenance.HEADERS
+    cluster_name: str = provenance.CLUSTER_NAME
     coinciding_keys: str = setting(
         "EVENT", choice("EVENT", "REFUSE"),
         "Action if a cache has keys of two types with the same Kafka key, such as byte 1 and long 1, both 1 in JSON. "
@@ -311,6 +304,8 @@ class SourceSettings(ConnectorSettings):
                     self.check_pattern(name, pattern)
         self.check_names(findings, "topic_names", topic_names.TOPIC_CHARACTERS, topic_names.ALLOWED)
         self._check_record(findings)
+        provenance.check_headers(self, findings)
+        check_source(self, findings)
         signals.check_topics(self, findings)
         for group in self.topic_creation_groups.values():
             for pattern in (*group.get(INCLUDE, ()), *group.get(EXCLUDE, ())):
@@ -352,18 +347,6 @@ class SourceSettings(ConnectorSettings):
                 )
                 raise self.wrong(
                     "record_key", reason, "Name fields of the key (key.<name>), or set process_removals to false"
-                )
-        with findings.check("provenance_headers", "header_converter", "cluster_name"):
-            unknown = [name for name in self.provenance_headers if name not in PROVENANCE]
-            if unknown:
-                raise self.wrong("provenance_headers", f"there is no {unknown[0]!r}", f"Names: {', '.join(PROVENANCE)}")
-            if "cluster" in self.provenance_headers and not self.cluster_name:
-                raise self.wrong(
-                    "cluster_name", "it is empty, and provenance_headers has cluster", "Give the Ignite cluster a name"
-                )
-            if self.provenance_headers and self.header_converter == BYTES:
-                raise self.wrong(
-                    "header_converter", "bytes writes no texts and numbers, as provenance_headers are", "Use simple"
                 )
 
     def _check_transactions(self) -> None:

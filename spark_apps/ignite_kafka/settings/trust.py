@@ -93,6 +93,8 @@ SETTINGS: Mapping[str, str] = {
             "auto_offset_reset",
             "process_updates",
             "delivery",
+            "active_active",
+            "forward_foreign_changes",
             "schema_contract",
             "shared_caches",
             "order_field",

@@ -29,6 +29,7 @@ from .entry_filter import kept_entries
 from .entry_order import with_order
 from .program_faults import convert_or_fault
 from .record_types import RecordTypes, TypesGrown
+from .record_versions import with_versions
 
 if TYPE_CHECKING:
     from ..convert.to_ignite.record_sides import ReadSide
@@ -139,8 +140,10 @@ class EntryRouter:
 
     @property
     def needs_headers(self) -> bool:
-        """Whether keys or transforms need record headers; otherwise these are not read."""
-        return any(settings.key_policy == HEADER or reads_headers(settings) for settings in self._of_topics)
+        """Whether keys, transforms or versions need record headers; otherwise these are not read."""
+        return self._settings.active_active or any(
+            settings.key_policy == HEADER or reads_headers(settings) for settings in self._of_topics
+        )
 
     @property
     def head_of(self) -> HeadOf | None:
@@ -163,6 +166,8 @@ class EntryRouter:
         reader = self._reader(consumed.topic)
         if reader is None:
             entries = self._make_entries(consumed.topic, consumed, {})
+            if self._settings.active_active:
+                entries = with_versions(entries, consumed)
             bad += entries.bad
             yield consumed.topic, replace(entries, bad=())
             return

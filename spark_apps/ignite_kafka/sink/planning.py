@@ -130,7 +130,9 @@ def _may_share(settings: SinkSettings, *topics: str) -> bool:
     of_topics = [settings.of(topic) for topic in topics]
     # transforms may give records of two topics one topic's name, which is in the key then
     hold_topic = all(own.key_policy == KAFKA and not own.transforms for own in of_topics)
-    return hold_topic or settings.shared_caches == DISJOINT_KEYS or bool(settings.order_field)
+    if settings.order_field or settings.active_active:  # a field or versions give the records of all topics one order
+        return True
+    return hold_topic or settings.shared_caches == DISJOINT_KEYS
 
 
 def cache_of(topic: str, settings: SinkSettings) -> NamedBy:

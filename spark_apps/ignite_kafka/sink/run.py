@@ -14,6 +14,7 @@ from .. import events
 from ..common.deadline import Interval
 from ..convert.to_ignite import ClusterTypes
 from ..errors import IgniteKafkaError, SettingsError
+from ..ignite.active_active import check_active_active
 from ..ignite.write_fence import WriteFence, WriterToken, generation_in_force
 from ..kafka.clients import BRIEF_S
 from ..kafka.partition_lag import PartitionLag, counts_by_name, open_by_name, partition_lags
@@ -34,6 +35,7 @@ from ..state.configs import ConnectorState
 from ..state.status import CacheStatus, RunStatus, TaskProgress
 from ..state.types_topic import TypesTopic
 from .caches import ensure_caches
+from .conflict_watch import ConflictWatch
 from .fence import fence_name
 from .lag_watch import STALLED_S, LagWatch
 from .planning import make_plan, partitions_of, with_batch_bytes, with_first_offsets
@@ -142,7 +144,9 @@ class SinkRun(EpochRun[SinkSettings]):
         return Interval(CHECK_S)
 
     def _watch_lag(self) -> None:
-        """Read the lag, and emit an event for topic partitions with lag and without progress."""
+        """Read the lag, and emit events for partitions that have lag and no progress, and for refused writes."""
+        if self._conflict_checks.due():
+            self._count_conflicts(self._plan)
         if not self._lag_checks.due():
             return
         try:
@@ -160,9 +164,25 @@ class SinkRun(EpochRun[SinkSettings]):
             seconds = int(self._lag_watch.stalled_s)
             events.emit(events.LAG_STANDS, connector=self._settings.name, seconds=seconds, partitions=places)
 
+    def _count_conflicts(self, plan: SinkPlan) -> None:
+        """Count the writes that nodes refused by their versions; the first count of a cache is the begin."""
+        if self._settings.active_active:
+            self._metrics.update_refused(self._conflicts.look(plan.caches))
+
+    @cached_property
+    def _conflict_checks(self) -> Interval:
+        return Interval(self._settings.progress_interval_ms / 1000)
+
+    @cached_property
+    def _conflicts(self) -> ConflictWatch:
+        return ConflictWatch(self._cluster, shows_keys=self._settings.log_values)
+
     def _ensure_caches(self, plan: SinkPlan) -> list[str]:
         self._retry(self._types_topic.read)
         created = ensure_caches(plan, self._cluster, self._types_topic.cache)
+        if self._settings.active_active:
+            self._retry(lambda: check_active_active(self._cluster, plan.caches))
+            self._count_conflicts(plan)
         types = RecordTypes(ClusterTypes(self._cluster), self._types_topic)
         for topic in plan.topics:
             types.register_used(topic.name)
@@ -200,6 +220,7 @@ class SinkRun(EpochRun[SinkSettings]):
         return slot_work(sink_slots, self._plan, tasks, self._request.secrets_file, epoch)
 
     def _on_epoch_end(self, epoch: Epoch, results: Sequence[SlotResult]) -> None:
+        self._count_conflicts(self._plan)
         self._add([result.caches for result in results], planned_counts(self._plan))
         self._publish_progress()
 

@@ -78,8 +78,9 @@ class Store:
 
         :meth:`flush` waits for this batch.
 
-        Records of one key are of one partition, or a field orders them, or they have no order. So one operation a key
-        and cache is kept: the last one, the greatest by the field, or the first if entries are not overwritten.
+        Records of one key are of one partition, or a field or versions order them, or they have no order. So one
+        operation a key and cache is kept: the last one, the greatest by field or version, or the first if entries are
+        not overwritten.
 
         :param batch: records of several partitions.
         :raises EntriesRefused: a cache refuses an entry of this batch, or of the previous batch.
@@ -215,11 +216,12 @@ class Store:
 def _write(writer: CacheWriter, entries: Entries) -> None:
     """Send the entries of a batch with one entry a key: a put for a value, a removal for a null."""
     if not entries.values.null_count:
-        writer.put(entries.keys, entries.values)
+        writer.put(entries.keys, entries.values, entries.versions)
         return
-    put = entries.values.is_valid()
-    writer.put(entries.keys.filter(put), entries.values.filter(put))
-    writer.remove(entries.keys.filter(entries.values.is_null()))
+    is_put = np.asarray(entries.values.is_valid())
+    put, removed = (entries.take(np.flatnonzero(rows)) for rows in (is_put, ~is_put))
+    writer.put(put.keys, put.values, put.versions)
+    writer.remove(removed.keys, removed.versions)
 
 
 def _refusal(writer: CacheWriter, entries: Entries) -> EntriesRefused | None:

@@ -21,11 +21,13 @@ from ..convert.to_kafka.bad_entries import ENTRY_ERRORS, BadEntry, Conversion, r
 from ..convert.to_kafka.key_types import key_types_in
 from ..errors import AmbiguousKeys, IgniteKafkaError
 from ..ignite.cluster import Cluster
+from ..ignite.entry_versions import EntryVersions
 from ..ignite.types.model import CacheInfo, Page
 from ..kafka.dead_letters import DeadLetter, context_headers, entry_headers
 from ..kafka.headers import joined_headers
 from ..kafka.producer import TransactionalProducer
 from ..kafka.records import KeyType, Records, with_tombstones
+from ..kafka.version_headers import version_headers
 from ..plan.source_plan import CachePlan, TransferPlan
 from ..settings.error_policies import DEAD_LETTER, STOP
 from ..settings.topic_names import types_topic
@@ -48,12 +50,14 @@ class EntryBatch:
     :param removed: N flags: the entry is a tombstone; None: no entry is, and the order of the entries does not matter.
     :param changes: N update counters and N capture times (milliseconds) of changes; None: the entries were read from
         the cache.
+    :param versions: N versions, sent as headers; None: none are sent.
     """
 
     pages: Sequence[Page]
     partitions: npt.NDArray[np.integer[Any]]
     removed: npt.NDArray[np.bool_] | None = None
     changes: tuple[Int64Array, Int64Array] | None = None
+    versions: EntryVersions | None = None
 
 
 @dataclass(frozen=True)
@@ -101,9 +105,8 @@ class EntrySender:
             whatever the policy, of a page whose entry boundaries cannot be found.
         """
         chosen = self._selectors.select(info, cache.topic, batch.pages, batch.removed)
-        conversion = self._convert_batch(
-            writer, cache, info, chosen.pages, in_order=batch.removed is not None or bool(self._provenance)
-        )
+        in_order = batch.removed is not None or batch.versions is not None or bool(self._provenance)
+        conversion = self._convert_batch(writer, cache, info, chosen.pages, in_order=in_order)
         records = conversion.records
         rows = np.array([bad.row for bad in conversion.bad], np.int64)
         sent = np.delete(np.arange(chosen.count), rows) if records.rows is None else records.rows
@@ -115,6 +118,9 @@ class EntrySender:
             records = replace(
                 records, headers=joined_headers(records.headers, self._provenance.headers(origin, cache.topic))
             )
+        if batch.versions is not None:
+            headers = version_headers(batch.versions[chosen.positions(sent)])
+            records = replace(records, headers=joined_headers(records.headers, headers))
         self.note_key_types(cache.name, records.key_types)
         for target, part in self._topics.divided(writer, cache, records):
             write_uses(writer, self._types_topic, target.topic, part, self._cluster)

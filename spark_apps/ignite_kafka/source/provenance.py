@@ -17,7 +17,7 @@ from ..convert.connect.schema import ConnectSchema, ConnectType, timestamp
 from ..convert.connect_converters import header_serializer
 from ..kafka.headers import same_headers
 from ..plan.source_plan import CachePlan, TransferPlan
-from ..settings.source import PROVENANCE
+from ..settings.provenance import PROVENANCE
 
 PREFIX = "ignite_kafka."
 _TEXT, _INT32, _INT64 = (ConnectSchema(kind) for kind in (ConnectType.STRING, ConnectType.INT32, ConnectType.INT64))
@@ -61,7 +61,7 @@ class Provenance:
         return bool(self._names)
 
     def headers(self, origin: Origin, topic: str) -> pa.ListArray:
-        """Build the provenance headers of N records, in the order of ``settings.source.PROVENANCE``."""
+        """Build the provenance headers of N records, in the order of ``settings.provenance.PROVENANCE``."""
         columns = self._columns(origin)
         assert self._serializer is not None
         values = [self._serializer.serialize(column, topic) for column in columns.values()]

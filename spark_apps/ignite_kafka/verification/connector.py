@@ -97,8 +97,15 @@ def verify_connector(
 def check_connector(settings: ConnectorSettings, secrets: Secrets, options: VerifyOptions) -> None:
     """Check, before Spark starts, that clusters, caches and topics are there and, for a repair, no run is active.
 
+    :raises SettingsError: the connector is active-active.
     :raises IgniteKafkaError: as :func:`verify_connector`.
     """
+    if isinstance(settings, (SourceSettings, SinkSettings)) and settings.active_active:
+        raise SettingsError(
+            "an active-active connector's topics have the writes of one cluster, its caches those of all: they differ",
+            "Compare the caches of both clusters (docs/active-active.md).",
+            setting="active_active",
+        )
     clients = kafka_clients(settings, secrets)
     with ignite_cluster(settings, secrets) as cluster:
         clients.check()

@@ -61,8 +61,10 @@ def endpoint(caplog: pytest.LogCaptureFixture) -> str:
     return str(address)
 
 
-def of_sources(metric: Metric) -> bool:
-    return metric in (table.OLDEST_AGE, table.BACKLOG_FILL, table.BUFFERED, table.BUFFERED_BYTES, table.HEARTBEAT_TIME)
+def of_others(metric: Metric) -> bool:
+    """Whether only sources, or active-active sinks, have a metric."""
+    of_sources = (table.OLDEST_AGE, table.BACKLOG_FILL, table.BUFFERED, table.BUFFERED_BYTES, table.HEARTBEAT_TIME)
+    return metric in (*of_sources, table.REFUSED_WRITES)
 
 
 def labels_of(series: Series, name: str) -> list[dict[str, str]]:
@@ -86,7 +88,7 @@ def test_a_run_exposes_every_metric_while_it_copies(
             wait_until(lambda: running.alive and value(scraped(address), "skipped_total", **labels) == 1, "the bad record")
             wait_until(lambda: running.alive and value(scraped(address), "lag", **labels) == 0, "no lag")
             series = scraped(address)
-            exposed = {metric for metric in METRICS if not of_sources(metric)}
+            exposed = {metric for metric in METRICS if not of_others(metric)}
             assert {name for name, _ in series} == {name for metric in exposed for name in metric.series}
             assert value(series, "read_total", **labels) == 7
             assert value(series, "dead_letters_total", **labels) == len(sink.messages(letters)) == 1
@@ -115,7 +117,7 @@ def assert_scraped_and_judged(prometheus: Prometheus, sink: Sink) -> None:
     )
     for metric in METRICS:
         for name in metric.series:
-            assert bool(prometheus.series(name + selector)) != of_sources(metric), name
+            assert bool(prometheus.series(name + selector)) != of_others(metric), name
     wait_until(lambda: {rule["health"] for rule in prometheus.rules()} == {"ok"}, "each rule evaluated")
     for panel in json.loads(DASHBOARD.read_text())["panels"]:
         for target in panel["targets"]:

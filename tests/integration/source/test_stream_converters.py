@@ -16,7 +16,7 @@ from confluent_kafka import Message
 from confluent_kafka.schema_registry import ConfigCompatibilityLevel, SchemaRegistryClient, ServerConfig
 
 from ignite_kafka.registry.client import Registry
-from ignite_kafka.settings.source import PROVENANCE
+from ignite_kafka.settings.provenance import PROVENANCE
 from tests.support.connect_converters import JSON, ConnectConverters
 from tests.support.registry import config, read_avro, schema_id
 from tests.support.stream_world import World

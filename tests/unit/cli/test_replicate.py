@@ -12,6 +12,7 @@ from ignite_kafka.errors import SettingsError
 
 SOURCE = "name=a\ncache_whitelist=x\nrun_mode={mode}\ninternal_topic_prefix=in-a\n"
 SINK = "name=b\ntopics=ignite-x\nrun_mode={mode}\n{more}"
+ACTIVE_ACTIVE = "active_active=true\nprocess_updates=true\nkey_converter=ignite-binary\nvalue_converter=ignite-binary\n"
 
 
 def files(tmp_path: Path, source: str = "once", sink: str = "once", more: str = "") -> tuple[Path, Path]:
@@ -31,6 +32,7 @@ def test_the_sink_reads_the_types_topic_of_the_source(tmp_path: Path) -> None:
     [
         ("continuous", "", "run_mode of the source is once, that of the sink continuous"),
         ("once", "value_converter=ignite-binary\n", "value_converter of the source is json, that of the sink ignite-binary"),
+        ("once", ACTIVE_ACTIVE, "active_active of the sink is true, that of the other is not"),
         ("once", "name=a\ninternal_topic_prefix=in-a\n", "source and sink have one name"),
     ],
 )

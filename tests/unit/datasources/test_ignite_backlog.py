@@ -71,6 +71,8 @@ def changes(rows: Sequence[Row], units: int = 4) -> Changes:
         key_length=np.full(len(rows), 9, np.int32),
         value_length=np.array([len(value_of(row[4])) for row in rows], np.int32),
         entries=memoryview(b"".join(key_of(row[3]) + value_of(row[4]) for row in rows)),
+        orders=np.zeros(len(rows), np.int64),
+        clusters=np.zeros(len(rows), np.int8),
     )
 
 

@@ -23,15 +23,18 @@ KINDS = [CREATED, REMOVED, UPDATED, EXPIRED]
 NUMBERS, HASHES, STAMPS, COUNTS = [10, 11, 3, -1], [1, -2, 3, 4], [0, 0, 8, 6], [2, 0, 2, 0]
 
 
-def answer(entries: list[tuple[bytes, bytes]]) -> bytes:
+ORDERS, CLUSTERS = [1 << 56, 7, 1, 0], [2, 31, 1, 0]
+
+
+def answer(entries: list[tuple[bytes, bytes]], *, versioned: bool = False) -> bytes:
     """Changes of the four units, as many as there are entries."""
     rows, data = len(entries), b"".join(key + value for key, value in entries)
-    header = struct.pack("<iiiiq", 0x31434B42, len(UNITS), rows, 1, len(data))
+    header = struct.pack("<iiiiq", 0x32434B42 if versioned else 0x31434B42, len(UNITS), rows, 1, len(data))
     counts = COUNTS if rows else [0] * len(UNITS)
-    longs = [[0] * len(UNITS), STAMPS, NUMBERS[:rows], [1000] * rows, HASHES[:rows]]
+    longs = [[0] * len(UNITS), STAMPS, NUMBERS[:rows], [1000] * rows, HASHES[:rows], *([ORDERS[:rows]] * versioned)]
     ints = [counts, [0] * len(UNITS), [0, 0, 0, 1], [len(key) for key, _ in entries], [len(value) for _, value in entries]]
     columns = [np.array(column, "<i8").tobytes() for column in longs] + [np.array(column, "<i4").tobytes() for column in ints]
-    return header + b"".join(columns) + bytes(KINDS[:rows]) + data
+    return header + b"".join(columns) + bytes(KINDS[:rows]) + bytes(CLUSTERS[:rows]) * versioned + data
 
 
 def changes(entries: list[tuple[bytes, bytes]] = ENTRIES) -> Changes:
@@ -77,7 +80,21 @@ def test_some_are_acknowledged() -> None:
     assert told(changes().acknowledgement(UNITS, rows, stamps=np.zeros(len(UNITS), bool))) == [(0, 0, [(11, -2)])]
 
 
-@pytest.mark.parametrize("data", [b"", answer(ENTRIES)[:-1], b"\0" + answer(ENTRIES)[1:]])
+def test_changes_have_the_versions_of_the_nodes() -> None:
+    read = Changes.decode(memoryview(answer(ENTRIES, versioned=True)))
+    assert (read.orders.tolist(), read.clusters.tolist()) == (ORDERS, CLUSTERS)
+    assert (read.number.tolist(), read.kind.tolist(), read.keys()) == (NUMBERS, KINDS, changes().keys())
+    assert bytes(read.entries) == bytes(changes().entries)
+
+
+def test_changes_without_versions_have_zeros() -> None:
+    assert (changes().orders.tolist(), changes().clusters.tolist()) == ([0] * 4, [0] * 4)
+
+
+OTHER_BYTES = [b"", answer(ENTRIES)[:-1], b"\0" + answer(ENTRIES)[1:], answer(ENTRIES, versioned=True)[:-1]]
+
+
+@pytest.mark.parametrize("data", OTHER_BYTES)
 def test_other_bytes_are_refused(data: bytes) -> None:
     with pytest.raises(ValueError, match="changes of the backlog"):
         Changes.decode(memoryview(data))

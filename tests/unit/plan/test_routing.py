@@ -28,6 +28,7 @@ from ignite_kafka.settings.source import SourceSettings
         ("SQL_PUBLIC_CITY", (r"\QSQL_\E.*",), (), True),
         ("ignite-sys-cache", (), (), False),
         ("ignite-sys-cache", (".*",), (), False),
+        ("ignite-kafka-tombstones-staff", (".*",), (), False),
     ],
 )
 def test_lists(cache: str, whitelist: tuple[str, ...], blacklist: tuple[str, ...], copied: bool) -> None:

@@ -107,6 +107,7 @@ def test_topics_by_name_get_the_other_prefix() -> None:
         ("source", {"failover_policy": "NONE"}, "failover_policy of the source is not BACKLOG"),
         ("source", {"run_mode": "once"}, "run_mode of the source is not continuous"),
         ("source", {"where": "a > 1"}, "the source sets where"),
+        ("source", {"active_active": True, "key_converter": "ignite-binary", "value_converter": "ignite-binary"}, "no roles to change"),
         ("source", {"topic_prefix": "other-"}, "caches have other names"),
         ("sink", {"process_updates": False}, "process_updates of the sink is not true"),
         ("sink", {"cache_prefix": "copy-"}, "the sink sets cache_prefix"),

@@ -157,8 +157,8 @@ def test_the_last_record_of_a_key_counts_whatever_topics_its_records_are_routed_
     def writer(_: Any, cache: CacheInfo, **__: Any) -> Any:
         assert cache.name == "orders"
         return SimpleNamespace(
-            put=lambda keys, values: put.extend(zip(keys.to_pylist(), values.to_pylist(), strict=True)),
-            remove=lambda keys: put.extend((key, NULL) for key in keys.to_pylist()),
+            put=lambda keys, values, _: put.extend(zip(keys.to_pylist(), values.to_pylist(), strict=True)),
+            remove=lambda keys, _: put.extend((key, NULL) for key in keys.to_pylist()),
             flush=lambda: None,
         )
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
 
 from ...common.arrays import Int64Array, RowIndex
+from ...ignite.entry_versions import EntryVersions
 from ...ignite.types.model import BinaryType, TypeSource
 from ..rules.failure_stages import Stage
 
@@ -34,7 +35,8 @@ class Entries:
 
     `rows` is ascending. `keys` and `values` are ``pa.binary()`` arrays of N values in Ignite's binary format, each with
     its type code; a null value removes its key. `bad` has the records that cannot be converted, in the order of rows:
-    every record is either an entry or in `bad`.
+    every record is either an entry or in `bad`. `versions` are those of the N writes; None: entries have the order of
+    their records.
 
     :param order: N numbers, if the greatest of a key's values remains and not the last; None: the last remains.
     """
@@ -44,26 +46,36 @@ class Entries:
     values: pa.BinaryArray
     bad: tuple[BadRecord, ...] = ()
     order: Int64Array | None = None
+    versions: EntryVersions | None = None
 
     def __post_init__(self) -> None:
-        if not len(self.rows) == len(self.keys) == len(self.values):
-            raise ValueError(f"{len(self.rows)} rows, {len(self.keys)} keys and {len(self.values)} values")
+        versions = len(self.rows if self.versions is None else self.versions)
+        if not len(self.rows) == len(self.keys) == len(self.values) == versions:
+            counts = f"{len(self.rows)} rows, {len(self.keys)} keys, {len(self.values)} values and {versions} versions"
+            raise ValueError(counts)
 
     def __len__(self) -> int:
         return len(self.keys)
 
     def part(self, first: int, last: int) -> Entries:
         """Return the entries from index `first` to index `last` (excluded), without the bad records."""
+        # slices, which copy nothing
         order = None if self.order is None else self.order[first:last]
-        return Entries(self.rows[first:last], self.keys[first:last], self.values[first:last], order=order)
+        versions = None if self.versions is None else self.versions[first:last]
+        return Entries(self.rows[first:last], self.keys[first:last], self.values[first:last], (), order, versions)
+
+    def take(self, rows: RowIndex) -> Entries:
+        """Return the entries at some positions, in their order, with all bad records."""
+        index = pa.array(rows)
+        order = None if self.order is None else self.order[rows]
+        versions = None if self.versions is None else self.versions[rows]
+        return Entries(self.rows[rows], self.keys.take(index), self.values.take(index), self.bad, order, versions)
 
     def without(self, refused: Sequence[BadRecord]) -> Entries:
         """Return the entries of all but the refused records, which become bad records."""
         good = ~np.isin(self.rows, [record.row for record in refused])
-        mask = pa.array(good)
         bad = sorted([*self.bad, *refused], key=lambda record: record.row)
-        order = None if self.order is None else self.order[good]
-        return Entries(self.rows[good], self.keys.filter(mask), self.values.filter(mask), tuple(bad), order)
+        return replace(self.take(np.flatnonzero(good)), bad=tuple(bad))
 
 
 @dataclass(frozen=True)

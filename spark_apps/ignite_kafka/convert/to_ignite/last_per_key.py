@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ...ignite.entry_versions import concat_versions
 from ..ignite_types.entries import Entries
 
 
@@ -18,10 +19,11 @@ def last_per_key(entries: Entries, *, overwrite: bool) -> Entries:
     Of ordered entries the greatest one is kept, and of equal ones the last.
 
     :param overwrite: if true, keep the last operation of each key; if false, keep the first put of each key and drop
-        removals, because existing entries are not changed.
+        removals, because existing entries are not changed. Of entries with versions, the one with the highest version
+        is kept.
     """
     if not overwrite and entries.values.null_count:
-        entries = _take_rows(entries, np.flatnonzero(np.asarray(entries.values.is_valid())))
+        entries = entries.take(np.flatnonzero(np.asarray(entries.values.is_valid())))
     code = pc.dictionary_encode(entries.keys).indices.to_numpy(zero_copy_only=False)
     keep = np.empty(int(code.max(initial=-1)) + 1, np.int64)
     if keep.size == code.size:
@@ -29,12 +31,14 @@ def last_per_key(entries: Entries, *, overwrite: bool) -> Entries:
     rows = np.arange(code.size)
     if entries.order is not None:
         rows = np.argsort(entries.order, kind="stable")
+    elif entries.versions is not None:
+        rows = np.lexsort((entries.versions.clusters, entries.versions.orders))
     # if a place occurs several times, numpy keeps the last assignment
     if overwrite:
         keep[code[rows]] = rows
     else:
         keep[code[::-1]] = rows[::-1]
-    return _take_rows(entries, np.sort(keep))
+    return entries.take(np.sort(keep))
 
 
 def concat_entries(parts: Sequence[Entries]) -> Entries:
@@ -44,7 +48,14 @@ def concat_entries(parts: Sequence[Entries]) -> Entries:
     keys = pa.concat_arrays([part.keys for part in parts])
     values = pa.concat_arrays([part.values for part in parts])
     orders = [part.order for part in parts if part.order is not None]
-    return Entries(np.arange(len(keys)), keys, values, order=np.concatenate(orders) if orders else None)
+    versions = [part.versions for part in parts if part.versions is not None]
+    return Entries(
+        np.arange(len(keys)),
+        keys,
+        values,
+        order=np.concatenate(orders) if orders else None,
+        versions=concat_versions(versions) if versions else None,
+    )
 
 
 def merge_rows(parts: Sequence[Entries]) -> Entries:
@@ -53,12 +64,4 @@ def merge_rows(parts: Sequence[Entries]) -> Entries:
         return parts[0]
     rows = np.concatenate([part.rows for part in parts])
     order = np.argsort(rows)
-    return replace(_take_rows(concat_entries(parts), order), rows=rows[order])
-
-
-def _take_rows(entries: Entries, rows: np.ndarray) -> Entries:
-    index = pa.array(rows)
-    order = None if entries.order is None else entries.order[rows]
-    return replace(
-        entries, rows=entries.rows[rows], keys=entries.keys.take(index), values=entries.values.take(index), order=order
-    )
+    return replace(concat_entries(parts).take(order), rows=rows[order])

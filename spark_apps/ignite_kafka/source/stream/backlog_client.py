@@ -14,6 +14,7 @@ from ...ignite.backlog_changes import Changes
 from ...ignite.backlog_service import BacklogService
 from ...ignite.backlog_units import ChangedUnits, UnitStates
 from ...ignite.cluster import Cluster
+from ...ignite.entry_versions import EntryVersions, concat_versions
 from ...plan.source_plan import CachePlan
 
 _KEYS_AT_ONCE = 10_000  # in one look-up
@@ -74,6 +75,18 @@ class BacklogClient:
 
     def _look_up(self, cache: str, keys: Sequence[bytes]) -> list[bytes | None]:
         return self._ask(lambda service: service.lookup(self._connector, cache, keys))
+
+    def entries(self, cache: str, keys: Sequence[bytes]) -> tuple[list[bytes | None], EntryVersions]:
+        """Read value and version of each of N keys; a value is None for a key that the cache does not have.
+
+        Keys and values are not wrapped.
+        """
+        parts = [keys[at : at + _KEYS_AT_ONCE] for at in range(0, len(keys), _KEYS_AT_ONCE)]
+        read = [self._entries(cache, part) for part in parts]
+        return [value for values, _ in read for value in values], concat_versions([versions for _, versions in read])
+
+    def _entries(self, cache: str, keys: Sequence[bytes]) -> tuple[list[bytes | None], EntryVersions]:
+        return self._ask(lambda service: service.entries(cache, keys))
 
     def locate(self, cache: str, keys: Sequence[bytes]) -> tuple[npt.NDArray[np.int32], Mask]:
         """Return the Ignite partition of each of N keys, and a flag for each: the cache has the key."""

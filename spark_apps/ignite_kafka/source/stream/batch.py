@@ -22,6 +22,9 @@ MOST_OF_UNIT = 50_000
 The unit's offset record has some 11 bytes for each change, and brokers accept a megabyte.
 """
 
+CHANGE_COLUMNS = ("number", "time_ms", "hash", "kind", "orders", "clusters", "key_length", "value_length")
+"""Columns of :class:`~ignite_kafka.ignite.backlog_changes.Changes` with an item for each change."""
+
 LocatedKey = tuple[int, bytes]
 """A unit's position in the unit table, and a key in Ignite's binary form, not wrapped."""
 
@@ -184,10 +187,7 @@ def first_of_each(changes: Changes, most: int | None, most_of_unit: int = MOST_O
     rows = np.flatnonzero(kept)
     count = np.bincount(unit[rows], minlength=before.size).astype(np.int32)
     cut = count < before
-    columns = {
-        name: getattr(changes, name)[rows]
-        for name in ("number", "time_ms", "hash", "kind", "key_length", "value_length")
-    }
+    columns = {name: getattr(changes, name)[rows] for name in CHANGE_COLUMNS}
     stamps = np.where(cut, 0, changes.expired_stamp)
     entries = page_of_rows(changes, rows).data
     return replace(changes, count=count, more=changes.more | cut, expired_stamp=stamps, entries=entries, **columns)

@@ -164,10 +164,13 @@ class ChangeDeduplicator:
     Units are positions in the task's unit table.
 
     :param most_remembered: maximum changes remembered exactly, of all units.
+    :param versioned: whether changes have versions, by which a sink orders them. Then every change that is read is sent:
+        once more does no harm, and a looked-up value has no version.
     """
 
-    def __init__(self, units: int, most_remembered: int = MOST_REMEMBERED) -> None:
+    def __init__(self, units: int, most_remembered: int = MOST_REMEMBERED, *, versioned: bool = False) -> None:
         self._most_remembered = most_remembered
+        self._versioned = versioned
         self._high = np.full(units, -1, np.int64)
         self._floor = np.full(units, -1, np.int64)
         self._loaded_s = np.full(units, -np.inf)
@@ -207,6 +210,9 @@ class ChangeDeduplicator:
     def _classify_rest(
         self, rest: Int64Array, unit: Int64Array, changes: Changes, conflict: Mask, classified: Classification
     ) -> None:
+        if self._versioned:
+            classified.new[rest] = True
+            return
         windows = self._windows(set(unit[rest].tolist()))
         for row in rest.tolist():
             number = int(changes.number[row])

@@ -8,7 +8,9 @@ import numpy as np
 
 from ...common.arrays import Int64Array, Mask
 from ...ignite.backlog_changes import EXPIRED, REMOVED
+from ...ignite.binary import raw_entries
 from ...ignite.cluster import Cluster
+from ...ignite.entry_versions import EntryVersions
 from ...ignite.types.model import Page
 from ...plan.slots import UnitOffset, kinds_of_keys
 from ...plan.source_plan import CachePlan, TransferPlan
@@ -18,9 +20,11 @@ from ...state.slot_writer import SlotWriter
 from ..counted_slots import CountedSlots, Counts
 from ..entry_sender import EntryBatch
 from ..expiring_entries import note_expired_entry
+from .backlog_client import BacklogClient
 from .batch import ChangeBatch, page_of_rows, page_of_states
 from .cache_infos import CacheInfos
 from .unit_table import UnitTable
+from .versioned_entries import VersionedEntries
 
 State = tuple[bytes, bytes | None]
 
@@ -44,6 +48,11 @@ class SlotsSender(CountedSlots):
         self._settings = plan.settings
         self._table = table
         self._infos = infos
+        self._versioned: VersionedEntries | None = None
+        if plan.cluster_id:
+            client = BacklogClient(cluster, plan.connector)
+            foreign = plan.settings.forward_foreign_changes
+            self._versioned = VersionedEntries(client, plan.cluster_id, foreign=foreign)
         self._records = np.zeros(len(table), np.int64)
 
     def offsets(self) -> Iterator[tuple[int, UnitOffset | None, bool]]:
@@ -92,7 +101,12 @@ class SlotsSender(CountedSlots):
         if any(rows):
             scanned = [page for unit_pages in pages.values() for page in unit_pages]
             before = self._records[units]
-            filtered = self._convert(cache, np.repeat(units, rows), scanned)
+            unit_of = np.repeat(units, rows)
+            if self._versioned is not None:
+                keys = [key for page in scanned for key, _ in raw_entries(page, cache.name)]
+                filtered = self._send_present(self._versioned, cache, unit_of, keys)
+            else:
+                filtered = self._convert(cache, unit_of, scanned)
             count.entries -= filtered
             batch.left_out.update(zip(units.tolist(), (before - self._records[units]).tolist(), strict=True))
         count.entries += sum(rows)
@@ -105,12 +119,26 @@ class SlotsSender(CountedSlots):
             note_expired_entry(self._settings, cache.name)
         rows = np.flatnonzero(batch.classified.new[span]) + span.start
         kept = rows if self._settings.process_removals else rows[batch.changes.kind[rows] != REMOVED]
+        versions = None
+        if self._versioned is not None:
+            versions = EntryVersions(batch.changes.orders[kept], batch.changes.clusters[kept])
+            sent, versions = self._versioned.choose(versions, batch.changes.kind[kept] == REMOVED)
+            left_out = batch.classified.unit[np.delete(kept, sent)]
+            np.subtract.at(self._records, left_out, 1)  # :meth:`_send_offset` adds all
+            kept = kept[sent]
         if kept.size:
             removed = batch.changes.kind[kept] == REMOVED
             origin = batch.changes.number[kept], batch.changes.time_ms[kept]
-            self._convert(cache, batch.classified.unit[kept], [page_of_rows(batch.changes, kept)], removed, origin)
+            units = batch.classified.unit[kept]
+            self._convert(cache, units, [page_of_rows(batch.changes, kept)], removed, origin, versions)
 
     def _send_states(self, units: Int64Array, states: Mapping[int, Sequence[State]], cache: CachePlan) -> None:
+        if self._versioned is not None:
+            unit_keys = [(unit, key) for unit in units.tolist() for key, _ in states.get(unit, ())]
+            if unit_keys:
+                unit_of = np.array([unit for unit, _ in unit_keys])
+                self._send_present(self._versioned, cache, unit_of, [key for _, key in unit_keys])
+            return
         tombstones = self._settings.process_removals
         kept = [
             (unit, state)
@@ -124,6 +152,20 @@ class SlotsSender(CountedSlots):
                 cache, np.array([unit for unit, _ in kept]), [page_of_states([state for _, state in kept])], removed
             )
 
+    def _send_present(
+        self, versioned: VersionedEntries, cache: CachePlan, units: Int64Array, keys: Sequence[bytes]
+    ) -> int:
+        """Queue what the cache has of N keys now, removals included, with versions; return how many are left out.
+
+        :param units: N units, all of one slot.
+        """
+        present = versioned.read(cache, keys)
+        np.subtract.at(self._records, np.delete(units, present.rows), 1)  # :meth:`_send_offset` adds all
+        if present.rows.size:
+            of_rows = units[present.rows]
+            self._convert(cache, of_rows, [present.page], present.removed, versions=present.versions)
+        return len(keys) - present.rows.size
+
     def _convert(
         self,
         cache: CachePlan,
@@ -131,15 +173,18 @@ class SlotsSender(CountedSlots):
         pages: Sequence[Page],
         removed: Mask | None = None,
         changes: tuple[Int64Array, Int64Array] | None = None,
+        versions: EntryVersions | None = None,
     ) -> int:
         """Convert and queue the N entries of pages; return how many the filter left out.
 
         :param units: N units, all of one slot.
-        :param pages, removed, changes: as in :class:`.entry_sender.EntryBatch`.
+        :param pages, removed, changes, versions: as in :class:`.entry_sender.EntryBatch`.
         """
         slot = int(self._table.slot[units[0]])
         partitions = self._table.units["partition"][units]
-        sent = self._queue(slot, cache, self._infos.of(cache), EntryBatch(pages, partitions, removed, changes))
+        sent = self._queue(
+            slot, cache, self._infos.of(cache), EntryBatch(pages, partitions, removed, changes, versions)
+        )
         for rows in (sent.bad, sent.filtered, sent.dropped):
             np.subtract.at(self._records, units[rows], 1)  # :meth:`_send_offset` adds all
         return int(sent.filtered.size)

@@ -55,7 +55,7 @@ class UnitStates:
         self.plan = plan
         self.table = table
         self.clock = clock
-        self.deduplicator = ChangeDeduplicator(size)
+        self.deduplicator = ChangeDeduplicator(size, versioned=bool(plan.cluster_id))
         self.loaded = np.zeros(size, bool)
         self.gone = np.zeros(size, bool)
         self.topology = np.full(size, -1, np.int64)

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 from ignite_kafka.convert.to_ignite import Entries, concat_entries, last_per_key, merge_rows
+from ignite_kafka.ignite.entry_versions import EntryVersions
 from ignite_kafka.kafka.records import Consumed
 from tests.support.randomness import generator
 
@@ -78,3 +79,26 @@ def test_a_cache_ends_as_after_one_operation_after_the_other(overwrite: bool) ->
 def test_rows_that_do_not_match_are_refused() -> None:
     with pytest.raises(ValueError, match="1 keys, 0 values and 1 offsets"):
         Consumed("t", 0, pa.array([b"k"]), pa.array([], pa.binary()), np.zeros(1, np.int64))
+
+
+def test_of_entries_with_versions_the_highest_of_a_key_is_kept() -> None:
+    """Records of a key may come in any order: by several topics, or sent again."""
+    chance = generator(8)
+    operations = [(bytes([chance.randrange(20)]), chance.choice([None, b"x", b"y"])) for _ in range(500)]
+    pairs = [(chance.randrange(60), chance.randrange(1, 4)) for _ in operations]
+    versions = EntryVersions(*(np.array(column, kind) for column, kind in zip(zip(*pairs, strict=True), (np.int64, np.int8), strict=True)))
+    half = len(operations) // 2
+    whole = replace(entries(*operations), versions=versions)
+    made = last_per_key(concat_entries([whole.part(0, half), whole.part(half, len(operations))]), overwrite=True)
+    assert made.versions is not None
+    found = {
+        key: (order, cluster, value)
+        for (_, key, value), order, cluster in zip(
+            listed(made), made.versions.orders.tolist(), made.versions.clusters.tolist(), strict=True
+        )
+    }
+    wanted: dict[bytes, tuple[int, int, bytes | None]] = {}
+    for (key, value), version in zip(operations, pairs, strict=True):
+        if version >= wanted.get(key, (0, 0))[:2]:
+            wanted[key] = (*version, value)
+    assert found == wanted

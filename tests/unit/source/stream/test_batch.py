@@ -28,6 +28,8 @@ def _batch(numbers: list[list[int]], *, done: list[bool], more: tuple[bool, ...]
         key_length=np.zeros(rows, np.int32),
         value_length=np.zeros(rows, np.int32),
         entries=memoryview(b""),
+        orders=nothing,
+        clusters=nothing.astype(np.int8),
     )
     unit = np.repeat([0, 1], changes.count)
     settled = np.array(done, bool)

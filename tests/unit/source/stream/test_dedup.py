@@ -62,6 +62,13 @@ def test_update_numbers_count_within_their_unit() -> None:
     assert classes(dedup, read([change(10, 1)], [change(4, 3)])) == "NN"
 
 
+def test_every_change_with_a_version_is_sent_and_expired_keys_are_looked_up() -> None:
+    dedup = ChangeDeduplicator(1, versioned=True)
+    send(dedup, read([change(5, 1), change(9, 2)]))
+    assert classes(dedup, read([change(5, 1), change(6, 3), change(8, 2), change(9, 7), change(9, 8)])) == "NNNNN"
+    assert classes(dedup, read([Change(-1, key_bytes(4), None, EXPIRED)])) == "?"
+
+
 def test_a_late_number_is_sent_unless_its_key_was_sent_with_a_higher_one() -> None:
     dedup = ChangeDeduplicator(1)
     send(dedup, read([change(5, 1), change(9, 2)]))

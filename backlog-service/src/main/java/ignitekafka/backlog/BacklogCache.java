@@ -2,6 +2,8 @@ package ignitekafka.backlog;
 
 import static ignitekafka.backlog.BacklogException.Code.FOREIGN_CACHE;
 
+import java.util.Arrays;
+import java.util.stream.Stream;
 import org.apache.ignite.IgniteCache;
 import org.apache.ignite.cache.CacheAtomicityMode;
 import org.apache.ignite.cache.CacheKeyConfiguration;
@@ -90,6 +92,14 @@ final class BacklogCache {
         return markedFor(ctx, name) != null;
     }
 
+    /** Key configurations of a cache with the mark of one that this package keeps for itself. */
+    static CacheKeyConfiguration[] marked(CacheKeyConfiguration[] given, String purpose) {
+        return Stream.concat(
+                        given == null ? Stream.empty() : Arrays.stream(given),
+                        Stream.of(new CacheKeyConfiguration(MARK + purpose, MARKED_FIELD)))
+                .toArray(CacheKeyConfiguration[]::new);
+    }
+
     /** Name of the connector that a cache is marked for, or null for other caches and those of version 0.1.0. */
     private static String markedFor(GridKernalContext ctx, String name) {
         DynamicCacheDescriptor cache = descriptor(ctx, name);
@@ -133,6 +143,6 @@ final class BacklogCache {
                 .setAffinity(new RendezvousAffinityFunction(false, PARTITIONS))
                 .setBackups(settings.backups)
                 .setDataRegionName(settings.regionName)
-                .setKeyConfiguration(new CacheKeyConfiguration(MARK + settings.connector, MARKED_FIELD));
+                .setKeyConfiguration(marked(null, settings.connector));
     }
 }

@@ -27,12 +27,18 @@ public final class BacklogPlugin implements IgnitePlugin {
     private final Map<String, CaptureService> services = new ConcurrentHashMap<>();
     private final Map<String, ReadSizes> readSizes = new ConcurrentHashMap<>();
     private final Set<String> adopted = ConcurrentHashMap.newKeySet();
+    private final ActiveActive activeActive = ActiveActive.ofThisNode();
+    private final VersionClock clock;
+    private final TombstoneWriter tombstones;
+    private final Map<String, SharedCache> shared = new ConcurrentHashMap<>();
     private volatile boolean stopped;
 
     BacklogPlugin(GridKernalContext ctx) {
         this.ctx = ctx;
         registry = new ConnectorRegistry(ctx);
         fences = new SinkFences(ctx);
+        clock = new VersionClock(ctx);
+        tombstones = new TombstoneWriter(this);
     }
 
     /** The plugin of a node; also while the node is still starting, because updates may arrive then. */
@@ -72,6 +78,27 @@ public final class BacklogPlugin implements IgnitePlugin {
     /** Fences of the sinks that write to this cluster. */
     SinkFences fences() {
         return fences;
+    }
+
+    /** Which caches other clusters write, too. */
+    ActiveActive activeActive() {
+        return activeActive;
+    }
+
+    VersionClock clock() {
+        return clock;
+    }
+
+    /** Caches of this node that other clusters write too, by name; a live map. */
+    Map<String, SharedCache> shared() {
+        return shared;
+    }
+
+    /** Starts what caches that other clusters write need; before any cache starts. */
+    void startActiveActive() {
+        ctx.cache().context().versions().dataCenterId(activeActive.cluster);
+        clock.start();
+        tombstones.start();
     }
 
     CaptureLimits limits() {
@@ -169,6 +196,8 @@ public final class BacklogPlugin implements IgnitePlugin {
                     + " ms");
 
         captures.keySet().forEach(this::drop);
+        tombstones.stop();
+        clock.stop();
     }
 
     private void writeAll() {
@@ -181,6 +210,12 @@ public final class BacklogPlugin implements IgnitePlugin {
                                         + "' could not be written",
                                 e);
             }
+        }
+
+        try {
+            tombstones.flush(true);
+        } catch (RuntimeException e) {
+            log().warning("The node stops: versions of removed keys could not be stored", e);
         }
     }
 }

@@ -40,6 +40,9 @@ public final class BacklogPluginProvider implements PluginProvider<PluginConfigu
     /** Attribute of nodes whose jar executes fenced writes. */
     static final String FENCES = "ignite-kafka.fences";
 
+    /** Attribute of nodes that share caches with other clusters; its value is {@link ActiveActive#identity}. */
+    static final String ACTIVE_ACTIVE = "ignite-kafka.active-active";
+
     /** Name of the plugin. */
     static final String NAME = "ignite-kafka-backlog";
 
@@ -91,6 +94,13 @@ public final class BacklogPluginProvider implements PluginProvider<PluginConfigu
 
         attributes.put(ATTRIBUTE, BacklogService.VERSION);
         attributes.put(FENCES, "1");
+
+        if (plugin.activeActive().isConfigured()) {
+            IgniteVersions.checkActiveActive(pluginContext.grid().version());
+            attributes.put(ACTIVE_ACTIVE, plugin.activeActive().identity());
+            ctx.internalSubscriptionProcessor().registerDistributedMetastorageListener(plugin.clock());
+        }
+
         configuration.setUserAttributes(attributes);
         configuration.setServiceConfiguration(with(
                 configuration.getServiceConfiguration(),
@@ -123,14 +133,31 @@ public final class BacklogPluginProvider implements PluginProvider<PluginConfigu
                 .toArray(array);
     }
 
+    /** Refuses server nodes that share other caches, or under another cluster id. */
+    private void validateActiveActive(ClusterNode node) {
+        String here = plugin.activeActive().identity();
+        String there = node.attribute(ACTIVE_ACTIVE) == null ? "" : node.attribute(ACTIVE_ACTIVE);
+
+        if (here.equals(there)) return;
+
+        String message = ActiveActive.CLUSTER + ", " + ActiveActive.CACHES + " and " + ActiveActive.TOMBSTONE_MS
+                + " must be the same on all server nodes: the cluster has '" + here + "', node " + U.id8(node.id())
+                + " [addresses=" + node.addresses() + "] has '" + there + "'; stop all nodes to change them";
+
+        throw new PluginValidationException(message, message, node.id());
+    }
+
     /**
      * Refuses server nodes without this jar while anything is captured, because they would own partitions without
      * capture, or while a sink has a fence, because they could not execute its writes.
      */
     @Override
     public void validateNewNode(ClusterNode node, Serializable data) {
-        if (node.isClient()
-                || nodes().apply(node)
+        if (node.isClient()) return;
+
+        validateActiveActive(node);
+
+        if (nodes().apply(node)
                 || plugin.registry().names().isEmpty()
                         && plugin.fences().names().isEmpty()) return;
 
@@ -159,12 +186,16 @@ public final class BacklogPluginProvider implements PluginProvider<PluginConfigu
     @SuppressWarnings("rawtypes")
     @Override
     public CachePluginProvider createCacheProvider(CachePluginContext pluginContext) {
-        return null;
+        String name = pluginContext.igniteCacheConfiguration().getName();
+
+        return plugin.context().clientNode() || !plugin.activeActive().has(name)
+                ? null
+                : new SharedCacheProvider(new SharedCache(plugin, name));
     }
 
     @Override
     public void start(PluginContext pluginContext) {
-        // Nothing to do before caches exist.
+        if (!plugin.context().clientNode() && plugin.activeActive().isConfigured()) plugin.startActiveActive();
     }
 
     @Override

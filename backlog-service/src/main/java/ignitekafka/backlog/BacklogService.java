@@ -38,7 +38,8 @@ public interface BacklogService {
 
     /**
      * Version of this contract with callers; 2 added secrets, 3 {@link #ends}, 4 {@link #raise}, {@link #write}, 5
-     * {@link #writeGreatest}. A later version keeps the calls of earlier ones.
+     * {@link #writeGreatest}, {@link #activeActive}, {@link #entries} and versions in {@link #read}. A later version keeps
+     * the calls of earlier ones.
      */
     int CONTRACT = 5;
 
@@ -137,7 +138,9 @@ public interface BacklogService {
      *     int32[N] length of value, int8[N] kind (1 created, 2 updated, 3 removed, 4 expired; the last two have no
      *     value). Then the entries, encoded as in a page of a cache scan: key and value of each change, of the lengths
      *     in the columns; an object (type 103) is wrapped (type 27, int32 length, object, int32 0), a missing value is
-     *     the byte 101.
+     *     the byte 101. If any change has a version (its cache is written by other clusters too), the answer begins
+     *     with int32 {@code 0x32434B42} ("BKC2") and has two more columns: int64[N] order after int64[N] hash, and
+     *     int8[N] cluster after int8[N] kind, both 0 for changes without a version.
      */
     byte[] read(String connector, byte[] units, int maxBytes);
 
@@ -264,6 +267,30 @@ public interface BacklogService {
      * @throws BacklogException FENCED, as from {@link #write}; MALFORMED: an entry is removed.
      */
     void writeGreatest(String sink, byte[] writer, String cache, String field, byte[] entries);
+
+    /**
+     * Returns whether other clusters write a cache too (the nodes' {@code IGNITE_KAFKA_ACTIVE_ACTIVE_CACHES}), and how
+     * its writes were decided. The caller must have permission to read the cache.
+     *
+     * @return {@code cluster} (int: id of this cluster, 0 if no other writes the cache; then nothing else),
+     *     {@code foreignRefused} and {@code localRefused} (long: writes of other clusters and of this one that were not
+     *     stored because the entry, or the removal of the key, has a greater version; since the nodes started),
+     *     {@code lastKeys} (String[]: keys of the last of them, at most ten of each node), {@code tombstonesWaiting}
+     *     and {@code tombstonesDropped} (long: versions of removed keys that wait to be stored, and that had no place
+     *     to wait), {@code order} (long: the greatest order of a version on the nodes).
+     */
+    Map<String, Object> activeActive(String cache);
+
+    /**
+     * Returns values of keys with the versions that belong to them, from the primary nodes. The caller must have
+     * permission to read the cache.
+     *
+     * @param keys As in {@link #lookup}.
+     * @return int32 keys N, int64[N] order, int32[N] length of value (-1: the key is not in the cache), int8[N]
+     *     cluster, then the values. A key that is absent has the version of its removal, or zeros if none is known. N
+     *     may be less than the number of requested keys, as in {@link #lookup}.
+     */
+    byte[] entries(String cache, byte[] keys);
 
     /** Ends the fence of a sink that was deleted; what still writes for it is refused. Rights as for {@link #raise}. */
     void forget(String sink, String[] caches);

@@ -233,6 +233,29 @@ public final class BacklogServiceImpl extends NodeService implements BacklogServ
     }
 
     @Override
+    public Map<String, Object> activeActive(String cache) {
+        requireCache(cache);
+
+        return guard().asNode(() -> SharedCacheStatus.of(plugin(), cache));
+    }
+
+    @Override
+    public byte[] entries(String cache, byte[] keys) {
+        requireCache(cache);
+
+        List<byte[]> wanted = Lookup.keys(keys);
+
+        return guard().asNode(() -> Lookup.entries(context(), cache, wanted));
+    }
+
+    private void requireCache(String cache) {
+        if (cache == null || CacheIncarnations.deployment(context(), cache) == null)
+            throw new BacklogException(UNKNOWN_CACHE, "there is no cache '" + cache + '\'');
+
+        guard().requireRead(Collections.singleton(cache));
+    }
+
+    @Override
     public void forget(String sink, String[] caches) {
         guard().requireWrite(some(sink, caches));
         guard().runAsNode(() -> plugin().fences().remove(sink));

@@ -12,6 +12,8 @@ import org.apache.ignite.internal.GridKernalContext;
 import org.apache.ignite.internal.IgniteEx;
 import org.apache.ignite.internal.processors.cache.GridCacheAdapter;
 import org.apache.ignite.internal.processors.cache.GridCacheContext;
+import org.apache.ignite.internal.processors.cache.GridCacheEntryEx;
+import org.apache.ignite.internal.processors.cache.GridCacheEntryRemovedException;
 import org.apache.ignite.resources.IgniteInstanceResource;
 
 /**
@@ -60,7 +62,8 @@ final class CaptureFilter implements CacheEntryEventSerializableFilter<Object, O
 
         Source current = source;
 
-        if (current == null || current.cctx != adapter.context()) source = current = new Source(ctx, adapter.context());
+        if (current == null || current.found != adapter.context())
+            source = current = new Source(ctx, adapter.context());
 
         if (current.capture != null) current.add(event);
 
@@ -69,15 +72,23 @@ final class CaptureFilter implements CacheEntryEventSerializableFilter<Object, O
 
     /** One deployment of the cache on this node. */
     private final class Source {
+        final GridCacheContext<?, ?> found;
+
+        /** That of the copies that the node owns. */
         final GridCacheContext<?, ?> cctx;
 
         /** Null for another deployment than the one to capture, and while the node stops. */
         final NodeCapture capture;
 
+        /** Whether other clusters write the cache, too. */
+        final boolean shared;
+
         final AtomicReferenceArray<UnitBuffer> units;
 
-        Source(GridKernalContext ctx, GridCacheContext<?, ?> cctx) {
-            this.cctx = cctx;
+        Source(GridKernalContext ctx, GridCacheContext<?, ?> found) {
+            this.found = found;
+            cctx = found.isNear() ? found.near().dht().context() : found;
+            shared = BacklogPlugin.of(ctx).activeActive().has(cache);
             capture = deployment.equals(String.valueOf(cctx.dynamicDeploymentId()))
                     ? BacklogPlugin.of(ctx).capture(new ConnectorSettings(connector, settings))
                     : null;
@@ -104,7 +115,22 @@ final class CaptureFilter implements CacheEntryEventSerializableFilter<Object, O
                     : type == EventType.CREATED ? Change.CREATED : Change.UPDATED;
             byte[] value = kind == Change.REMOVED ? null : bytes(event.getValue());
 
-            capture.add(unit, new Change(number, System.currentTimeMillis(), kind, bytes(key), value));
+            capture.add(unit, new Change(number, System.currentTimeMillis(), kind, bytes(key), value, version(key)));
+        }
+
+        /** The version that the update gave its entry, whose lock this thread has. */
+        private EntryVersion version(Object key) throws IgniteCheckedException {
+            if (!shared) return null;
+
+            GridCacheEntryEx entry = cctx.cache().peekEx(cctx.toCacheKeyObject(key));
+
+            if (entry == null) throw new IgniteCheckedException("the entry of the update is gone");
+
+            try {
+                return EntryVersion.of(entry.version());
+            } catch (GridCacheEntryRemovedException e) {
+                throw new IgniteCheckedException(e);
+            }
         }
 
         private UnitBuffer unit(int partition) {

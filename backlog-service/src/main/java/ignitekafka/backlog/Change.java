@@ -35,17 +35,25 @@ final class Change {
     /** Null for a removal or expiry. */
     final byte[] value;
 
+    /** Version of the write in all clusters; null for an expiry, and for caches that only this cluster writes. */
+    final EntryVersion version;
+
     Change(long number, long timeMs, byte kind, byte[] key, byte[] value) {
-        this(number, timeMs, kind, hash(key, value), key, value);
+        this(number, timeMs, kind, key, value, null);
     }
 
-    Change(long number, long timeMs, byte kind, long hash, byte[] key, byte[] value) {
+    Change(long number, long timeMs, byte kind, byte[] key, byte[] value, EntryVersion version) {
+        this(number, timeMs, kind, hash(key, value), key, value, version);
+    }
+
+    Change(long number, long timeMs, byte kind, long hash, byte[] key, byte[] value, EntryVersion version) {
         this.number = number;
         this.timeMs = timeMs;
         this.kind = kind;
         this.hash = hash;
         this.key = key;
         this.value = value;
+        this.version = version;
     }
 
     int valueLength() {

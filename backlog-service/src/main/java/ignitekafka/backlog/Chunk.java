@@ -16,7 +16,8 @@ import java.util.Set;
  * one entry for each change, and makes a batch of a unit visible at once.
  *
  * <p>Little-endian, each change: int64 number, int64 time (ms), int64 hash, int8 kind, int32 length of key, int32
- * length of value (-1: none), key, value.
+ * length of value (-1: none), then, if the kind has the bit {@value #VERSIONED}, int64 order and int8 cluster of the
+ * version, then key, value.
  */
 final class Chunk {
     /**
@@ -26,6 +27,9 @@ final class Chunk {
     static final int NUMBERS = 32;
 
     private static final int HEADER = 33;
+
+    /** Bit of the kind of a change that has a version. */
+    private static final int VERSIONED = 0x40;
 
     private Chunk() {
         // Static functions only.
@@ -38,7 +42,11 @@ final class Chunk {
     static byte[] encode(Collection<Change> changes) {
         int bytes = 0;
 
-        for (Change change : changes) bytes += HEADER + change.key.length + Math.max(0, change.valueLength());
+        for (Change change : changes)
+            bytes += HEADER
+                    + (change.version == null ? 0 : EntryVersion.BYTES)
+                    + change.key.length
+                    + Math.max(0, change.valueLength());
 
         ByteBuffer out = buffer(new byte[bytes]);
 
@@ -46,8 +54,11 @@ final class Chunk {
             out.putLong(change.number)
                     .putLong(change.timeMs)
                     .putLong(change.hash)
-                    .put(change.kind);
+                    .put((byte) (change.version == null ? change.kind : change.kind | VERSIONED));
             out.putInt(change.key.length).putInt(change.valueLength());
+
+            if (change.version != null) change.version.write(out);
+
             out.put(change.key);
 
             if (change.value != null) out.put(change.value);
@@ -66,13 +77,14 @@ final class Chunk {
             byte kind = in.get();
             byte[] key = new byte[in.getInt()];
             int valueLength = in.getInt();
+            EntryVersion version = (kind & VERSIONED) == 0 ? null : EntryVersion.read(in);
             byte[] value = valueLength < 0 ? null : new byte[valueLength];
 
             in.get(key);
 
             if (value != null) in.get(value);
 
-            changes.add(new Change(number, timeMs, kind, hash, key, value));
+            changes.add(new Change(number, timeMs, (byte) (kind & ~VERSIONED), hash, key, value, version));
         }
 
         return changes;
@@ -84,12 +96,13 @@ final class Chunk {
 
         for (ByteBuffer in = buffer(chunk); in.hasRemaining(); ) {
             last = in.getLong();
-            in.position(in.position() + 17);
+            in.position(in.position() + 16);
 
+            int versionLength = (in.get() & VERSIONED) == 0 ? 0 : EntryVersion.BYTES;
             int keyLength = in.getInt();
             int valueLength = in.getInt();
 
-            in.position(in.position() + keyLength + Math.max(0, valueLength));
+            in.position(in.position() + versionLength + keyLength + Math.max(0, valueLength));
         }
 
         return last;

@@ -61,7 +61,7 @@ final class ChunkChange implements EntryProcessor<BacklogKey, byte[], Void>, Bin
         Set<Change> removed = new HashSet<>();
 
         for (ByteBuffer in = Chunk.buffer(bytes); in.hasRemaining(); )
-            removed.add(new Change(in.getLong(), 0, (byte) 0, in.getLong(), null, null));
+            removed.add(new Change(in.getLong(), 0, (byte) 0, in.getLong(), null, null, null));
 
         List<Change> left = new ArrayList<>(Chunk.decode(present));
 

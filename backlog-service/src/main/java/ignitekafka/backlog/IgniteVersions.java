@@ -5,6 +5,7 @@ import static ignitekafka.backlog.BacklogException.Code.UNSUPPORTED_VERSION;
 import java.lang.reflect.InvocationTargetException;
 import java.util.Collection;
 import java.util.stream.Collectors;
+import org.apache.ignite.IgniteException;
 import org.apache.ignite.cache.query.ContinuousQuery;
 import org.apache.ignite.cluster.ClusterNode;
 import org.apache.ignite.configuration.IgniteConfiguration;
@@ -20,9 +21,13 @@ final class IgniteVersions {
     /** The range for messages. */
     static final String RANGE = "2.9 to 2.17";
 
+    /** The range for caches that several clusters write. */
+    static final String ACTIVE_ACTIVE_RANGE = "2.15 to 2.17";
+
     private static final int MAJOR = 2;
     private static final int FIRST_MINOR = 9;
     private static final int LAST_MINOR = 17;
+    private static final int FIRST_ACTIVE_ACTIVE_MINOR = 15;
 
     private IgniteVersions() {
         // Static methods only.
@@ -54,6 +59,17 @@ final class IgniteVersions {
      */
     static boolean mayConfigureService(IgniteProductVersion version, IgniteConfiguration configuration) {
         return version.major() != MAJOR || version.minor() != 11 || !configuration.isAuthenticationEnabled();
+    }
+
+    /**
+     * Refuses a version whose nodes take no versions of entries from thin clients, or in another form (2.14).
+     *
+     * @throws IgniteException The node then does not start.
+     */
+    static void checkActiveActive(IgniteProductVersion version) {
+        if (!isSupported(version) || version.minor() < FIRST_ACTIVE_ACTIVE_MINOR)
+            throw new IgniteException(ActiveActive.CLUSTER + " is set, and this node has Ignite " + version
+                    + ": caches that several clusters write need Ignite " + ACTIVE_ACTIVE_RANGE);
     }
 
     /** Makes a query notify of expired entries. The setter returns nothing before 2.14. */

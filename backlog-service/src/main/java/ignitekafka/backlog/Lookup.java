@@ -14,6 +14,9 @@ import org.apache.ignite.cluster.ClusterNode;
 import org.apache.ignite.internal.GridKernalContext;
 import org.apache.ignite.internal.processors.cache.CacheObject;
 import org.apache.ignite.internal.processors.cache.CacheObjectContext;
+import org.apache.ignite.internal.processors.cache.GridCacheContext;
+import org.apache.ignite.internal.processors.cache.KeyCacheObject;
+import org.apache.ignite.internal.processors.cache.persistence.CacheDataRow;
 import org.apache.ignite.internal.util.typedef.internal.U;
 
 /** Reads keys from their primary nodes; a backup may be behind changes that were already sent. */
@@ -29,11 +32,13 @@ final class Lookup implements NodeJob.Work<HashMap<Integer, byte[]>> {
     private final String cache;
     private final ArrayList<byte[]> keys;
     private final boolean places; // part of the format between nodes
+    private final boolean versions;
 
-    private Lookup(String cache, List<byte[]> keys, boolean places) {
+    private Lookup(String cache, List<byte[]> keys, boolean places, boolean versions) {
         this.cache = cache;
         this.keys = new ArrayList<>(keys);
         this.places = places;
+        this.versions = versions;
     }
 
     /** Parses the keys of a request of {@link BacklogService#lookup}. */
@@ -58,7 +63,7 @@ final class Lookup implements NodeJob.Work<HashMap<Integer, byte[]>> {
 
     /** Reads from all nodes; returns the answer of {@link BacklogService#lookup}. */
     static byte[] values(GridKernalContext ctx, String cache, List<byte[]> keys) {
-        Map<Integer, byte[]> values = new Lookup(cache, keys, false).onAllNodes(ctx);
+        Map<Integer, byte[]> values = new Lookup(cache, keys, false, false).onAllNodes(ctx);
         int count = fitting(values, keys.size());
         long bytes = 0;
 
@@ -70,6 +75,33 @@ final class Lookup implements NodeJob.Work<HashMap<Integer, byte[]>> {
         for (int i = 0; i < count; i++) out.putInt(values.get(i).length == 0 ? -1 : values.get(i).length);
 
         for (int i = 0; i < count; i++) out.put(values.get(i));
+
+        return out.array();
+    }
+
+    /** Reads from all nodes; returns the answer of {@link BacklogService#entries}. */
+    static byte[] entries(GridKernalContext ctx, String cache, List<byte[]> keys) {
+        Map<Integer, byte[]> entries = new Lookup(cache, keys, false, true).onAllNodes(ctx);
+        int count = fitting(entries, keys.size());
+        long bytes = 0;
+
+        for (int i = 0; i < count; i++) bytes += entries.get(i).length - EntryVersion.BYTES;
+
+        ByteBuffer out = Chunk.buffer(new byte[Math.toIntExact(4 + (4L + EntryVersion.BYTES) * count + bytes)])
+                .putInt(count);
+
+        for (int i = 0; i < count; i++) out.putLong(EntryVersion.read(Chunk.buffer(entries.get(i))).order);
+
+        for (int i = 0; i < count; i++) {
+            int length = entries.get(i).length - EntryVersion.BYTES;
+
+            out.putInt(length == 0 ? -1 : length);
+        }
+
+        for (int i = 0; i < count; i++) out.put(EntryVersion.read(Chunk.buffer(entries.get(i))).cluster);
+
+        for (int i = 0; i < count; i++)
+            out.put(entries.get(i), EntryVersion.BYTES, entries.get(i).length - EntryVersion.BYTES);
 
         return out.array();
     }
@@ -89,7 +121,7 @@ final class Lookup implements NodeJob.Work<HashMap<Integer, byte[]>> {
 
     /** Reads from all nodes; returns the answer of {@link BacklogService#locate}. */
     static byte[] locations(GridKernalContext ctx, String cache, List<byte[]> keys) {
-        Map<Integer, byte[]> locations = new Lookup(cache, keys, true).onAllNodes(ctx);
+        Map<Integer, byte[]> locations = new Lookup(cache, keys, true, false).onAllNodes(ctx);
         ByteBuffer out =
                 Chunk.buffer(new byte[Math.toIntExact(4 + 5L * keys.size())]).putInt(keys.size());
 
@@ -154,6 +186,12 @@ final class Lookup implements NodeJob.Work<HashMap<Integer, byte[]>> {
 
         if (!affinity.isPrimary(here, key)) return null;
 
+        if (versions) {
+            byte[] entry = entry(ctx, bytes);
+
+            return affinity.isPrimary(here, key) ? entry : null;
+        }
+
         Object value = ctx.grid().cache(cache).withKeepBinary().localPeek(key, CachePeekMode.PRIMARY);
 
         if (!affinity.isPrimary(here, key)) return null;
@@ -161,6 +199,25 @@ final class Lookup implements NodeJob.Work<HashMap<Integer, byte[]>> {
         if (places) return location(affinity.partition(key), value);
 
         return value == null ? ABSENT : bytes(objects, value);
+    }
+
+    /** int64 order and int8 cluster of the entry or its removal, then the value; without one if the key is absent. */
+    private byte[] entry(GridKernalContext ctx, byte[] bytes) throws IgniteCheckedException {
+        GridCacheContext<?, ?> owned = ctx.cache().internalCache(cache).context();
+
+        if (owned.isNear()) owned = owned.near().dht().context();
+
+        KeyCacheObject key = StoredForm.key(owned, bytes);
+        SharedCache shared = BacklogPlugin.of(ctx).shared().get(cache);
+        CacheDataRow row = SharedCache.row(ctx, owned, key);
+        EntryVersion version =
+                row != null ? EntryVersion.of(row.version()) : shared == null ? null : shared.removed(key);
+        byte[] value = row == null ? ABSENT : row.value().valueBytes(owned.cacheObjectContext());
+        ByteBuffer out = Chunk.buffer(new byte[EntryVersion.BYTES + value.length]);
+
+        (version == null ? EntryVersion.NONE : version).write(out);
+
+        return out.put(value).array();
     }
 
     /** int32 partition, int8 1 if the cache has the key, else 0. */

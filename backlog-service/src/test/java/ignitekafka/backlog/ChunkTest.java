@@ -3,6 +3,7 @@ package ignitekafka.backlog;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -25,6 +26,21 @@ class ChunkTest {
 
     private static List<Long> numbers(byte[] chunk) {
         return Chunk.decode(chunk).stream().map(change -> change.number).collect(Collectors.toList());
+    }
+
+    @Test
+    void versionsAreKept() {
+        Change removed = new Change(6, 1, Change.REMOVED, new byte[] {1}, null, new EntryVersion(1L << 56, (byte) 31));
+        Change plain = new Change(7, 1, Change.UPDATED, new byte[] {1}, new byte[] {2});
+        byte[] chunk = Chunk.encode(List.of(removed, plain));
+        List<Change> decoded = Chunk.decode(chunk);
+
+        assertEquals(List.of(removed, plain), decoded);
+        assertEquals(removed.version, decoded.get(0).version);
+        assertEquals(Change.REMOVED, decoded.get(0).kind);
+        assertNull(decoded.get(1).version);
+        assertEquals(7, Chunk.lastNumber(chunk));
+        assertEquals(Chunk.encode(List.of(plain)).length + 9 - 1, Chunk.encode(List.of(removed)).length);
     }
 
     @Test

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.lang.reflect.Proxy;
 import java.util.List;
+import org.apache.ignite.IgniteException;
 import org.apache.ignite.cluster.ClusterNode;
 import org.apache.ignite.configuration.IgniteConfiguration;
 import org.apache.ignite.lang.IgniteProductVersion;
@@ -30,6 +31,19 @@ class IgniteVersionsTest {
 
         assertEquals(BacklogException.Code.UNSUPPORTED_VERSION, refused.code());
         assertTrue(refused.getMessage().contains("2.9 to 2.17; node b has " + version), refused.getMessage());
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"2.9.1", "2.14.0", "2.18.0"})
+    void refusesToShareCachesOnOthers(String version) {
+        IgniteException refused = assertThrows(
+                IgniteException.class,
+                () -> IgniteVersions.checkActiveActive(IgniteProductVersion.fromString(version)));
+
+        assertTrue(refused.getMessage().contains("Ignite " + version), refused.getMessage());
+        assertTrue(refused.getMessage().contains("2.15 to 2.17"), refused.getMessage());
+        IgniteVersions.checkActiveActive(IgniteProductVersion.fromString("2.15.0"));
+        IgniteVersions.checkActiveActive(IgniteProductVersion.fromString("2.17.0"));
     }
 
     /** Ignite 2.11 stops such a node: "Security context isn't certain". */

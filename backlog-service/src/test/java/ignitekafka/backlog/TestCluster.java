@@ -70,6 +70,7 @@ final class TestCluster implements AutoCloseable {
     private boolean authentication;
     private int clientPort;
     private List<Supplier<PluginProvider<?>>> providers = List.of();
+    private Map<String, String> properties = Map.of();
 
     TestCluster(Path directory) {
         this.directory = directory;
@@ -104,6 +105,13 @@ final class TestCluster implements AutoCloseable {
     /** Sets the only plugin providers of each node. */
     TestCluster providers(List<Supplier<PluginProvider<?>>> given) {
         providers = given;
+
+        return this;
+    }
+
+    /** Sets system properties of this process while a node of the cluster starts. */
+    TestCluster properties(Map<String, String> given) {
+        properties = given;
 
         return this;
     }
@@ -207,7 +215,15 @@ final class TestCluster implements AutoCloseable {
     }
 
     Ignite start(IgniteConfiguration configuration) {
-        Ignite node = Ignition.start(configuration);
+        Ignite node;
+
+        properties.forEach(System::setProperty);
+
+        try {
+            node = Ignition.start(configuration);
+        } finally {
+            properties.keySet().forEach(System::clearProperty);
+        }
 
         synchronized (nodes) {
             nodes.add(node);

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.ByteArrayOutputStream;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -42,6 +43,9 @@ final class TestReader {
     final Map<Object, Integer> highest = new HashMap<>();
 
     final Set<Object> expired = new HashSet<>();
+
+    /** Each change with a version, in the order of reads, also those that were read before. */
+    final List<Versioned> versioned = new ArrayList<>();
 
     /** Marks by partition, from the last read. */
     final Map<Integer, Integer> marks = new LinkedHashMap<>();
@@ -150,6 +154,9 @@ final class TestReader {
 
             assertEquals(answer.kind[at] >= Change.REMOVED, value == null);
 
+            if (answer.cluster[at] != 0)
+                versioned.add(new Versioned(key, value, new EntryVersion(answer.order[at], answer.cluster[at])));
+
             if (answer.kind[at] == Change.EXPIRED) {
                 expired.add(key);
 
@@ -193,6 +200,64 @@ final class TestReader {
         while (readOnce(service, 1 << 20, true) > 0) service.barrier(connector);
     }
 
+    /** Prepares the marked units to be sent again. */
+    void clear(BacklogService service) {
+        List<Unit> marked = units(service).stream()
+                .filter(unit -> marks.containsKey(unit.partition))
+                .collect(Collectors.toList());
+        ByteBuffer out = Chunk.buffer(new byte[(Unit.BYTES + Long.BYTES) * marked.size()]);
+
+        for (Unit unit : marked) {
+            unit.write(out);
+            out.putLong(markNumbers.get(unit.partition));
+        }
+
+        service.clear(connector, out.array());
+    }
+
+    /** Entries and removals of keys, by {@link BacklogService#entries}; those without a version are left out. */
+    List<Versioned> entries(BacklogService service, List<Object> keys) throws Exception {
+        ByteArrayOutputStream asked = new ByteArrayOutputStream();
+
+        for (Object key : keys) {
+            byte[] bytes = ((IgniteEx) node)
+                    .context()
+                    .cacheObjects()
+                    .marshal(
+                            ((IgniteEx) node)
+                                    .context()
+                                    .cache()
+                                    .internalCache(cache)
+                                    .context()
+                                    .cacheObjectContext(),
+                            key);
+
+            asked.write(Chunk.buffer(new byte[4]).putInt(bytes.length).array());
+            asked.write(bytes);
+        }
+
+        ByteBuffer in = Chunk.buffer(service.entries(cache, asked.toByteArray()));
+        List<Versioned> found = new ArrayList<>();
+
+        assertEquals(keys.size(), in.getInt());
+
+        long[] order = Answer.longs(in, keys.size());
+        int[] length = Answer.ints(in, keys.size());
+        byte[] cluster = new byte[keys.size()];
+
+        in.get(cluster);
+
+        for (int i = 0; i < keys.size(); i++) {
+            Object value = length[i] < 0 ? null : object(in, length[i]);
+
+            if (cluster[i] != 0) found.add(new Versioned(keys.get(i), value, new EntryVersion(order[i], cluster[i])));
+        }
+
+        assertFalse(in.hasRemaining());
+
+        return found;
+    }
+
     private Object object(ByteBuffer in, int length) throws Exception {
         byte[] bytes = new byte[length];
 
@@ -212,18 +277,33 @@ final class TestReader {
                         null);
     }
 
+    /** A change with the version of its write; without a value for a removal. */
+    static final class Versioned {
+        final Object key;
+        final Object value;
+        final EntryVersion version;
+
+        Versioned(Object key, Object value, EntryVersion version) {
+            this.key = key;
+            this.value = value;
+            this.version = version;
+        }
+    }
+
     /** A decoded answer of {@link BacklogService#read}. */
     private static final class Answer {
         final long[] markNumber;
         final long[] stamp;
         final long[] number;
         final long[] hash;
+        final long[] order;
         final int[] count;
         final int[] mark;
         final int[] more;
         final int[] keyLength;
         final int[] valueLength;
         final byte[] kind;
+        final byte[] cluster;
 
         /** Keys and values, in the order of the changes. */
         final ByteBuffer entries;
@@ -231,7 +311,10 @@ final class TestReader {
         Answer(byte[] bytes, int units) {
             ByteBuffer in = Chunk.buffer(bytes);
 
-            assertEquals(0x31434B42, in.getInt());
+            int magic = in.getInt();
+            boolean versioned = magic == 0x32434B42;
+
+            assertTrue(versioned || magic == 0x31434B42);
             assertEquals(units, in.getInt());
 
             int changes = in.getInt();
@@ -245,6 +328,7 @@ final class TestReader {
             number = longs(in, changes);
             longs(in, changes); // time
             hash = longs(in, changes);
+            order = versioned ? longs(in, changes) : new long[changes];
             count = ints(in, units);
             mark = ints(in, units);
             more = ints(in, units);
@@ -252,6 +336,10 @@ final class TestReader {
             valueLength = ints(in, changes);
             kind = new byte[changes];
             in.get(kind);
+            cluster = new byte[changes];
+
+            if (versioned) in.get(cluster);
+
             assertEquals(entryBytes, in.remaining());
             entries = in;
         }

@@ -1,0 +1,53 @@
+"""Watch over the writes that nodes refuse because a newer one is stored, for events and a metric."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping
+
+from .. import events
+from ..common.redaction import in_message
+from ..errors import IgniteKafkaError
+from ..ignite.active_active import VersionCounts, read_counts
+from ..ignite.cluster import Cluster
+
+log = logging.getLogger(__name__)
+_HIDDEN = "not shown"
+
+
+class ConflictWatch:
+    """Counts refused writes of an active-active sink's caches, from its first look on; not thread-safe.
+
+    They are counted by the nodes, so writes of this cluster's programs and of other sinks are among them.
+
+    :param shows_keys: whether events show keys.
+    """
+
+    def __init__(self, cluster: Cluster, *, shows_keys: bool) -> None:
+        self._cluster = cluster
+        self._shows_keys = shows_keys
+        self._before: dict[str, VersionCounts] = {}
+        self._refused: dict[str, int] = {}
+
+    def look(self, caches: Iterable[str]) -> Mapping[str, int]:
+        """Read the counts, emit an event for each cache with new ones, and return all refused writes by cache."""
+        for cache in caches:
+            try:
+                now = read_counts(self._cluster, cache)
+            except IgniteKafkaError as error:  # if the error matters, the tasks raise it, too
+                log.warning("refused writes cannot be counted: %s", error)
+                continue
+            new = now.since(self._before.get(cache, now))
+            self._before[cache] = now
+            self._refused[cache] = self._refused.get(cache, 0) + new.foreign + new.local
+            self._report(cache, new)
+        return dict(self._refused)
+
+    def _report(self, cache: str, new: VersionCounts) -> None:
+        if count := new.foreign + new.local:
+            keys = in_message(", ".join(new.keys)) if self._shows_keys else _HIDDEN
+            events.emit(
+                events.CONFLICT_DECIDED, cache=cache, count=count, foreign=new.foreign, local=new.local, keys=keys
+            )
+        if new.forgotten:
+            events.emit(events.REMOVALS_FORGOTTEN, cache=cache, count=new.forgotten)

@@ -1,0 +1,78 @@
+"""Two clusters that both write, judged entry by entry: values, versions, removals, and the rule."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ignite_kafka.errors import BacklogRefused
+from ignite_kafka.ignite.active_active import check_active_active
+from ignite_kafka.ignite.cluster import Cluster
+from ignite_kafka.ignite.endpoint import IgniteEndpoint
+from ignite_kafka.kafka.clients import KafkaClients
+from tests.integration.active_active.clusters import CACHE, Direction, Writer, newest_records, node_options, running, states
+from tests.integration.role_transitions.pairs import entries
+from tests.support.randomness import generator
+from tests.support.waiting import DEADLINE_S, wait_until
+from tools.servers import IgniteCluster, KafkaBroker
+
+WRITES, KEYS = 600, 80
+
+
+def test_caches_that_the_nodes_do_not_know_are_refused(ignite: IgniteCluster, unique: Callable[[str], str]) -> None:
+    name = unique("plain")
+    with ignite.client() as client, Cluster(IgniteEndpoint(ignite.addresses)) as cluster:
+        cache = client.create_cache(name)
+        with pytest.raises(BacklogRefused, match=f"keep no versions .*{name}"):
+            check_active_active(cluster, [name])
+        cache.destroy()
+
+
+def test_two_clusters_that_write_the_same_keys_become_equal(
+    kafka: KafkaBroker, ignite_cluster: Callable[..., IgniteCluster], tmp_path: Path
+) -> None:
+    clusters = [ignite_cluster(partitions=16, java_options=node_options(number)) for number in (1, 2)]
+    here, there = clusters
+    folders = tmp_path / f"to-there-{tmp_path.name}", tmp_path / f"to-here-{tmp_path.name}"
+    directions = [Direction.between(folders[0], kafka, here, there), Direction.between(folders[1], kafka, there, here)]
+    clients = KafkaClients({"bootstrap.servers": kafka.bootstrap})
+    for number, cluster in enumerate(clusters):
+        with cluster.client() as client:
+            cache = client.create_cache(CACHE)
+            cache.put_all({-key: f"loaded-{number}-{key}" for key in range(1 + number * 10, 31 + number * 10)})
+
+    def at_rest() -> bool:
+        """Whether nothing is on its way, and all entries are equal."""
+        # what a sink stores is a change, too, so the first direction counts twice
+        drained = all(direction.is_drained(clients) for direction in (*directions, directions[0]))
+        return drained and entries(here) == entries(there)
+
+    with running(directions) as apps:
+
+        def follows() -> bool:
+            assert all(app.running() for app in apps), "".join(app.output_tail() for app in apps)
+            return at_rest()
+
+        wait_until(follows, "the entries that each cluster had", poll_s=1.0)
+        loaded = entries(here)
+        assert loaded == {-key: f"loaded-{int(key > 10)}-{key}" for key in range(1, 41)}, "of a key of both, the later put stays"
+
+        writers = [Writer(cluster, f"c{number}", generator(number), writes=WRITES, keys=KEYS) for number, cluster in enumerate(clusters)]
+        for writer in writers:
+            writer.start()
+        for writer in writers:
+            writer.join(DEADLINE_S)
+        wait_until(follows, "equal caches", poll_s=1.0)
+        newest = newest_records(clients, directions)
+        keys = sorted(newest)
+        assert states(here, keys) == states(there, keys) == newest, "of each key the newest write of both clusters stays"
+        assert len(newest) == 40 + KEYS
+        wait_until(lambda: any("were older than what another cluster wrote" in app.output() for app in apps), "the event of a decision")
+        for app in apps:
+            os.kill(app.pid, signal.SIGINT)
+        for app in apps:
+            assert app.wait(DEADLINE_S) == 0, app.output_tail()

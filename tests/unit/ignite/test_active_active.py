@@ -1,0 +1,65 @@
+"""Checks of nodes for active-active connectors: each lack is named before the first record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import pytest
+
+from ignite_kafka.errors import BacklogMissing, BacklogRefused
+from ignite_kafka.ignite import active_active
+from ignite_kafka.ignite.active_active import VersionCounts, check_active_active, read_counts
+
+ANSWER = {"cluster": 3, "foreignRefused": 5, "localRefused": 1, "tombstonesDropped": 2, "lastKeys": ["k"]}
+
+
+@dataclass
+class Nodes:
+    """Nodes whose jar has a version, and which keep versions of some caches."""
+
+    contract: int = 5
+    has_jar: bool = True
+    caches: dict[str, dict[str, Any]] = field(default_factory=lambda: {"a": ANSWER, "b": ANSWER, "plain": {"cluster": 0}})
+
+    def ask(self, question: Callable[[Any], Any]) -> Any:
+        return question(self)
+
+    def version(self) -> int:
+        return self.contract
+
+    def active_active(self, cache: str) -> dict[str, Any]:
+        return self.caches[cache]
+
+
+@pytest.fixture(autouse=True)
+def service(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(active_active, "BacklogService", lambda nodes: nodes)
+    monkeypatch.setattr(active_active, "has_service", lambda nodes: nodes.has_jar)
+
+
+def check(nodes: Nodes, *caches: str) -> int:
+    return check_active_active(cast(Any, nodes), caches)
+
+
+def test_configured_nodes_tell_the_clusters_id() -> None:
+    assert check(Nodes(), "a", "b") == 3
+    assert check(Nodes()) == 0
+
+
+def test_what_nodes_lack_is_named() -> None:
+    with pytest.raises(BacklogMissing, match="which active_active needs"):
+        check(Nodes(has_jar=False), "a")
+    with pytest.raises(BacklogRefused, match="older than active_active"):
+        check(Nodes(contract=4), "a")
+    with pytest.raises(BacklogRefused, match="IGNITE_KAFKA_ACTIVE_ACTIVE_CACHES") as refused:
+        check(Nodes(), "a", "plain")
+    assert refused.value.where == {"code": "NOT_ACTIVE_ACTIVE", "cache": "plain"}
+
+
+def test_counts_are_those_of_the_nodes_and_differ_by_what_is_new() -> None:
+    nodes = cast(Any, Nodes())
+    assert read_counts(nodes, "a") == VersionCounts(5, 1, 2, ("k",))
+    assert read_counts(nodes, "plain") == VersionCounts()
+    assert VersionCounts(5, 1, 2, ("k",)).since(VersionCounts(2, 4, 2, ("j",))) == VersionCounts(3, 0, 0, ("k",))

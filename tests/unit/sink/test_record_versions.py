@@ -1,0 +1,31 @@
+"""Versions of a sink's entries come from headers; records without one are bad."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from ignite_kafka.convert.rules.failure_stages import Stage
+from ignite_kafka.convert.to_ignite import BadRecord, Entries
+from ignite_kafka.ignite.entry_versions import EntryVersions
+from ignite_kafka.kafka.headers import HEADERS
+from ignite_kafka.kafka.records import Consumed
+from ignite_kafka.kafka.version_headers import version_headers
+from ignite_kafka.sink.record_versions import with_versions
+
+
+def test_entries_get_the_versions_of_their_records() -> None:
+    headers = version_headers(EntryVersions(np.array([5, 6, 7, 8], np.int64), np.array([1, 2, 3, 1], np.int8)))
+    headers = pa.concat_arrays([headers, pa.nulls(1, HEADERS)])
+    keys = pa.array([b"a", b"b", b"c", b"d", b"e"], pa.binary())
+    consumed = Consumed("t", 0, keys, keys, np.arange(5), headers=headers)
+    unreadable = BadRecord(0, Stage.KEY, "no key")
+    entries = Entries(np.array([1, 2, 3, 4]), keys[1:], pa.array([b"1", None, b"3", b"4"], pa.binary()), (unreadable,))
+
+    made = with_versions(entries, consumed)
+
+    assert (made.rows.tolist(), made.keys.to_pylist(), made.values.to_pylist()) == ([1, 2, 3], [b"b", b"c", b"d"], [b"1", None, b"3"])
+    assert made.versions is not None
+    assert (made.versions.orders.tolist(), made.versions.clusters.tolist()) == ([6, 7, 8], [2, 3, 1])
+    assert [(bad.row, bad.stage) for bad in made.bad] == [(0, Stage.KEY), (4, Stage.PUT)]
+    assert "no version" in made.bad[1].reason
