@@ -26,8 +26,14 @@ def test_a_switchover_that_is_killed_loses_nothing_and_the_pair_copies_back(
         writer = Writer(here)
         wait_until(lambda: size(there) > 500, "changes on the other cluster", poll_s=0.5)
 
-        # it is killed when it has retired the source
         words = ["switchover", *files, "--output", str(tmp_path), "--quiet-for", "1s"]
+        abandoned = start(tmp_path / "abandoned.log", *words)
+        wait_until(lambda: "step 1 of 6" in abandoned.output(), "the wait for the writer's end", poll_s=0.2)
+        abandoned.kill()
+        result, _ = call("switchover", *files, "--abort")
+        assert (result["transition"]["step"], result["transition"]["kind"]) == ("aborted", "switchover")
+
+        # the next one is killed when it has retired the source
         killed = start(tmp_path / "killed.log", *words)
         wait_until(lambda: "step 1 of 6" in killed.output(), "the wait for the writer's end", poll_s=0.2)
         writer.stop()
