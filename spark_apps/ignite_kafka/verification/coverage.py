@@ -107,7 +107,7 @@ class Coverage:
         return Coverage(tuple(parts), self.since_ms or at_ms, self.differing)
 
     def with_differing(self, slices: Iterable[int]) -> Coverage:
-        """Return the coverage after a comparison, with the slices that it found different in place of those before.
+        """Return the coverage with other slices of differences, found by the newest comparison.
 
         Beyond :data:`MOST_DIFFERING` ranges, those with the fewest slices between them are joined.
         """

@@ -10,8 +10,9 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from pyignite.exceptions import SocketError
+from pyignite.exceptions import CacheError, ReconnectError, SocketError
 
+from ignite_kafka.settings.topic_names import types_topic
 from tests.support.json_output import check_json_output
 from tests.support.processes import App
 from tests.support.waiting import DEADLINE_S
@@ -19,8 +20,8 @@ from tools.servers import IgniteCluster, KafkaBroker
 
 CACHE = "staff"
 LATE = "late"
-_COMMAND = [sys.executable, "-m", "ignite_kafka.cli", "replicate"]
-_ENVIRONMENT = {"SPARK_LOCAL_IP": "127.0.0.1", "PYTHONPATH": os.pathsep.join(sys.path)}
+COMMAND = [sys.executable, "-m", "ignite_kafka.cli", "replicate"]
+ENVIRONMENT = {"SPARK_LOCAL_IP": "127.0.0.1", "PYTHONPATH": os.pathsep.join(sys.path)}
 Entries = dict[Any, Any]
 
 
@@ -33,7 +34,8 @@ def write_pair(folder: Path, kafka: KafkaBroker, here: IgniteCluster, there: Ign
     source = {"name": f"a-{folder.name}", "ignite_addresses": here.addresses, "cache_whitelist": [CACHE, LATE], "process_removals": True,
               "failover_policy": "BACKLOG", "internal_topic_prefix": f"in-a-{folder.name}", "poll_interval_ms": 200}  # fmt: skip
     sink = {"name": f"b-{folder.name}", "ignite_addresses": there.addresses, "topics_regex": f"{folder.name}-.*", "process_updates": True,
-            "internal_topic_prefix": f"in-b-{folder.name}", "push_interval_ms": 200, "topic_list_poll_interval_ms": 500}  # fmt: skip
+            "internal_topic_prefix": f"in-b-{folder.name}", "push_interval_ms": 200, "topic_list_poll_interval_ms": 500,
+            "types_topic": types_topic(f"in-a-{folder.name}")}  # fmt: skip
     paths = [folder / "source.json", folder / "sink.json"]
     for path, own in zip(paths, (source, sink), strict=True):
         path.write_text(json.dumps({**common, **own}))
@@ -42,18 +44,18 @@ def write_pair(folder: Path, kafka: KafkaBroker, here: IgniteCluster, there: Ign
 
 def start(log: Path, *words: str) -> App:
     """Start ``ignite-kafka replicate`` with some words; its output goes to a log."""
-    return App([*_COMMAND, *words], log, {**os.environ, **_ENVIRONMENT})
+    return App([*COMMAND, *words], log, {**os.environ, **ENVIRONMENT})
 
 
 def start_run(log: Path, settings: Path) -> App:
     """Start ``ignite-kafka run`` of one connector."""
-    return App([*_COMMAND[:-1], "run", settings, "--master", "local[2]"], log, {**os.environ, **_ENVIRONMENT})
+    return App([*COMMAND[:-1], "run", settings, "--master", "local[2]"], log, {**os.environ, **ENVIRONMENT})
 
 
 def call(*words: str, code: int = 0) -> tuple[Any, str]:
     """Run ``ignite-kafka replicate`` with ``--json`` to its end; return its result, which has its form, and stderr."""
-    line = [*_COMMAND, *words, "--master", "local[2]", "--json"]
-    done = subprocess.run(line, capture_output=True, text=True, env={**os.environ, **_ENVIRONMENT}, timeout=DEADLINE_S)
+    line = [*COMMAND, *words, "--master", "local[2]", "--json"]
+    done = subprocess.run(line, capture_output=True, text=True, env={**os.environ, **ENVIRONMENT}, timeout=DEADLINE_S)
     assert done.returncode == code, done.stderr[-8000:]
     return (check_json_output(["replicate", *words, "--json"], done.stdout) if done.stdout else None), done.stderr
 
@@ -61,7 +63,7 @@ def call(*words: str, code: int = 0) -> tuple[Any, str]:
 def entries(cluster: IgniteCluster, cache: str = CACHE) -> Entries | None:
     """All entries of a cache, by a client of its own; None without the cache."""
     with cluster.client() as client:
-        return dict(client.get_cache(cache).scan()) if cache in client.get_cache_names() else None
+        return dict(client.get_cache(cache).scan(page_size=1_000)) if cache in client.get_cache_names() else None
 
 
 def size(cluster: IgniteCluster, cache: str = CACHE) -> int:
@@ -74,12 +76,14 @@ class Writer:
     """A thread that puts and removes entries without a pause, and knows what the cache must have.
 
     :param first: number of its first entry, a multiple of 5.
+    :param pause_s: time between two puts, in seconds.
     """
 
-    def __init__(self, cluster: IgniteCluster, first: int = 0) -> None:
+    def __init__(self, cluster: IgniteCluster, first: int = 0, pause_s: float = 0.002) -> None:
         self.confirmed: Entries = {}
         self.written = first
         self._cluster = cluster
+        self._pause_s = pause_s
         self._end = threading.Event()
         self._thread = threading.Thread(target=self._write, daemon=True)
         self._thread.start()
@@ -96,8 +100,8 @@ class Writer:
                         del self.confirmed[number - 2]  # first: the removal may be done and not confirmed
                         cache.remove_key(number - 2)
                     self.written += 1
-                    self._end.wait(0.002)
-        except (OSError, SocketError):  # the cluster was killed
+                    self._end.wait(self._pause_s)
+        except (OSError, SocketError, ReconnectError, CacheError):  # the cluster was killed
             self._end.set()
 
     def stop(self) -> Entries:

@@ -26,8 +26,14 @@ def test_a_switchover_that_is_killed_loses_nothing_and_the_pair_copies_back(
         writer = Writer(here)
         wait_until(lambda: size(there) > 500, "changes on the other cluster", poll_s=0.5)
 
-        # it is killed when it has retired the source
         words = ["switchover", *files, "--output", str(tmp_path), "--quiet-for", "1s"]
+        abandoned = start(tmp_path / "abandoned.log", *words)
+        wait_until(lambda: "step 1 of 6" in abandoned.output(), "the wait for the writer's end", poll_s=0.2)
+        abandoned.kill()
+        result, _ = call("switchover", *files, "--abort")
+        assert (result["transition"]["step"], result["transition"]["kind"]) == ("aborted", "switchover")
+
+        # the next one is killed when it has retired the source
         killed = start(tmp_path / "killed.log", *words)
         wait_until(lambda: "step 1 of 6" in killed.output(), "the wait for the writer's end", poll_s=0.2)
         writer.stop()
@@ -56,7 +62,10 @@ def test_a_switchover_that_is_killed_loses_nothing_and_the_pair_copies_back(
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # clients of killed nodes
 def test_a_lost_cluster_is_left_and_comes_back(kafka: KafkaBroker, ignite_cluster: Callable[..., IgniteCluster], tmp_path: Path) -> None:
-    """Drivers and all nodes of A are killed under a writer; B lives on; A comes back, and what it never sent is sent."""
+    """Drivers and all nodes of A are killed under a writer; B lives on; A comes back, and what it never sent is sent.
+
+    Then A leads again by force, and what B never sent is dropped.
+    """
     here, there = ignite_cluster(partitions=16, persistence=True), ignite_cluster(partitions=16)
     files = write_pair(tmp_path, kafka, here, there)
     with here.client() as client:
@@ -120,7 +129,23 @@ def test_a_lost_cluster_is_left_and_comes_back(kafka: KafkaBroker, ignite_cluste
         assert entries(there, LATE) == late
         wait_until(lambda: entries(here) == expected, "the returned cluster to follow", poll_s=1.0)
         assert entries(here, LATE) == late
+
+        # nobody may use B any more, although it answers: A leads again, and what B never sent is dropped
+        pair = [str(tmp_path / "reverse-source.json"), str(tmp_path / "reverse-sink.json")]
+        runs[0].stop()
+        with there.client() as client:
+            client.get_cache(CACHE).put_all({key: f"never sent {key}" for key in range(-900, -800)})
+        assert call("failover", *pair, "--force")[0]["transition"]["step"] == "done"
+        assert runs[1].wait() == 0, runs[1].output_tail()
+        again = tmp_path / "again"
+        again.mkdir()
+        drops = start(tmp_path / "drop.log", "failback", *pair, "--drop", "--output", str(again))
+        runs.append(drops)
+        wait_until(lambda: "step 3 of 5" in drops.output() or not drops.running(), "the wait for the first source")
+        assert drops.running(), drops.output_tail()
+        runs.append(start_run(tmp_path / "first-source.log", again / "reverse-source.json"))
+        assert drops.wait() == 0, drops.output_tail()
+        assert entries(there) == entries(here) == expected
     finally:
-        back.stop()
-        for one in runs:
+        for one in (back, *runs):
             one.stop()
