@@ -77,7 +77,9 @@ def test_of_entries_with_versions_the_highest_of_a_key_is_kept() -> None:
     assert made.versions is not None
     found = {
         key: (order, cluster, value)
-        for (_, key, value), order, cluster in zip(listed(made), made.versions.orders.tolist(), made.versions.clusters.tolist(), strict=True)
+        for (_, key, value), order, cluster in zip(
+            listed(made), made.versions.orders.tolist(), made.versions.clusters.tolist(), strict=True
+        )
     }
     wanted: dict[bytes, tuple[int, int, bytes | None]] = {}
     for (key, value), version in zip(operations, pairs, strict=True):
