@@ -370,12 +370,5 @@ CONFLICT_DECIDED = Event(
     "other clusters, {local} of this one; keys of the last ones: {keys}",
     "None: the newest write of a key stays in all clusters (docs/active-active.md).",
 )
-REMOVALS_FORGOTTEN = Event(
-    15282,
-    WARNING,
-    "the nodes could not keep the versions of {count} removed keys of cache {cache}: an older write of another cluster "
-    "brings such a key back",
-    "Give the nodes memory, or raise IGNITE_KAFKA_ACTIVE_ACTIVE_MAX_TOMBSTONES; remove such keys again.",
-)
 
 EVENTS: dict[int, Event] = {event.id: event for event in tuple(globals().values()) if isinstance(event, Event)}

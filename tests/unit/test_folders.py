@@ -156,7 +156,7 @@ COVERED_BY = {
     "unit/registry/test_config.py": (
         "registry.schema settings.converter_property settings.json_schema_properties settings.registry_properties"
     ),
-    "unit/settings/test_source.py": "settings.base settings.connect.names settings.fields settings.suggestions",
+    "unit/settings/test_source.py": ("settings.base settings.connect.names settings.fields settings.provenance settings.suggestions"),
     "integration/state/test_rights.py": "admin.topic_checks",
     "integration/source/test_signals.py": "source.stream.signal_notices source.stream.stream_signals",
     "unit/source/stream/test_stream.py": (

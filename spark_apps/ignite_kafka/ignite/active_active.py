@@ -23,21 +23,16 @@ class VersionCounts:
 
     :param foreign: writes of other clusters that were older than the present ones, and were not stored.
     :param local: such writes of this cluster.
-    :param forgotten: removed keys whose version could not be kept.
     :param keys: texts of keys of the last writes that were not stored.
     """
 
     foreign: int = 0
     local: int = 0
-    forgotten: int = 0
     keys: tuple[str, ...] = ()
 
     def since(self, before: VersionCounts) -> VersionCounts:
-        """Return what was counted since an earlier call; keys are those of now."""
-        foreign, local, forgotten = (
-            max(0, getattr(self, name) - getattr(before, name)) for name in ("foreign", "local", "forgotten")
-        )
-        return VersionCounts(foreign, local, forgotten, self.keys)
+        """Return the difference to earlier counts, with the present keys."""
+        return VersionCounts(max(0, self.foreign - before.foreign), max(0, self.local - before.local), self.keys)
 
 
 def check_active_active(cluster: Cluster, caches: Collection[str]) -> int:
@@ -73,8 +68,7 @@ def read_counts(cluster: Cluster, cache: str) -> VersionCounts:
     answer = _ask(cluster, lambda service: service.active_active(cache))
     if not answer["cluster"]:
         return VersionCounts()
-    foreign, local, forgotten = (int(answer[name]) for name in ("foreignRefused", "localRefused", "tombstonesDropped"))
-    return VersionCounts(foreign, local, forgotten, tuple(answer["lastKeys"]))
+    return VersionCounts(int(answer["foreignRefused"]), int(answer["localRefused"]), tuple(answer["lastKeys"]))
 
 
 def _cluster_of(cluster: Cluster, cache: str) -> int:

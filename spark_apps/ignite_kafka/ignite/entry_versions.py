@@ -1,4 +1,4 @@
-"""Versions of entries that two clusters write, and their bytes in the requests PUT_ALL_CONFLICT and REMOVE_ALL_CONFLICT.
+"""Versions of entries that several clusters write, and their bytes in PUT_ALL_CONFLICT and REMOVE_ALL_CONFLICT.
 
 A version is the order of the write, by the clock of the cluster that made it, and that cluster's id. Ignite has both in
 its `GridCacheVersion`, whose other parts mean nothing outside a cluster. Java writes it by its optimized marshaller:

@@ -1,4 +1,4 @@
-"""Settings of connectors between clusters that all write, and what they need of other settings.
+"""Settings of active-active connectors, and the values of other settings that they need.
 
 Both sides then move each change as it was written, with its version. So nothing may change, choose or reorder entries.
 """

@@ -49,5 +49,3 @@ class ConflictWatch:
             events.emit(
                 events.CONFLICT_DECIDED, cache=cache, count=count, foreign=new.foreign, local=new.local, keys=keys
             )
-        if new.forgotten:
-            events.emit(events.REMOVALS_FORGOTTEN, cache=cache, count=new.forgotten)

@@ -24,7 +24,7 @@ def with_versions(entries: Entries, consumed: Consumed) -> Entries:
     """
     assert consumed.headers is not None
     versions, valid = read_versions(consumed.headers)
-    known = valid[entries.rows]
-    bad = [BadRecord(row, Stage.PUT, _NO_VERSION) for row in entries.rows[~known].tolist()]
-    kept = replace(entries, versions=versions[entries.rows]).take(np.flatnonzero(known))
+    has_version = valid[entries.rows]
+    bad = [BadRecord(row, Stage.PUT, _NO_VERSION) for row in entries.rows[~has_version].tolist()]
+    kept = replace(entries, versions=versions[entries.rows]).take(np.flatnonzero(has_version))
     return replace(kept, bad=tuple(sorted([*entries.bad, *bad], key=lambda record: record.row)))

@@ -36,21 +36,21 @@ def test_only_what_is_counted_after_the_first_look_is_reported(monkeypatch: pyte
     emitted_events.reset()
     looks = watched(
         monkeypatch,
-        VersionCounts(100, 10, 0),
-        VersionCounts(103, 11, 0, ("7", "8")),
-        VersionCounts(103, 11, 0, ("7", "8")),
+        VersionCounts(100, 10),
+        VersionCounts(103, 11, ("7", "8")),
+        VersionCounts(103, 11, ("7", "8")),
         LOST,
-        VersionCounts(2, 0, 0),  # a node that had counted the others left
-        VersionCounts(3, 0, 5),
+        VersionCounts(2, 0),  # a node that had counted the others left
+        VersionCounts(3, 0),
     )
     assert looks == [{"staff": count} for count in (0, 4, 4, 4, 4, 5)]
-    assert emitted_events.counts() == {events.CONFLICT_DECIDED.id: 2, events.REMOVALS_FORGOTTEN.id: 1}
+    assert emitted_events.counts() == {events.CONFLICT_DECIDED.id: 2}
     assert "4 writes of cache staff" in caplog.text
     assert "3 of other clusters, 1 of this one; keys of the last ones: 7, 8" in caplog.text
 
 
 def test_keys_are_hidden_where_values_are(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO")
-    watched(monkeypatch, VersionCounts(), VersionCounts(1, 0, 0, ("secret-key",)), shows_keys=False)
+    watched(monkeypatch, VersionCounts(), VersionCounts(1, 0, ("secret-key",)), shows_keys=False)
     assert "1 writes of cache staff" in caplog.text
     assert "secret-key" not in caplog.text

@@ -164,8 +164,8 @@ class ChangeDeduplicator:
     Units are positions in the task's unit table.
 
     :param most_remembered: maximum changes remembered exactly, of all units.
-    :param versioned: whether changes have versions, by which a sink orders them. Then every change that is read is sent:
-        once more does no harm, and a looked-up value has no version.
+    :param versioned: whether changes have versions, by which a sink orders them. Then every change is sent as it is
+        read: once more does no harm.
     """
 
     def __init__(self, units: int, most_remembered: int = MOST_REMEMBERED, *, versioned: bool = False) -> None:

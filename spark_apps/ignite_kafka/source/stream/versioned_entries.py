@@ -64,7 +64,7 @@ class VersionedEntries:
         return rows, EntryVersions(versions.orders[rows], clusters[rows])
 
     def read(self, cache: CachePlan, keys: Sequence[bytes]) -> VersionedPage:
-        """Read the entries of N different keys, without those that are not sent.
+        """Read the entries of N different keys, and choose which of them are sent.
 
         :param keys: in Ignite's binary form, not wrapped.
         :raises CacheDestroyed: the cache is no longer the captured one.
