@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -15,16 +16,24 @@ _NO_VERSION = (
     "the record has no version: its source has not set active_active, or another program wrote it. Only entries with "
     "a version can be stored beside the writes of other clusters"
 )
+_AHEAD = (
+    "the record's version is more than a day ahead of the time: stored, it would put the clocks of all clusters ahead for "
+    "good. The clock of its source's nodes is wrong, or another program wrote the record"
+)
+_MOST_AHEAD_S = 86_400
+_ORDER_SHIFT = 16
+"""An order is a time in milliseconds, shifted left by these bits, plus a count."""
 
 
 def with_versions(entries: Entries, consumed: Consumed) -> Entries:
-    """Return entries with the versions of their records; a record without a version is a bad record.
+    """Return entries with the versions of their records; records without one, or with one far ahead, are bad records.
 
     :param consumed: the records that the entries were made of, with headers.
     """
     assert consumed.headers is not None
     versions, valid = read_versions(consumed.headers)
-    has_version = valid[entries.rows]
-    bad = [BadRecord(row, Stage.PUT, _NO_VERSION) for row in entries.rows[~has_version].tolist()]
-    kept = replace(entries, versions=versions[entries.rows]).take(np.flatnonzero(has_version))
+    ahead = versions.orders >= int((time.time() + _MOST_AHEAD_S) * 1000) << _ORDER_SHIFT
+    known = (valid & ~ahead)[entries.rows]
+    bad = [BadRecord(row, Stage.PUT, _AHEAD if valid[row] else _NO_VERSION) for row in entries.rows[~known].tolist()]
+    kept = replace(entries, versions=versions[entries.rows]).take(np.flatnonzero(known))
     return replace(kept, bad=tuple(sorted([*entries.bad, *bad], key=lambda record: record.row)))

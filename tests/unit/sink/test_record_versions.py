@@ -29,3 +29,15 @@ def test_entries_get_the_versions_of_their_records() -> None:
     assert (made.versions.orders.tolist(), made.versions.clusters.tolist()) == ([6, 7, 8], [2, 3, 1])
     assert [(bad.row, bad.stage) for bad in made.bad] == [(0, Stage.KEY), (4, Stage.PUT)]
     assert "no version" in made.bad[1].reason
+
+
+def test_a_version_far_ahead_of_the_time_reaches_no_node() -> None:
+    """Stored, it raises the clock of the nodes; at its end, they refuse each write of their own programs."""
+    headers = version_headers(EntryVersions(np.array([5, 10**18 - 1], np.int64), np.array([2, 2], np.int8)))
+    keys = pa.array([b"a", b"b"], pa.binary())
+
+    made = with_versions(Entries(np.arange(2), keys, keys), Consumed("t", 0, keys, keys, np.arange(2), headers=headers))
+
+    assert made.keys.to_pylist() == [b"a"]
+    assert [(bad.row, bad.stage) for bad in made.bad] == [(1, Stage.PUT)]
+    assert "more than a day ahead" in made.bad[0].reason
