@@ -59,6 +59,9 @@ final class SharedCache {
 
     /** Counts a write that was not stored. One that was stored before, which a sink sends again, is none. */
     void refused(KeyCacheObject key, EntryVersion written, EntryVersion present) {
+        // The clock is behind, as after it was set back while all nodes were down; its next write is not to be lost.
+        if (written.cluster == cluster() && present != null) plugin.clock().raise(present.order);
+
         if (written.equals(present) || !isPrimary(key)) return;
 
         (written.cluster == plugin.activeActive().cluster ? localRefused : foreignRefused).increment();
