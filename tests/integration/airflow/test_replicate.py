@@ -1,8 +1,11 @@
-"""The example Dag that copies caches to another Ignite cluster, each cluster with a password of its own."""
+"""The example Dags that copy caches to another Ignite cluster and turn such a pair, each cluster with a password of its own."""
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -10,7 +13,8 @@ from tests.integration.airflow.conftest import Secured
 from tests.support.airflow_home import AirflowHome
 from tests.support.processes import output_tail
 from tests.support.servers import destroy
-from tools.servers import IgniteCluster
+from tools.airflow_home import BIN
+from tools.servers import IgniteCluster, free_ports
 
 DAG = "ignite_replicate"
 TABLE = (
@@ -30,9 +34,47 @@ def here(secured: Secured) -> Iterator[IgniteCluster]:
     destroy(secured.ignite, "flights")
 
 
+def write_pair(folder: Path, secured: Secured, source: str, sink: IgniteCluster) -> dict[str, str]:
+    """Write the settings and secrets of the Dag's pair as a stream; return the environment of the Dags of role transitions.
+
+    :param source: address of the source's cluster.
+    """
+    common = "run_mode=continuous\ntopic_prefix=replica-\nkey_converter=ignite-binary\nvalue_converter=ignite-binary\n"
+    common += f"bootstrap_servers={secured.kafka.bootstrap}\n"
+    folder.mkdir()
+    (folder / "source.properties").write_text(
+        f"{common}name=replica-source\nignite_addresses={source}\ncache_whitelist=flights\nprocess_removals=true\nfailover_policy=BACKLOG\n"
+    )
+    (folder / "sink.properties").write_text(
+        f"{common}name=replica-sink\nignite_addresses={sink.address}\ntopics_regex=replica-.*\nprocess_updates=true\n"
+    )
+    options = "--allow-insecure-connections"
+    kafka = {name: value for name, value in secured.kafka.client_config.items() if name != "bootstrap.servers"}
+    for option, cluster in {"secrets": secured.ignite, "sink-secrets": sink}.items():
+        file = folder / f"{option}.json"
+        file.touch(0o600)
+        file.write_text(json.dumps({"ignite": {"username": cluster.user, "password": cluster.password}, "kafka": kafka}))
+        options += f" --{option} {file}"
+    return {"IGNITE_KAFKA_PAIR": str(folder), "IGNITE_KAFKA_PAIR_OPTIONS": options, "PATH": f"{BIN}:{os.environ['PATH']}"}
+
+
+def dry_runs(home: AirflowHome, environments: dict[str, dict[str, str]]) -> dict[str, str]:
+    """Run some Dags side by side as their forms begin, and return their logs."""
+    runs = {dag: home.start(dag, environment=environment) for dag, environment in environments.items()}
+    try:
+        for dag, run in runs.items():
+            run.wait()
+            assert home.states(dag) == ["success"], run.output_tail()
+    finally:
+        for run in runs.values():
+            run.stop()
+    return {dag: run.output() for dag, run in runs.items()}
+
+
 def test_the_entries_of_one_cluster_are_in_the_other(
     secured: Secured, airflow: AirflowHome, here: IgniteCluster, ignite_cluster: Callable[..., IgniteCluster], unique: Callable[[str], str]
 ) -> None:
+    """The pair could be switched over, and, for an address where nobody answers, fail over: dry runs of these Dags."""
     there = ignite_cluster(authentication=True)
     host, port = there.address.split(":")
     other = {"conn_type": "ignite", "host": host, "port": int(port), "login": there.user, "password": there.password}
@@ -47,3 +89,16 @@ def test_the_entries_of_one_cluster_are_in_the_other(
         assert rows == list(a.sql(ROWS))
         assert len(rows) == 3
         assert list(b.sql("SELECT origin FROM flights WHERE number = 1 AND day = 'mon'")) == [["ULM"]], "found by its key"
+    dead = f"127.0.0.1:{free_ports(1)[0]}"
+    logs = dry_runs(
+        home,
+        {
+            "ignite_switchover": write_pair(home.folder / "pair", secured, here.address, there),
+            "ignite_failover": write_pair(home.folder / "lost-pair", secured, dead, there),
+        },
+    )
+    assert all('"dry_run": true' in log for log in logs.values())
+    for step in ("wait until the lag of replica-source", "retire replica-source", "compare all keys", "let the reverse pair begin"):
+        assert f"would do: {step}" in logs["ignite_switchover"]
+    assert "would do: retire replica-source, fence its run" in logs["ignite_failover"]
+    assert '"unstored": 0' in logs["ignite_failover"]
