@@ -13,6 +13,8 @@ from .cluster import Cluster
 
 NOT_ACTIVE_ACTIVE = "NOT_ACTIVE_ACTIVE"
 """Code of the refusal of caches that the nodes' configuration does not name."""
+EXPIRES = "EXPIRES"
+"""Code of the refusal of caches with an expiry policy."""
 
 T = TypeVar("T")
 
@@ -40,7 +42,8 @@ def check_active_active(cluster: Cluster, caches: Collection[str]) -> int:
 
     :returns: the cluster's id, from 1 to 31; 0 without caches.
     :raises BacklogMissing: no node has the jar.
-    :raises BacklogRefused: the jar is older, or the nodes' configuration lacks one of the caches.
+    :raises BacklogRefused: the jar is older, the nodes' configuration lacks one of the caches, or a cache has an expiry
+        policy.
     """
     if not cluster.ask(has_service):
         remedy = "Put the jar on the class path of every server node, and configure them (docs/active-active.md)"
@@ -57,6 +60,17 @@ def check_active_active(cluster: Cluster, caches: Collection[str]) -> int:
             code=NOT_ACTIVE_ACTIVE,
             cache=", ".join(missing),
         )
+    for cache in clusters:
+        policy = cluster.configuration(cache).expiry_policy
+        # other policies make entries eternal, or leave a deadline unchanged
+        if policy is not None and max(policy) >= 0:
+            raise BacklogRefused(
+                "a cache that is to be active-active has an expiry policy: its own writes would expire, and those of "
+                "other clusters would not",
+                "Create the cache without the policy, and let a program remove what is old",
+                code=EXPIRES,
+                cache=cache,
+            )
     return max(clusters.values(), default=0)
 
 

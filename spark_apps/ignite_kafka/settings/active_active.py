@@ -5,6 +5,7 @@ Both sides then move each change as it was written, with its version. So nothing
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 from ..errors import SettingsError
@@ -33,6 +34,7 @@ SINK = setting(
 )  # fmt: skip
 
 _WHOLE = "each cluster must get every change as it was written"
+_POLICY = "cleanup.policy"
 _UNCHANGED = {"where": "", "filter": ""}
 """Of the others, converter ignite-binary itself refuses select, transforms and record_key."""
 
@@ -50,6 +52,14 @@ class Checked(Protocol):
 
 class CheckedSource(Checked, Protocol):
     """Settings of a source that may be active-active."""
+
+    @property
+    def topic_config(self) -> Mapping[str, str]:
+        """Configuration of topics that the source creates."""
+
+    @property
+    def topic_creation_groups(self) -> Mapping[str, Mapping[str, Any]]:
+        """Configuration of such topics by groups."""
 
     @property
     def forward_foreign_changes(self) -> bool:
@@ -72,6 +82,14 @@ def check_source(settings: CheckedSource, findings: Findings) -> None:
                 "forward_foreign_changes", "active_active is false", "Set active_active to true, or leave it out"
             )
     _check(settings, findings, {"failover_policy": "BACKLOG", "process_removals": True})
+    groups = settings.topic_creation_groups
+    for name, configs in (("topic_config", [settings.topic_config]), ("topic_creation_groups", list(groups.values()))):
+        with findings.check(name, "active_active"):
+            if settings.active_active and any("compact" in str(config.get(_POLICY, "")) for config in configs):
+                reason = (
+                    "active_active is true: compaction keeps a key's last record, which need not be its newest write"
+                )
+                raise settings.wrong(name, reason, f"Set {_POLICY} to delete, or leave it out")
 
 
 def check_sink(settings: CheckedSink, findings: Findings) -> None:

@@ -11,6 +11,7 @@ import pytest
 from ignite_kafka.errors import BacklogMissing, BacklogRefused
 from ignite_kafka.ignite import active_active
 from ignite_kafka.ignite.active_active import VersionCounts, check_active_active, read_counts
+from ignite_kafka.ignite.cache_configuration import CacheConfiguration
 
 ANSWER = {"cluster": 3, "foreignRefused": 5, "localRefused": 1, "lastKeys": ["k"]}
 
@@ -21,6 +22,7 @@ class Nodes:
 
     contract: int = 5
     has_jar: bool = True
+    expiry: tuple[int, int, int] | None = None
     caches: dict[str, dict[str, Any]] = field(default_factory=lambda: {"a": ANSWER, "b": ANSWER, "plain": {"cluster": 0}})
 
     def ask(self, question: Callable[[Any], Any]) -> Any:
@@ -28,6 +30,9 @@ class Nodes:
 
     def version(self) -> int:
         return self.contract
+
+    def configuration(self, cache: str) -> CacheConfiguration:
+        return CacheConfiguration(cache, expiry_policy=self.expiry)
 
     def active_active(self, cache: str) -> dict[str, Any]:
         return self.caches[cache]
@@ -56,6 +61,12 @@ def test_what_nodes_lack_is_named() -> None:
     with pytest.raises(BacklogRefused, match="IGNITE_KAFKA_ACTIVE_ACTIVE_CACHES") as refused:
         check(Nodes(), "a", "plain")
     assert refused.value.where == {"code": "NOT_ACTIVE_ACTIVE", "cache": "plain"}
+
+
+def test_an_expiry_policy_is_refused_unless_it_is_eternal() -> None:
+    assert check(Nodes(expiry=(-1, -2, -2)), "a") == 3
+    with pytest.raises(BacklogRefused, match="has an expiry policy"):
+        check(Nodes(expiry=(1_000, -2, -2)), "a")
 
 
 def test_counts_are_those_of_the_nodes_and_differ_by_what_is_new() -> None:

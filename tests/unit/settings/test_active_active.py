@@ -34,6 +34,8 @@ def test_what_both_sides_need_is_accepted() -> None:
         (SOURCE, {"filter": "m:f"}, "filter .*Leave it out"),
         (SOURCE, {"overrides": {"x": {"key_converter": "json"}}}, "key_converter .*ignite-binary"),
         (SOURCE, {"active_active": False, "forward_foreign_changes": True}, "forward_foreign_changes .*active_active"),
+        (SOURCE, {"topic_config": {"cleanup.policy": "compact,delete"}}, "topic_config .*compaction"),
+        (SOURCE, {"topic_creation_groups": {"g": {"include": [".*"], "cleanup.policy": "compact"}}}, "topic_creation_groups .*compaction"),
         (SINK, {"process_updates": False}, "process_updates .*true"),
         (SINK, {"key_converter": "json"}, "key_converter .*ignite-binary"),
         (SINK, {"key_policy": "kafka"}, "key_policy .*key"),

@@ -38,8 +38,8 @@ public interface BacklogService {
 
     /**
      * Version of this contract with callers; 2 added secrets, 3 {@link #ends}, 4 {@link #raise}, {@link #write}, 5
-     * {@link #writeGreatest}, {@link #activeActive}, {@link #entries} and versions in {@link #read}. A later version keeps
-     * the calls of earlier ones.
+     * {@link #writeGreatest}, {@link #activeActive}, {@link #entries} and versions in {@link #read}. A later version
+     * keeps the calls of earlier ones.
      */
     int CONTRACT = 5;
 

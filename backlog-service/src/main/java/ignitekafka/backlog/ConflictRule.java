@@ -40,7 +40,9 @@ final class ConflictRule implements CacheVersionConflictResolver {
         // An ATOMIC cache keeps removed entries for a time: then the version is that of the removal already.
         if (present == null) present = cache.removed(SharedCache.key(newEntry));
 
-        if (present != null && written.compareTo(present) <= 0 || written.order >= VersionClock.END) {
+        long end = written.cluster == cache.cluster() ? VersionClock.END : VersionClock.FOREIGN_END;
+
+        if (present != null && written.compareTo(present) <= 0 || written.order >= end) {
             decision.useOld();
             cache.refused(SharedCache.key(newEntry), written, present);
         }

@@ -22,6 +22,9 @@ final class VersionClock implements DistributedMetastorageLifecycleListener {
     /** An order from which on none is stored: no count reaches it from a possible time. */
     static final long END = 1L << 60;
 
+    /** The same for writes of other clusters, whose order the clock takes over: it must be able to go on from there. */
+    static final long FOREIGN_END = END / 2;
+
     static final int SHIFT = 16;
 
     private static final String KEY = "ignite-kafka.version-clock";
