@@ -180,12 +180,11 @@ class InactiveConnector:
 
         :raises Fenced: a newer run of the connector has begun, or begins; nothing is changed.
         """
+        self._check_newest()  # before the init, which would end a run that has begun
         producer = TransactionalProducer(self.clients, control_transactional_id(self.connector), _TIMEOUT_MS)
         try:
             producer.init()  # ends the transaction of a command that was killed
-            newest = self._newest_generation()
-            if newest > self.generation:
-                raise fenced_by_newer(self.connector, None, self.generation, newest)
+            self._check_newest()
             self._each(self._fence, slots)
             yield producer
             self._each(self._fence, slots)
@@ -194,6 +193,11 @@ class InactiveConnector:
         finally:
             producer.abort_open(BRIEF_S)
             producer.close()
+
+    def _check_newest(self) -> None:
+        newest = self._newest_generation()
+        if newest > self.generation:
+            raise fenced_by_newer(self.connector, None, self.generation, newest)
 
     def _newest_generation(self) -> int:
         return read_connector(self.clients, self.topics, self.prefix, self.connector).generation

@@ -5,13 +5,18 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 from confluent_kafka import Producer
 
+from ignite_kafka.admin import offsets
+from ignite_kafka.errors import Fenced
 from ignite_kafka.kafka.topics import TopicSpec
 from ignite_kafka.plan.slots import slot_of
+from ignite_kafka.settings.secrets import Secrets
 from ignite_kafka.settings.sink import SinkSettings
+from ignite_kafka.settings.source import SourceSettings
 from tests.support.connector_run import PARTITIONS, SLOTS, CommandLine, Run
 from tests.support.waiting import DEADLINE_S, REQUEST_S
 
@@ -63,3 +68,21 @@ def test_offsets_of_a_sink(run: Run, command: CommandLine) -> None:
         reset_killed(command, moment, "--to", to)
         moved = command.json("offsets", "reset", "conn", "--to", to)["offsets"]
         assert [offset["before"] for offset in moved] == [before] * SLOTS, moment
+
+
+def test_a_run_that_began_meanwhile_keeps_its_connector(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    run.begin()
+    run.end()
+    take = offsets.InactiveConnector.take
+
+    def take_before_a_run(*arguments: Any) -> offsets.InactiveConnector:
+        hold = take(*arguments)
+        run.begin()
+        return hold
+
+    monkeypatch.setattr(offsets.InactiveConnector, "take", take_before_a_run)
+    servers = run.clients.common["bootstrap.servers"]
+    settings = SourceSettings(name=run.connector, bootstrap_servers=servers, internal_topic_prefix=run.prefix)
+    with pytest.raises(Fenced, match="generation 2"):
+        offsets.reset(settings, Secrets())
+    run.control.begin_epoch(1)
