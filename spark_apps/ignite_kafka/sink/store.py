@@ -49,7 +49,7 @@ class Store:
         cache refuses, which become bad records; else they end :meth:`store` or :meth:`flush`.
     :param fence: right of the task to write, if the delivery is strict.
     :param confirm: checks, before each request that puts records, that the task owns the slots of their topic
-        partitions; called with these. None: nothing is checked, as with a fence.
+        partitions; called with these. None: nothing is checked, as with a fence, or where entries are not overwritten.
     """
 
     def __init__(

@@ -139,7 +139,7 @@ class SinkTask(TaskLoop):
                     self._settings,
                     in_order=self._in_order,
                     fence=fence,
-                    confirm=None if fence else slots.confirm,
+                    confirm=slots.confirm if fence is None and self._settings.process_updates else None,
                 )
             ) as store,
         ):
