@@ -37,8 +37,8 @@ final class ConflictRule implements CacheVersionConflictResolver {
 
         EntryVersion present = oldEntry.isStartVersion() ? null : EntryVersion.of(oldEntry.version());
 
-        if (present == null)
-            present = cache.removed(SharedCache.key(newEntry)); // else the version is that of a removal, too
+        // An ATOMIC cache keeps removed entries for a time: then the version is that of the removal already.
+        if (present == null) present = cache.removed(SharedCache.key(newEntry));
 
         if (present != null && written.compareTo(present) <= 0 || written.order >= VersionClock.END) {
             decision.useOld();

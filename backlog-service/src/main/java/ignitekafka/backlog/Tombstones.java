@@ -141,9 +141,9 @@ final class Tombstones {
                         .primaryByKey(cache.localNode(), key, cache.affinity().affinityTopologyVersion());
     }
 
+    /** One write for each key: batches of two nodes could lock each other's entries. */
     private void move(IgniteCache<Object, byte[]> side, Map<KeyCacheObject, Tombstone> batch) {
-        Map<KeyCacheObject, IgniteFuture<Void>> writes = new HashMap<>(); // one by one: batches of two nodes could
-        // lock each other's entries
+        Map<KeyCacheObject, IgniteFuture<Void>> writes = new HashMap<>();
 
         batch.forEach((key, tombstone) -> writes.put(
                 key, side.invokeAsync(SharedCache.plain(cache, key), new TombstoneChange(tombstone.version))));

@@ -75,6 +75,9 @@ class BacklogRightsTest {
             assertForbidden("CACHE_READ", () -> theirs.read("c", units, 1 << 20));
             assertForbidden("CACHE_READ", () -> theirs.lookup("c", "open", new byte[0]));
             assertForbidden("CACHE_READ", () -> theirs.locate("c", "open", new byte[0]));
+            assertForbidden("CACHE_READ", () -> theirs.entries("open", new byte[0]));
+            assertForbidden("CACHE_READ", () -> theirs.activeActive("open"));
+            assertEquals(Map.of("cluster", 0), mine.activeActive("open"));
             assertForbidden("secret", () -> theirs.stop("c", true));
             assertThrows(
                     ClientAuthorizationException.class,
