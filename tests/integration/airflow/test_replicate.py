@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from tests.support.airflow_home import AirflowHome
 from tests.support.processes import output_tail
 from tests.support.servers import destroy
 from tools.airflow_home import BIN
-from tools.servers import IgniteCluster, free_ports
+from tools.servers import IgniteCluster
 
 DAG = "ignite_replicate"
 TABLE = (
@@ -89,14 +90,16 @@ def test_the_entries_of_one_cluster_are_in_the_other(
         assert rows == list(a.sql(ROWS))
         assert len(rows) == 3
         assert list(b.sql("SELECT origin FROM flights WHERE number = 1 AND day = 'mon'")) == [["ULM"]], "found by its key"
-    dead = f"127.0.0.1:{free_ports(1)[0]}"
-    logs = dry_runs(
-        home,
-        {
-            "ignite_switchover": write_pair(home.folder / "pair", secured, here.address, there),
-            "ignite_failover": write_pair(home.folder / "lost-pair", secured, dead, there),
-        },
-    )
+    with socket.socket() as dead:
+        dead.bind(("127.0.0.1", 0))  # no server listens, and none can take the port
+        lost = f"127.0.0.1:{dead.getsockname()[1]}"
+        logs = dry_runs(
+            home,
+            {
+                "ignite_switchover": write_pair(home.folder / "pair", secured, here.address, there),
+                "ignite_failover": write_pair(home.folder / "lost-pair", secured, lost, there),
+            },
+        )
     assert all('"dry_run": true' in log for log in logs.values())
     for step in ("wait until the lag of replica-source", "retire replica-source", "compare all keys", "let the reverse pair begin"):
         assert f"would do: {step}" in logs["ignite_switchover"]
