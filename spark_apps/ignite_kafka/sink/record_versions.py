@@ -17,8 +17,8 @@ _NO_VERSION = (
     "a version can be stored beside the writes of other clusters"
 )
 _AHEAD = (
-    "the record's version is more than a day ahead of the time: stored, it would put the clocks of all clusters ahead for "
-    "good. The clock of its source's nodes is wrong, or another program wrote the record"
+    "the record's version is more than a day ahead of the time: stored, it would put the clocks of all clusters ahead "
+    "for good. The clock of its source's nodes is wrong, or another program wrote the record"
 )
 _MOST_AHEAD_S = 86_400
 _ORDER_SHIFT = 16
@@ -33,7 +33,7 @@ def with_versions(entries: Entries, consumed: Consumed) -> Entries:
     assert consumed.headers is not None
     versions, valid = read_versions(consumed.headers)
     ahead = versions.orders >= int((time.time() + _MOST_AHEAD_S) * 1000) << _ORDER_SHIFT
-    known = (valid & ~ahead)[entries.rows]
-    bad = [BadRecord(row, Stage.PUT, _AHEAD if valid[row] else _NO_VERSION) for row in entries.rows[~known].tolist()]
-    kept = replace(entries, versions=versions[entries.rows]).take(np.flatnonzero(known))
+    usable = (valid & ~ahead)[entries.rows]
+    bad = [BadRecord(row, Stage.PUT, _AHEAD if valid[row] else _NO_VERSION) for row in entries.rows[~usable].tolist()]
+    kept = replace(entries, versions=versions[entries.rows]).take(np.flatnonzero(usable))
     return replace(kept, bad=tuple(sorted([*entries.bad, *bad], key=lambda record: record.row)))
