@@ -50,12 +50,14 @@ class Node:
     """A node that gives these answers in turn, None where it takes the entries, and notes what it was sent.
 
     SLOW: the time for a request is over, and no answer has come.
+
+    :param patience_ms: for which a writer waits; long, unless a test is about its end.
     """
 
-    def __init__(self, *answers: Exception | str | None, partitions: int = 0, left: bool = False) -> None:
+    def __init__(self, *answers: Exception | str | None, partitions: int = 0, left: bool = False, patience_ms: int = 600_000) -> None:
         self.answers, self.sent, self.left = list(answers), list[bytes](), left
         self.ops: list[int] = []
-        self.endpoint = IgniteEndpoint(request_timeout_ms=20, retry_timeout_ms=100)
+        self.endpoint = IgniteEndpoint(request_timeout_ms=20, retry_timeout_ms=patience_ms)
         self.owners = Partitions((1, 0), dict.fromkeys(range(partitions), uuid.UUID(int=7)))
         self.refused_classes: set[int] = set()
         self.connected = Connected(self)
@@ -151,7 +153,7 @@ def test_a_slow_node_is_waited_for_and_sent_nothing_twice(answer: Exception | No
 
 @pytest.mark.parametrize("gave_up", [False, True])
 def test_a_node_that_does_not_answer_leaves_it_unknown_what_is_put(gave_up: bool) -> None:
-    node = Node(SLOW)
+    node = Node(SLOW, patience_ms=100)
     entries = writer(node)
     entries.put(binary(b"k"), binary(b"v"))
     node.connected.gave_up = gave_up
@@ -175,7 +177,7 @@ def test_what_a_node_that_left_was_sent_is_sent_again(gave_up: bool) -> None:
 
 
 def test_what_is_sent_again_is_waited_for_too() -> None:
-    node = Node(IgniteUnreachable("lost"), SLOW)
+    node = Node(IgniteUnreachable("lost"), SLOW, patience_ms=100)
     entries = writer(node)
     entries.put(binary(b"k"), binary(b"v"))
     with pytest.raises(OutcomeUnknown):
@@ -189,7 +191,7 @@ def test_what_is_on_its_way_has_ended_when_a_writer_is_closed() -> None:
     entries.put(binary(b"a", b"b", b"c"), binary(b"v", b"v", b"v"))
     entries.close()
     assert (node.answers, len(node.sent)) == ([], 3)
-    node.answers = [SLOW]
+    node.answers, node.endpoint = [SLOW], IgniteEndpoint(request_timeout_ms=20, retry_timeout_ms=100)
     entries.put(binary(b"a"), binary(b"v"))
     with pytest.raises(OutcomeUnknown):
         entries.close()
