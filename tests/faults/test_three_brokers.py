@@ -8,6 +8,8 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pytest
+
 from ignite_kafka import events
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.topics import Topics, TopicSpec
@@ -64,6 +66,7 @@ def test_new_clients_while_a_broker_is_dead(brokers: KafkaCluster) -> None:
         brokers.await_in_sync()
 
 
+@pytest.mark.long("test_a_stream_over_killed_brokers")
 def test_a_snapshot_that_starts_without_brokers(brokers: KafkaCluster, ignite: IgniteCluster, tmp_path: Path) -> None:
     """Two of three are away when it starts, leaders move and the controller is killed amid it."""
     copy = make_copy(brokers, ignite, tmp_path)

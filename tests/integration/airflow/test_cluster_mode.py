@@ -213,7 +213,8 @@ def test_cleared_task_stops_its_app_gracefully_and_starts_another(streams: Strea
     assert (streams.started(), second.generation) == (2, 2)
 
 
-@pytest.mark.parametrize("jvm_alone", [pytest.param(True, marks=pytest.mark.long("False")), False])
+@pytest.mark.long("test_deferred_stream_outlives_triggerer_and_scheduler")
+@pytest.mark.parametrize("jvm_alone", [True, False])
 def test_killed_application_master_is_started_again_by_yarn(streams: Streams, jvm_alone: bool) -> None:
     airflow, cluster, run = streams.airflow, streams.cluster, streams.start(DEFERRED)
     airflow.await_deferred(DEFERRED, run)

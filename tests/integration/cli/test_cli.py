@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from confluent_kafka import Producer
 from pyignite.datatypes import LongObject
 
@@ -100,6 +101,7 @@ def test_a_file_of_the_reference_from_dry_run_to_offsets(
     assert by_name.returncode == 0, by_name.stderr
 
 
+@pytest.mark.long("test_a_file_of_the_reference_from_dry_run_to_offsets")
 def test_a_sink_s_file_of_the_reference_from_dry_run_to_offsets(
     command: Command, ignite: IgniteCluster, kafka: KafkaBroker, unique: Callable[[str], str], tmp_path: Path
 ) -> None:

@@ -122,6 +122,7 @@ def cluster(tmp_path: Path) -> Iterator[SparkCluster]:
         yield made.await_ready()
 
 
+@pytest.mark.long("test_a_killed_server_and_a_killed_driver_lose_and_repeat_nothing")
 def test_a_connector_runs_on_a_standalone_cluster_until_it_is_stopped(stream: Stream, cluster: SparkCluster, tmp_path: Path) -> None:
     work = tmp_path / "work"
     variables = {"SPARK_CONF_DIR": str(cluster.conf_folder)}

@@ -121,7 +121,7 @@ def with_stores(copy: Copy, ignite: JavaStores, kafka: JavaStores) -> None:
     copy.secrets = Secrets(replace(ADMIN, **passwords), {**copy.secrets.kafka, **kafka.kafka_secrets})
 
 
-@pytest.mark.parametrize("form", ["JKS", "PKCS12"])
+@pytest.mark.parametrize("form", ["JKS", pytest.param("PKCS12", marks=pytest.mark.long("JKS"))])
 def test_java_stores_give_the_same_copy(copy: Copy, ignite_tls: IgniteCluster, files: Certificates, tmp_path: Path, form: str) -> None:
     """A source whose processes read the stores, then a sink that carries their content and whose stores are gone."""
     stores = JavaStores.of(files, tmp_path, form)

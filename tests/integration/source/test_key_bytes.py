@@ -117,6 +117,7 @@ def all_ways(nodes: IgniteCluster, name: str, numbers: tuple[int, ...], seed: in
     return ways[0]
 
 
+@pytest.mark.long("test_keys_of_java_come_back_or_are_doubtful")
 def test_keys_keep_their_bytes(writer: Writer) -> None:
     """Over nodes, tasks, pages, batches, a class that gets fields, and nodes that die and come back."""
     nodes = writer.nodes

@@ -125,7 +125,16 @@ def whole_numbers(world: World) -> Format:
     return Format(settings, (LONGS, INTEGERS), read_key, lambda data: json.loads(data, parse_float=Decimal), int, STRING)
 
 
-@pytest.mark.parametrize("form", ["avro", "json_with_schemas", "json_schema", "string_and_json", "whole_numbers"])
+@pytest.mark.parametrize(
+    "form",
+    [
+        "avro",
+        pytest.param("json_with_schemas", marks=pytest.mark.long("avro")),
+        pytest.param("json_schema", marks=pytest.mark.long("avro")),
+        "string_and_json",
+        "whole_numbers",
+    ],
+)
 def test_every_record_of_a_stream_can_be_read(
     form: str, world: World, connect: ConnectConverters, schema_registry: SchemaRegistry, request: pytest.FixtureRequest
 ) -> None:

@@ -174,6 +174,7 @@ def test_most_expressions_were_accepted_and_some_failed() -> None:
     assert COUNTS["raised"] > 0.8 * COUNTS["failing"], "Spark's optimizer skips some: a TINYINT is never equal to 0.1"
 
 
+@pytest.mark.long("test_the_case_of_a_letter_depends_on_its_neighbours_as_in_spark")
 def test_every_character_changes_its_case_as_in_spark(spark: SparkSession) -> None:
     """Python and Spark change the case of all letters equally, except for refused ones, whose case Python's Unicode may not know."""
     letters = [chr(point) for point in range(1, 0x110000) if not 0xD800 <= point < 0xE000]
