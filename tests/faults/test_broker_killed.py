@@ -66,6 +66,7 @@ def slots_tried_again(output: str) -> set[int]:
     return {int(slot) for slot in re.findall(r"15120 # slot (\d+) restarts", output)}
 
 
+@pytest.mark.long("test_broker_that_stays_away")
 def test_tasks_that_wait_for_a_core_are_not_started_once_the_retry_time_is_over(
     mortal_broker: ProxiedBroker, ignite: IgniteCluster, tmp_path: Path
 ) -> None:

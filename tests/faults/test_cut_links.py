@@ -78,6 +78,7 @@ def test_a_sink_flows_again_after_each_cut(
     case.assert_same()
 
 
+@pytest.mark.long("test_a_sink_flows_again_after_each_cut")
 def test_a_stream_flows_again_after_each_cut(
     brokers: KafkaCluster, proxies: dict[int, TcpProxy], ignite: IgniteCluster, stream: MakeStream, traffic: TrafficProgram
 ) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.faults.conftest import Copy
 from tests.support.kafka_proxy import Api
 from tests.support.processes import SparkCluster
@@ -36,6 +38,7 @@ def test_older_run_is_fenced_and_newer_finishes(copy: Copy, spark_cluster: Spark
     copy.assert_complete()
 
 
+@pytest.mark.long("test_older_run_is_fenced_and_newer_finishes")
 def test_a_late_task_of_the_older_run_changes_nothing(copy: Copy, spark_cluster: SparkCluster) -> None:
     """The newer task has initialised a slot's id and is slow to send; the older one's commit arrives, and its slot is opened again."""
     copy.settings["slots"] = 1

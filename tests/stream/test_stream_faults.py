@@ -63,6 +63,7 @@ def test_what_was_acknowledged_is_in_the_topics(
     assert followed.unsent() == 0
 
 
+@pytest.mark.long("test_driver_killed_and_started_again")
 def test_workers_and_executor_killed(
     pair: IgniteCluster, kafka: KafkaBroker, stream: MakeStream, traffic: TrafficProgram, spark_cluster: SparkCluster
 ) -> None:

@@ -66,6 +66,7 @@ def secrets_of(secured: Secured, file: Path) -> Path:
     return file
 
 
+@pytest.mark.long("test_cluster_mode_ships_secrets_through_a_private_folder")
 def test_client_mode_runs_executors_with_the_packed_python(
     secured: Secured, on_yarn: AirflowHome, idle: YarnCluster, unique: Callable[[str], str]
 ) -> None:
