@@ -85,8 +85,8 @@ def all_steps(workers: int) -> list[list[Step]]:
 
 
 def long_step(workers: int) -> Step:
-    """Return the step of the tests that :func:`all_steps` leaves out."""
-    return pytest_step("long tests", SERVERS, workers, "-m", _LONG)
+    """Return the step of the tests that :func:`all_steps` leaves out; its duration is known as a whole, not by file."""
+    return replace(pytest_step("long tests", SERVERS, workers, "-m", _LONG), tests=())
 
 
 def _covered(step: Step) -> Step:
