@@ -61,9 +61,7 @@ def check_active_active(cluster: Cluster, caches: Collection[str]) -> int:
             cache=", ".join(missing),
         )
     for cache in clusters:
-        policy = cluster.configuration(cache).expiry_policy
-        # other policies make entries eternal, or leave a deadline unchanged
-        if policy is not None and max(policy) >= 0:
+        if cluster.configuration(cache).expires:
             raise BacklogRefused(
                 "a cache that is to be active-active has an expiry policy: its own writes would expire, and those of "
                 "other clusters would not",

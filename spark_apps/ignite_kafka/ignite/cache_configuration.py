@@ -79,6 +79,11 @@ class CacheConfiguration:
     expiry_policy: tuple[int, int, int] | None = None
     advanced: AdvancedSettings = AdvancedSettings()
 
+    @property
+    def expires(self) -> bool:
+        """Whether the expiry policy gives entries a deadline; others make them eternal, or leave it unchanged."""
+        return self.expiry_policy is not None and max(self.expiry_policy) >= 0
+
 
 @dataclass(frozen=True)
 class _Property:

@@ -19,8 +19,7 @@ def report_expiry_policies(settings: SourceSettings, configurations: Iterable[Ca
     if _sends_removals(settings):
         return
     for configuration in configurations:
-        # other policies make entries eternal, or leave a deadline unchanged
-        if configuration.expiry_policy is not None and max(configuration.expiry_policy) >= 0:
+        if configuration.expires:
             emit(ENTRIES_EXPIRE, cache=configuration.name, reason="it has an expiry policy")
 
 
