@@ -126,13 +126,12 @@ def cache_names(topics: Iterable[str], settings: SinkSettings) -> dict[str, str]
 
 
 def _may_share(settings: SinkSettings, *topics: str) -> bool:
-    """Return whether no key of a cache is made of records of two of its topics, or a field orders these."""
+    """Return whether no key of a cache is made of records of two of its topics, or a field or versions order these."""
+    if settings.order_field or settings.active_active or settings.shared_caches == DISJOINT_KEYS:
+        return True
     of_topics = [settings.of(topic) for topic in topics]
     # transforms may give records of two topics one topic's name, which is in the key then
-    hold_topic = all(own.key_policy == KAFKA and not own.transforms for own in of_topics)
-    if settings.order_field or settings.active_active:  # a field or versions give the records of all topics one order
-        return True
-    return hold_topic or settings.shared_caches == DISJOINT_KEYS
+    return all(own.key_policy == KAFKA and not own.transforms for own in of_topics)
 
 
 def cache_of(topic: str, settings: SinkSettings) -> NamedBy:
