@@ -98,6 +98,7 @@ def test_a_stream_flows_again_after_each_cut(
     assert followed.unsent() == 0
 
 
+@pytest.mark.long("test_a_sink_flows_again_after_each_cut")
 def test_a_snapshot_amid_cuts_is_sent_once(
     brokers: KafkaCluster, proxies: dict[int, TcpProxy], ignite: IgniteCluster, tmp_path: Path
 ) -> None:

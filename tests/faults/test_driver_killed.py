@@ -12,6 +12,7 @@ from tests.support.processes import killed_at
 from tests.support.servers import PARTITIONS
 
 
+@pytest.mark.long("test_a_second_run_continues")
 def test_a_second_run_continues_after_the_first_died_while_claiming(copy: Copy) -> None:
     killed_at(copy.start(), copy.broker.proxy.hold_request(Api.END_TXN, f"{copy.connector}-control", 1))
     copy.run().assert_exit(0)

@@ -12,7 +12,7 @@ from tests.support.servers import PARTITIONS, ProxiedBroker
 from tools.servers import IgniteCluster
 
 
-@pytest.mark.parametrize("entries", [{}, {1: "a", 2: "b", 33: "c"}], ids=["none", "three"])
+@pytest.mark.parametrize("entries", [pytest.param({}, marks=pytest.mark.long("three")), {1: "a", 2: "b", 33: "c"}], ids=["none", "three"])
 def test_every_empty_unit_is_done(broker: ProxiedBroker, ignite: IgniteCluster, tmp_path: Path, entries: dict[int, str]) -> None:
     copy = make_copy(broker, ignite, tmp_path, entries)
     copy.run().assert_exit(0)

@@ -67,6 +67,7 @@ def test_orphaned_worker_cannot_commit_after_its_replacement(copy: Copy, spark_c
     copy.assert_complete()
 
 
+@pytest.mark.long("test_killed_executor_is_replaced")
 def test_every_executor_killed(copy: Copy, spark_cluster: SparkCluster) -> None:
     rule = copy.broker.proxy.hold_reply(Api.END_TXN, copy.slot_id(2), PLACED)
     app = copy.start(master=spark_cluster.master, secrets=UNUSED)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.faults.conftest import Copy
 from tests.support.kafka_proxy import Api
 
@@ -42,6 +44,7 @@ def test_commit_that_times_out_and_was_not_done(copy: Copy) -> None:
     copy.assert_complete()
 
 
+@pytest.mark.long("test_commit_that_times_out_and_was_done")
 def test_replies_later_than_librdkafka_waits(copy: Copy) -> None:
     """librdkafka gives a request up after socket.timeout.ms and sends it again: the same EndTxn reaches the broker twice."""
     rules = [copy.broker.proxy.delay_replies(Api.END_TXN, 2.5, copy.slot_id(slot), 2) for slot in range(2)]
@@ -50,6 +53,7 @@ def test_replies_later_than_librdkafka_waits(copy: Copy) -> None:
     copy.assert_complete()
 
 
+@pytest.mark.long("test_commit_that_times_out_and_was_done")
 def test_slow_broker(copy: Copy) -> None:
     """Every transactional call takes a while, and connections break: slow, but right."""
     rule = copy.broker.proxy.delay_replies(Api.ADD_PARTITIONS_TO_TXN, 0.1, count=10_000)

@@ -50,6 +50,7 @@ def test_an_older_run_that_slept_changes_nothing(case: SinkCase) -> None:
     slept(case)
 
 
+@pytest.mark.long("test_driver_killed_and_started_again")
 @rounds
 def test_broker_killed_and_started_again(broker: ProxiedBroker, case: SinkCase) -> None:
     broker_killed(case)

@@ -137,6 +137,7 @@ def holders_in_topics(secured: Secured, topics: list[str]) -> list[str]:
     return [topic for topic in topics for secret in secured.passwords if secret.encode() in content(topic)]
 
 
+@pytest.mark.long("test_password_is_nowhere_to_be_seen")
 def test_run_continues_without_the_operator_s_copy(secured: Secured, airflow: AirflowHome, unique: Callable[[str], str]) -> None:
     form: dict[str, Any] = {"name": unique("own-copy"), "cache_whitelist": ["people"], "topic_prefix": f"{unique('own-copy')}-"}
     process = airflow.start(MANUAL, form)

@@ -115,6 +115,7 @@ def states_of_newest_run(airflow: AirflowHome) -> dict[str, str]:
     return dict(airflow.query(f"select task_id, state from task_instance where dag_id = ? and run_id = ({newest})", ASSET_DAG, ASSET_DAG))
 
 
+@pytest.mark.long("test_new_cache_is_copied_and_the_next_run_begins_where_this_one_ended")
 def test_killed_triggerer_loses_no_event_and_repeats_none(secured: Secured, airflow: AirflowHome) -> None:
     make(secured, "asset-old")
     command(airflow, "dags", "reserialize")

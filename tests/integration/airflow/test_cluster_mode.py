@@ -251,6 +251,7 @@ def test_stream_ends_after_run_for(streams: Streams) -> None:
     assert streams.started() == 1
 
 
+@pytest.mark.long("test_deferred_stream_outlives_triggerer_and_scheduler")
 def test_deferred_sink_outlives_the_triggerer(streams: Streams, connected: None) -> None:
     streams.forget()
     airflow, run = streams.airflow, streams.start(SINK)
@@ -285,7 +286,7 @@ def test_deferred_sink_outlives_the_triggerer(streams: Streams, connected: None)
     assert f"connector {streams.name} RUNNING: " in airflow.log(SINK, run), "progress is in the task's log"
 
 
-@pytest.mark.long("test_deferred_sink_outlives_the_triggerer")
+@pytest.mark.long("test_deferred_stream_outlives_triggerer_and_scheduler")
 def test_a_stream_that_was_behind_has_caught_up(streams: Streams, connected: None) -> None:
     airflow, run = streams.airflow, streams.start(DEFERRED)
     streams.await_records(100)

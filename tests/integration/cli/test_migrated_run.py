@@ -82,6 +82,7 @@ def records(kafka: KafkaBroker, topic: str) -> list[tuple[Any, Any]]:
     return found
 
 
+@pytest.mark.long("test_what_migrate_writes_gives_the_topic_that_the_file_asks_for")
 def test_the_tutorial_s_files_run_as_they_are(
     tutorial: Callable[[IgniteCluster], list[str]], ignite_cluster: Callable[..., IgniteCluster], tmp_path: Path
 ) -> None:

@@ -121,7 +121,7 @@ def test_json_of_every_entry_agrees_with_the_row_decoder(read: Callable[[str], R
             assert agrees(parsed(record.values[0].as_py()), value), (record.values[0], value)
 
 
-@pytest.mark.parametrize("policy", ["LAZY", "EAGER"])
+@pytest.mark.parametrize("policy", ["LAZY", pytest.param("EAGER", marks=pytest.mark.long("LAZY"))])
 @pytest.mark.parametrize("decimal_format", ["BASE64", "NUMERIC"])
 @pytest.mark.parametrize("name", CACHES)
 def test_an_entry_has_the_same_bytes_alone_and_in_any_batch(

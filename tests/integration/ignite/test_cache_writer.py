@@ -144,7 +144,7 @@ def stable(put: Callable[[Callable[[], None]], None], meanwhile: Callable[[], No
     return True
 
 
-@pytest.mark.parametrize("overwrite", [True, False])
+@pytest.mark.parametrize("overwrite", [True, pytest.param(False, marks=pytest.mark.long("True"))])
 def test_a_node_that_dies_loses_nothing(third: IgniteCluster, new_cache: NewCacheOf, overwrite: bool) -> None:
     with Cluster(endpoint_of(third)) as cluster:
         cache = new_cache(atomicity="ATOMIC", backups=1)

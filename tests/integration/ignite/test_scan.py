@@ -189,7 +189,7 @@ def scan_with_redo(cluster: Cluster, info: CacheInfo, during: Iterator[None]) ->
     return found, errors
 
 
-@pytest.mark.parametrize("end", ["killed", "stopped"])
+@pytest.mark.parametrize("end", ["killed", pytest.param("stopped", marks=pytest.mark.long("killed"))])
 def test_node_ends_while_it_is_read(third: IgniteCluster, make_cache: MakeCache, end: str) -> None:
     name = make_cache(5 * ENTRIES)
 

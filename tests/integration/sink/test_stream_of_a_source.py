@@ -65,7 +65,7 @@ def storing(world: World, converters: dict[str, Any]) -> Iterator[Running]:
             run.ended.exception(DEADLINE_S)
 
 
-@pytest.mark.parametrize("form", ["avro", "json"])
+@pytest.mark.parametrize("form", ["avro", pytest.param("json", marks=pytest.mark.long("avro"))])
 def test_puts_updates_and_removals_reach_the_other_cache(form: str, world: World, schema_registry: SchemaRegistry) -> None:
     config = {"schema.registry.url": schema_registry.url} if form == "avro" else {"schemas.enable": "true"}
     converters: dict[str, Any] = {

@@ -131,8 +131,8 @@ def whole_numbers(world: World) -> Format:
         "avro",
         pytest.param("json_with_schemas", marks=pytest.mark.long("avro")),
         pytest.param("json_schema", marks=pytest.mark.long("avro")),
-        "string_and_json",
-        "whole_numbers",
+        pytest.param("string_and_json", marks=pytest.mark.long("avro")),
+        pytest.param("whole_numbers", marks=pytest.mark.long("avro")),
     ],
 )
 def test_every_record_of_a_stream_can_be_read(

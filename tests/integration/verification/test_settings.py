@@ -60,8 +60,9 @@ WAYS: dict[str, Callable[[Any], Way]] = {
 @pytest.mark.parametrize(
     ("way", "thorough"),
     [
-        *((way, False) for way in WAYS if way != "json-schema"),
+        *((way, False) for way in WAYS if way not in ("json-schema", "schemas")),
         ("schemas", True),
+        pytest.param("schemas", False, marks=pytest.mark.long("avro")),
         pytest.param("json-schema", False, marks=pytest.mark.long("avro")),
         pytest.param("filters", True, marks=pytest.mark.long("schemas")),
     ],
