@@ -49,6 +49,7 @@ class Direction:
     folder: Path
     source: dict[str, Any]
     sink: dict[str, Any]
+    master: str = "local[2]"
 
     @staticmethod
     def between(folder: Path, kafka: KafkaBroker, here: IgniteCluster, there: IgniteCluster) -> Direction:
@@ -79,13 +80,13 @@ class Direction:
         paths = [self.folder / "source.json", self.folder / "sink.json"]
         for path, settings in zip(paths, (self.source, self.sink), strict=True):
             path.write_text(json.dumps(settings))
-        return start(self.folder / "log", *map(str, paths), "--master", "local[2]")
+        return start(self.folder / "log", *map(str, paths), "--master", self.master)
 
     def is_drained(self, clients: KafkaClients) -> bool:
         """Whether all changes are sent and all records stored; False while the pair starts."""
         try:
             changes = source_lag(SourceSettings.from_dict(self.source), Secrets())
-            records = sink_lag(Topics(clients), f"connect-{self.sink['name']}", [self.topic])
+            records = sink_lag(Topics(clients), f"connect-{self.sink['name']}", self.sink["topics"])
         except BacklogRefused as error:
             if error.where["code"] != UNKNOWN_CONNECTOR:
                 raise

@@ -1,0 +1,224 @@
+"""Rounds of clusters that all write the same keys, under faults; at rest each has the newest write of each key, and nothing else.
+
+``make soak ROUNDS=4 SEED=7``: so many rounds of each topology and atomicity mode, on the same servers. Faults are dealt from shuffled
+decks: two rounds have all of them. One cluster, drawn by the seed, has a clock that is minutes off.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from ignite_kafka.errors import KafkaUnavailable
+from ignite_kafka.kafka.clients import KafkaClients
+from tests.integration.active_active.clusters import CACHE, State, newest_records, states
+from tests.integration.role_transitions.pairs import entries
+from tests.soak.several_clusters import MESH, PAIR, RING, Plan, World, Writer, world
+from tests.soak.test_stream_faults_long import python_workers
+from tests.support import QUICK_JVM
+from tests.support.processes import kill_process
+from tests.support.tcp_proxy import TcpProxy
+from tests.support.two_clusters import read_by_java
+from tests.support.waiting import DEADLINE_S, wait_until
+from tools.servers import Jars, KafkaBroker, free_ports
+
+SEED = int(os.environ.get("SOAK_SEED") or random.SystemRandom().randrange(1 << 31))
+ROUNDS = int(os.environ.get("SOAK_ROUNDS") or 3)
+FAULTS_A_ROUND = 3
+MORE = 300  # calls of each writer after each fault
+MOST_LOOKS = 60  # at caches that differ while all lags are 0
+SHIFTS_S = (-420, -120, 180, 600)
+CUTS_S = (5, 20, 60, 130)
+# taken off when such removals are captured; rounds without one pass
+RING_LIMIT = pytest.mark.xfail(
+    reason="a removal that finds no entry is not forwarded (docs/active-active.md)", raises=AssertionError, strict=False
+)
+Fault = Callable[[World, random.Random], str]
+
+
+def kill_pair(made: World, chance: random.Random) -> str:
+    """Kill the drivers and workers of a pair, as the loss of a machine does, and start it again."""
+    index = chance.randrange(len(made.apps))
+    for process in made.apps[index].family():
+        kill_process(process)
+    made.start_pair(index)
+    return f"pair {index} killed"
+
+
+def kill_workers(made: World, chance: random.Random) -> str:
+    """Kill the Python workers of a pair, if it has started them."""
+    index = chance.randrange(len(made.apps))
+    found = python_workers(made.apps[index])
+    for process in found:
+        kill_process(process)
+    return f"{len(found)} workers of pair {index} killed"
+
+
+def cut_broker(made: World, chance: random.Random) -> str:
+    """Cut the links of a pair to the broker for some time."""
+    index, seconds = chance.randrange(len(made.apps)), chance.choice(CUTS_S)
+    TcpProxy.cut_all([made.broker_links[index]], seconds)
+    return f"pair {index} without the broker for {seconds} s"
+
+
+def cut_nodes(made: World, chance: random.Random) -> str:
+    """Cut the links of all pairs to the nodes of a cluster for some time."""
+    index, seconds = chance.randrange(len(made.clusters)), chance.choice(CUTS_S)
+    TcpProxy.cut_all(made.node_links[index], seconds)
+    return f"cluster {index} cut off for {seconds} s"
+
+
+def kill_node(made: World, chance: random.Random) -> str:
+    """Kill a node of the cluster of two, and start it again."""
+    node = chance.randrange(2)
+    made.clusters[1].kill(node)
+    made.start_node(1, node)
+    return f"node {node} of cluster 1 killed"
+
+
+def nothing(made: World, chance: random.Random) -> str:
+    """No fault."""
+    return "no fault"
+
+
+FAULTS: list[Fault] = [kill_pair, kill_workers, cut_broker, cut_nodes, kill_node, nothing]
+
+
+@pytest.fixture(scope="module")
+def listeners() -> Iterator[dict[int, TcpProxy]]:
+    """Proxies of the broker, by the port of the listener that each is for."""
+    with ExitStack() as stack:
+        yield {port: stack.enter_context(TcpProxy(port)) for port in free_ports(3)}
+
+
+@pytest.fixture(scope="module")
+def broker(jars: Jars, tmp_path_factory: pytest.TempPathFactory, listeners: dict[int, TcpProxy]) -> Iterator[KafkaBroker]:
+    direct, controller = free_ports(2)
+    names = ["PLAINTEXT", *(f"LINK{number}" for number in range(len(listeners)))]
+    own = [f"127.0.0.1:{port}" for port in (direct, *listeners)]
+    advertised = [own[0], *(link.address for link in listeners.values())]
+    settings = {
+        "controller.quorum.voters": f"1@127.0.0.1:{controller}",
+        "listeners": ",".join([*map("://".join, zip(names, own, strict=True)), f"CONTROLLER://127.0.0.1:{controller}"]),
+        "advertised.listeners": ",".join(map("://".join, zip(names, advertised, strict=True))),
+        "listener.security.protocol.map": ",".join(f"{name}:PLAINTEXT" for name in (*names, "CONTROLLER")),
+    }
+    folder = tmp_path_factory.mktemp("broker")
+    started = KafkaBroker(folder, jars=jars, port=direct, settings=settings, java_options=QUICK_JVM)
+    try:
+        yield started.start()
+    finally:
+        started.stop()
+
+
+def java_lines(newest: dict[bytes, State]) -> set[str]:
+    """What ReadTypes prints of a cache that has the newest writes: keys are longs, values strings, in Ignite's binary form."""
+    return {
+        f"{CACHE}\tlong:{int.from_bytes(key[1:], 'little', signed=True)}\tstr:{value[5:].hex()}\ttrue"
+        for key, (_, value) in newest.items()
+        if value is not None
+    }
+
+
+def await_rest(made: World, clients: KafkaClients, what: str, *, most: int, entries_at_least: int = 0) -> None:
+    """Wait until nothing is on its way, and all caches are equal; pairs that a fault has ended are started again.
+
+    :param most: ends of pairs so far that the faults explain.
+    :raises AssertionError: nothing was on its way, look after look, and the caches differed.
+    """
+    different = 0
+
+    def at_rest() -> bool:
+        nonlocal different
+        made.start_ended(most)
+        try:
+            # what a sink stores is a change, too, and goes on around a ring
+            if not all(direction.is_drained(clients) for direction in made.directions * 2):
+                return False
+        except KafkaUnavailable:  # a busy broker has not answered in time
+            return False
+        found = [entries(cluster) or {} for cluster in made.clusters]
+        if min(map(len, found)) < entries_at_least:
+            return False
+        keys = [key for key in set().union(*found) if len({each.get(key) for each in found}) > 1]
+        different += bool(keys)
+        assert different < MOST_LOOKS, f"{what}: nothing is on its way, and {len(keys)} keys differ: {[e.get(keys[0]) for e in found]}, …"
+        return not keys
+
+    wait_until(at_rest, what, poll_s=1.0)
+
+
+def assert_shifted(made: World, clients: KafkaClients) -> None:
+    """The first put of each cluster has the time of that cluster's clock."""
+    first = {state[0][1] - 1: state[0][0] for state in newest_records(clients, made.directions).values()}
+    for index, put_at in enumerate(made.first_puts):
+        shift_s = (first[index] >> 16) / 1000 - put_at  # the order is the time in milliseconds and a count of 16 bits
+        assert abs(shift_s - (made.plan.shift_s if index == made.plan.shifted else 0)) < min(map(abs, SHIFTS_S)) / 2
+
+
+def assert_judged(made: World, clients: KafkaClients, jars: Jars, classes: Path, shown: str) -> None:
+    """Values and versions of each key in each cluster are those of the newest record; a Java client reads these entries and no others."""
+    newest = newest_records(clients, made.directions)
+    keys = sorted(newest)
+    for index, cluster in enumerate(made.clusters):
+        found = states(cluster, keys)
+        wrong = {key: (found.get(key), newest[key]) for key in keys if found.get(key) != newest[key]}
+        assert not wrong, f"{shown}, cluster {index}: {len(wrong)} of {len(keys)} keys have another state than the newest record: {wrong}"
+        assert read_by_java(cluster, jars, classes, [CACHE]) == java_lines(newest), f"{shown}, cluster {index}, read by Java"
+    winners = [sum(state[0][1] == index + 1 for state in newest.values()) for index in range(len(made.clusters))]
+    print(f"{shown}: equal; {len(keys)} keys, {len(java_lines(newest))} entries, newest writes by cluster {winners}", flush=True)
+
+
+def write_under_faults(made: World, writers: Sequence[Writer], chance: random.Random, faults: Sequence[Fault]) -> None:
+    """Faults while all write; after each of them all write on for some time."""
+    most = made.may_end(len(faults))
+    for writer in writers:
+        writer.start()
+    try:
+        for fault in faults:
+            began = time.monotonic()
+            done = fault(made, chance)
+            reached = [writer.calls + MORE for writer in writers]
+            wait_until(lambda: all(w.calls > least for w, least in zip(writers, reached, strict=True)), "more writes")  # noqa: B023
+            made.start_ended(most)
+            print(f"{done}, and {MORE} writes more: {time.monotonic() - began:.0f} s", flush=True)
+    finally:
+        for writer in writers:
+            writer.stop()
+        for writer in writers:
+            writer.join(DEADLINE_S)
+    print(f"calls {[w.calls for w in writers]}, failed {[w.failures for w in writers]}", flush=True)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # clients of killed nodes
+@pytest.mark.parametrize("mode", ["ATOMIC", "TRANSACTIONAL"])
+@pytest.mark.parametrize("topology", [PAIR, pytest.param(RING, marks=RING_LIMIT), MESH])
+def test_clusters_become_equal(
+    broker: KafkaBroker, listeners: dict[int, TcpProxy], jars: Jars, tmp_path: Path, topology: str, mode: str
+) -> None:
+    chance = random.Random(f"{SEED} {topology} {mode}")
+    plan = Plan(topology, mode, chance.randrange(2 if topology == PAIR else 3), chance.choice(SHIFTS_S))
+    shown = f"SOAK_SEED={SEED} SOAK_ROUNDS={ROUNDS}, {plan}"
+    print(shown, flush=True)
+    clients, began, deck = KafkaClients(broker.client_config), time.monotonic(), list[Fault]()
+    with world(tmp_path, jars, broker, list(listeners.values()), plan) as made:
+        await_rest(made, clients, "the first entries everywhere", most=0, entries_at_least=plan.clusters)
+        assert_shifted(made, clients)
+        print(f"all pairs run after {time.monotonic() - began:.0f} s", flush=True)
+        for number in range(ROUNDS):
+            if len(deck) < FAULTS_A_ROUND:
+                deck += chance.sample(FAULTS, len(FAULTS))
+            faults, deck = deck[:FAULTS_A_ROUND], deck[FAULTS_A_ROUND:]
+            here = f"{shown}, round {number}"
+            writers = [Writer(one, f"c{index}-{number}", f"{chance.random()}", mode) for index, one in enumerate(made.clusters)]
+            write_under_faults(made, writers, chance, faults)
+            stopped = time.monotonic()
+            await_rest(made, clients, f"equal caches, {here}", most=made.may_end(len(faults)))
+            print(f"at rest {time.monotonic() - stopped:.0f} s after the last write; pairs that ended: {made.ends}", flush=True)
+            assert_judged(made, clients, jars, tmp_path / "classes", here)
