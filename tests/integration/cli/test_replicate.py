@@ -60,7 +60,9 @@ def replicating(arguments: list[str], log: Path) -> Iterator[subprocess.Popen[by
                 process.send_signal(signal.SIGTERM)
 
 
-@pytest.mark.parametrize("form", ["ignite-binary", *(pytest.param(form, marks=pytest.mark.long("ignite-binary")) for form in ("json", "avro"))])
+@pytest.mark.parametrize(
+    "form", ["ignite-binary", *(pytest.param(form, marks=pytest.mark.long("ignite-binary")) for form in ("json", "avro"))]
+)
 def test_a_stream_makes_the_other_cluster_follow(
     form: str, kafka: KafkaBroker, ignite_cluster: Callable[..., IgniteCluster], tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
