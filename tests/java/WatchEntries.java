@@ -36,6 +36,8 @@ public class WatchEntries {
     }
 
     private static Object seq(CacheEntryEvent<? extends Long, ? extends BinaryObject> event) {
-        return event.getEventType() == EventType.REMOVED ? "-" : event.getValue().field("seq");
+        return event.getEventType() == EventType.REMOVED
+                ? "-"
+                : event.getValue().field("seq");
     }
 }

@@ -64,20 +64,11 @@ def steps_back(changes: Sequence[Change], histories: Mapping[int, Sequence[int |
     """Count for each key the changes to a state that its topic has before the state of the change before.
 
     :param histories: key to the numbers of its records in their order; None: a tombstone. Numbers are unique, so places of values are
-        known; a removal is taken for the nearest tombstone, first one that is not before the present state.
+        known; of the tombstones that a removal may come from, those with the least steps count.
     """
-    places = {key: {number: place for place, number in enumerate(history)} for key, history in histories.items()}
-    present: dict[int, int] = {}
-    steps = Counter[int]()
+    least: dict[int, dict[int, int]] = {}  # key to steps so far, by the place of its present state
     for key, number in changes:
-        last = present.get(key, -1)
-        if number is None:
-            history = histories[key]
-            later = [place for place in range(max(last, 0), len(history)) if history[place] is None]
-            earlier = [place for place in range(last) if history[place] is None]
-            place = later[0] if later else earlier[-1]
-        else:
-            place = places[key][number]
-        steps[key] += place < last
-        present[key] = place
-    return +steps
+        before = least.get(key, {-1: 0})
+        places = [place for place, recorded in enumerate(histories[key]) if recorded == number]
+        least[key] = {place: min(steps + (place < last) for last, steps in before.items()) for place in places}
+    return +Counter({key: min(steps.values()) for key, steps in least.items()})
