@@ -21,6 +21,10 @@ _OF_A_COLUMN = re.compile(r"for (a )?column '")
 
 Too long, out of range, null, of another type (QueryTypeDescriptorImpl).
 The node then has stored no entry of the request."""
+_NO_ORDER = "has no whole number, date or timestamp in field '"
+"""Message of a node that reads no number for `order_field` in a value (`FieldOrder` in backlog-service/).
+
+The node then has stored no entry of the request."""
 _CAUSES = {
     "read-only": "Activate the cluster for writing (control.sh --set-state ACTIVE)",
     "inactive": "Activate the cluster (control.sh --set-state ACTIVE)",
@@ -47,6 +51,11 @@ def refusal(error: ThinError, place: Mapping[str, Any]) -> IgniteKafkaError:
         return WriteFailed(what, "Give the user the right to put and remove entries of the cache", **place)
     if _OF_A_COLUMN.search(error.message):
         return EntriesRefused(what, "Correct the value, or the column in the cache's query entity", **place)
+    if _NO_ORDER in error.message:
+        remedy = (
+            "Spell order_field as the value's type does: the nodes' mapper of names may regard upper and lower case"
+        )
+        return EntriesRefused(what, remedy, **place)
     for cause, remedy in _CAUSES.items():
         if cause.lower() in error.message.lower():
             return WriteFailed(what, remedy, **place)

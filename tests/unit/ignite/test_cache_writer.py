@@ -273,6 +273,15 @@ def test_a_value_that_a_column_does_not_take_is_told_once_all_have_answered() ->
         entries.flush()
 
 
+def test_a_value_without_the_number_that_nodes_compare_is_refused_like_one_that_a_column_does_not_take() -> None:
+    reason = "BACKLOG/MALFORMED: entry 0 has no whole number, date or timestamp in field 'at' of its value, as this node reads it"
+    node = Node(ThinError(FAILED, reason))
+    with writer(node) as entries:
+        entries.put(binary(b"a"), binary(b"v"))
+        with pytest.raises(EntriesRefused, match=r"has no whole number.*Spell order_field as"):
+            entries.flush()
+
+
 def long_key(number: int) -> bytes:
     return bytes([codes.LONG]) + number.to_bytes(8, "little", signed=True)
 

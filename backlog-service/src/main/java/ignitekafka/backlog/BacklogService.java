@@ -259,12 +259,13 @@ public interface BacklogService {
     /**
      * Puts each entry whose field is not less than that of the present entry, under the lock of the entry; otherwise
      * the entry stays as it is. Accepted are byte, short, int and long, compared as they are, and Date and Timestamp,
-     * compared by their microseconds since 1970. A value without such a field is less than any that has it.
+     * compared by their microseconds since 1970. A present entry without such a field is less than any value.
      *
      * @param writer As in {@link #write}.
      * @param field Name of a field of the values.
      * @param entries As in {@link #write}, without removals.
-     * @throws BacklogException FENCED, as from {@link #write}; MALFORMED: an entry is removed.
+     * @throws BacklogException FENCED, as from {@link #write}; MALFORMED: an entry is removed, or its value has no such
+     *     field. Nothing is written then.
      */
     void writeGreatest(String sink, byte[] writer, String cache, String field, byte[] entries);
 

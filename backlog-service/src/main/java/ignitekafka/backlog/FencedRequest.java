@@ -126,9 +126,11 @@ final class FencedRequest {
 
                 StoredForm.require(key, i);
 
-                writes.put(
-                        StoredForm.key(context, key),
-                        new FencedWrite(length == -1 ? null : valueOf(in, length, i), insert));
+                byte[] value = length == -1 ? null : valueOf(in, length, i);
+
+                if (order != null) order.require(StoredForm.value(context, value), i);
+
+                writes.put(StoredForm.key(context, key), new FencedWrite(value, insert));
             }
 
             if (in.hasRemaining())

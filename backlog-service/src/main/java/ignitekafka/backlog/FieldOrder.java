@@ -11,7 +11,7 @@ import org.apache.ignite.binary.Binarylizable;
 
 /**
  * Order of values by one of their fields: whole numbers as they are, dates and timestamps by their microseconds since
- * 1970. A value without such a field is less than any that has it.
+ * 1970. An entry without such a field, which an application put, is less than any value that has it.
  *
  * <p>A class of its own, so that a node with an older jar, which would not compare, fails to read the request.
  */
@@ -33,6 +33,20 @@ final class FieldOrder implements Comparator<Object>, Binarylizable {
     @Override
     public int compare(Object first, Object second) {
         return NONE_FIRST.compare(numberOf(first), numberOf(second));
+    }
+
+    /**
+     * Refuses a value without a number: it would be stored as the least of all. The sink found one, but a node may have
+     * a mapper of names that regards case.
+     *
+     * @throws BacklogException The value has no number.
+     */
+    void require(Object value, int row) {
+        if (numberOf(value) == null)
+            throw new BacklogException(
+                    BacklogException.Code.MALFORMED,
+                    "entry " + row + " has no whole number, date or timestamp in field '" + field
+                            + "' of its value, as this node reads it");
     }
 
     /** The number that is compared; null for a value without one. */

@@ -31,9 +31,9 @@ class FenceLifetimeTest {
                     .createCache(TestCluster.cache("a", 1)
                             .setWriteSynchronizationMode(CacheWriteSynchronizationMode.FULL_SYNC));
 
-            cluster.service().raise(SINK, FencedWriteTest.writer(1, 0, 0), CACHES);
+            cluster.service().raise(SINK, FencedWrites.writer(1, 0, 0), CACHES);
             write(cluster, 1, 0, "older");
-            cluster.service().raise(SINK, FencedWriteTest.writer(1, 1, 0), CACHES);
+            cluster.service().raise(SINK, FencedWrites.writer(1, 1, 0), CACHES);
 
             Ignite joined = cluster.startNode("joined");
 
@@ -60,7 +60,7 @@ class FenceLifetimeTest {
     void aFenceSurvivesARestartOfThePersistentCluster() {
         try (TestCluster cluster = new TestCluster(directory).persistent().start(1)) {
             cluster.node(0).createCache(TestCluster.cache("a", 0));
-            cluster.service().raise(SINK, FencedWriteTest.writer(4, 0, 0), CACHES);
+            cluster.service().raise(SINK, FencedWrites.writer(4, 0, 0), CACHES);
             write(cluster, 4, 0, "before");
             cluster.stop();
             cluster.start(1);
@@ -76,7 +76,7 @@ class FenceLifetimeTest {
     void aNodeWithoutTheJarMayNotJoinAStrictSinksCluster() {
         try (TestCluster cluster = new TestCluster(directory).start(1)) {
             cluster.node(0).createCache(TestCluster.cache("a", 0));
-            cluster.service().raise(SINK, FencedWriteTest.writer(1, 0, 0), CACHES);
+            cluster.service().raise(SINK, FencedWrites.writer(1, 0, 0), CACHES);
 
             Exception refused = assertThrows(Exception.class, () -> cluster.start(cluster.withoutJar("bare")));
 
@@ -97,10 +97,10 @@ class FenceLifetimeTest {
         cluster.service()
                 .write(
                         SINK,
-                        FencedWriteTest.writer(generation, attempt, 0),
+                        FencedWrites.writer(generation, attempt, 0),
                         "a",
                         false,
-                        FencedWriteTest.request(cluster.node(0), entries));
+                        FencedWrites.request(cluster.node(0), entries));
     }
 
     private static void assertFenced(TestCluster cluster, int generation, int attempt) {

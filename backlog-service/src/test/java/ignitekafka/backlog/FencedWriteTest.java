@@ -17,15 +17,12 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteCache;
-import org.apache.ignite.IgniteCheckedException;
 import org.apache.ignite.cache.CacheAtomicityMode;
 import org.apache.ignite.cache.CachePeekMode;
 import org.apache.ignite.cache.CacheWriteSynchronizationMode;
 import org.apache.ignite.cache.query.ContinuousQuery;
 import org.apache.ignite.cache.query.QueryCursor;
 import org.apache.ignite.cache.query.ScanQuery;
-import org.apache.ignite.internal.IgniteEx;
-import org.apache.ignite.internal.processors.cache.CacheObjectContext;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -57,8 +54,8 @@ class FencedWriteTest extends SharedClusterTest {
         entries.put(4, cluster.node(0).binary().buildEnum("Colour", "RED"));
         entries.put(5, true);
 
-        service().raise(sink, writer(1, 0, SLOT), new String[] {"a"});
-        service().write(sink, writer(1, 0, SLOT), "a", false, request(entries));
+        service().raise(sink, FencedWrites.writer(1, 0, SLOT), new String[] {"a"});
+        service().write(sink, FencedWrites.writer(1, 0, SLOT), "a", false, request(entries));
 
         IgniteCache<Object, Object> other =
                 cache("b", CacheAtomicityMode.ATOMIC).withKeepBinary();
@@ -78,7 +75,7 @@ class FencedWriteTest extends SharedClusterTest {
 
         removed.put(1, null);
         removed.put(5, false);
-        service().write(sink, writer(1, 0, SLOT), "a", false, request(removed));
+        service().write(sink, FencedWrites.writer(1, 0, SLOT), "a", false, request(removed));
         assertEquals(null, cache.get(1));
         assertEquals(false, cache.get(5));
         assertEquals(entries.size() - 1, count(cache));
@@ -89,8 +86,8 @@ class FencedWriteTest extends SharedClusterTest {
         IgniteCache<Object, Object> cache = cache("a", CacheAtomicityMode.ATOMIC);
 
         cache.put(1, "old");
-        service().raise(sink, writer(1, 0, SLOT), new String[] {"a"});
-        service().write(sink, writer(1, 0, SLOT), "a", true, request(Map.of(1, "new", 2, "new")));
+        service().raise(sink, FencedWrites.writer(1, 0, SLOT), new String[] {"a"});
+        service().write(sink, FencedWrites.writer(1, 0, SLOT), "a", true, request(Map.of(1, "new", 2, "new")));
         assertEquals("old", cache.get(1));
         assertEquals("new", cache.get(2));
     }
@@ -104,21 +101,21 @@ class FencedWriteTest extends SharedClusterTest {
         String[] caches = {"a"};
 
         assertCode("FENCED", () -> write(1, 0, "never raised"));
-        service().raise(sink, writer(1, 0), caches);
+        service().raise(sink, FencedWrites.writer(1, 0), caches);
         assertEquals(1, service().generation(sink));
         write(1, 0, "first");
-        service().raise(sink, writer(1, 1, SLOT), caches);
+        service().raise(sink, FencedWrites.writer(1, 1, SLOT), caches);
         assertCode("FENCED", () -> write(1, 0, "older attempt"));
         assertCode("FENCED", () -> write(1, 2, "an attempt that nobody raised"));
-        assertCode("FENCED", () -> service().raise(sink, writer(1, 0, SLOT), caches));
+        assertCode("FENCED", () -> service().raise(sink, FencedWrites.writer(1, 0, SLOT), caches));
         write(1, 1, "second");
-        service().raise(sink, writer(1, 1, SLOT), caches);
+        service().raise(sink, FencedWrites.writer(1, 1, SLOT), caches);
         write(1, 1, "raised twice");
 
         // A new run ends all older tokens, also of slots that it does not have.
-        service().raise(sink, writer(2, 0), caches);
+        service().raise(sink, FencedWrites.writer(2, 0), caches);
         assertCode("FENCED", () -> write(1, 1, "older run"));
-        assertCode("FENCED", () -> service().raise(sink, writer(1, 9, SLOT + 1), caches));
+        assertCode("FENCED", () -> service().raise(sink, FencedWrites.writer(1, 9, SLOT + 1), caches));
         assertEquals("raised twice", cache.get(0));
         write(2, 0, "newer run");
         assertEquals("newer run", cache.get(0));
@@ -133,14 +130,14 @@ class FencedWriteTest extends SharedClusterTest {
     void aMalformedRequestChangesNothing() {
         IgniteCache<Object, Object> cache = cache("a", CacheAtomicityMode.ATOMIC);
 
-        service().raise(sink, writer(1, 0, SLOT), new String[] {"a"});
+        service().raise(sink, FencedWrites.writer(1, 0, SLOT), new String[] {"a"});
 
         byte[] good = request(Map.of(1, "value"));
 
         for (int length = 0; length < good.length; length++) {
             byte[] cut = Arrays.copyOf(good, length);
 
-            assertCode("MALFORMED", () -> service().write(sink, writer(1, 0, SLOT), "a", false, cut));
+            assertCode("MALFORMED", () -> service().write(sink, FencedWrites.writer(1, 0, SLOT), "a", false, cut));
         }
 
         for (byte[] broken : new byte[][] {{101}, {102}, {-56}, {0}, {103, 1, 0}, {27, 1}}) {
@@ -152,18 +149,21 @@ class FencedWriteTest extends SharedClusterTest {
                     .put((byte) 3)
                     .putInt(9)
                     .put(broken);
-            assertCode("MALFORMED", () -> service().write(sink, writer(1, 0, SLOT), "a", false, out.array()));
+            assertCode(
+                    "MALFORMED", () -> service().write(sink, FencedWrites.writer(1, 0, SLOT), "a", false, out.array()));
         }
 
-        assertCode("MALFORMED", () -> service().write(sink, writer(1, 0), "a", false, good));
+        assertCode("MALFORMED", () -> service().write(sink, FencedWrites.writer(1, 0), "a", false, good));
         assertCode("MALFORMED", () -> service().generation(null));
-        assertCode("MALFORMED", () -> service().raise(sink, writer(1, 0, new int[10_001]), new String[] {"a"}));
-        assertCode("UNKNOWN_CACHE", () -> service().write(sink, writer(1, 0, SLOT), "ignite-sys-cache", false, good));
-        assertCode("MALFORMED", () -> service().write(sink, writer(1, 0, SLOT), null, false, good));
-        assertCode("UNKNOWN_CACHE", () -> service().write(sink, writer(1, 0, SLOT), "none", false, good));
+        assertCode("MALFORMED", () -> service()
+                .raise(sink, FencedWrites.writer(1, 0, new int[10_001]), new String[] {"a"}));
+        assertCode("UNKNOWN_CACHE", () -> service()
+                .write(sink, FencedWrites.writer(1, 0, SLOT), "ignite-sys-cache", false, good));
+        assertCode("MALFORMED", () -> service().write(sink, FencedWrites.writer(1, 0, SLOT), null, false, good));
+        assertCode("UNKNOWN_CACHE", () -> service().write(sink, FencedWrites.writer(1, 0, SLOT), "none", false, good));
         assertCode("MALFORMED", () -> service().raise(sink, new byte[15], new String[] {"a"}));
-        assertCode("MALFORMED", () -> service().raise("", writer(1, 0), new String[] {"a"}));
-        assertCode("MALFORMED", () -> service().raise(sink, writer(1, 0), new String[0]));
+        assertCode("MALFORMED", () -> service().raise("", FencedWrites.writer(1, 0), new String[] {"a"}));
+        assertCode("MALFORMED", () -> service().raise(sink, FencedWrites.writer(1, 0), new String[0]));
         assertEquals(0, count(cache));
     }
 
@@ -191,7 +191,7 @@ class FencedWriteTest extends SharedClusterTest {
                     failed.set("key " + event.getKey() + " back to " + value);
             }
         }));
-        service().raise(sink, writer(1, 0), new String[] {"a"});
+        service().raise(sink, FencedWrites.writer(1, 0), new String[] {"a"});
 
         QueryCursor<?> listening = cache.query(query);
 
@@ -210,7 +210,8 @@ class FencedWriteTest extends SharedClusterTest {
                 // The newer task is another attempt, or in every third round the first of another run.
                 int[] slots = attempt(round) == 0 ? new int[0] : new int[] {SLOT};
 
-                service().raise(sink, writer(generation(round), attempt(round), slots), new String[] {"a"});
+                service()
+                        .raise(sink, FencedWrites.writer(generation(round), attempt(round), slots), new String[] {"a"});
                 writeAll(round);
                 older.join();
                 assertEquals(expected(round), TestCluster.content(cache), mode + ", round " + round);
@@ -232,13 +233,14 @@ class FencedWriteTest extends SharedClusterTest {
             names = {"ATOMIC", "TRANSACTIONAL"})
     void allCopiesHaveWhatIsConfirmed(CacheAtomicityMode mode) throws Exception {
         cache("a", mode);
-        service().raise(sink, writer(1, 0, SLOT), new String[] {"a"});
+        service().raise(sink, FencedWrites.writer(1, 0, SLOT), new String[] {"a"});
 
         for (int round = 0; round < 4 * ROUNDS; round++) {
             int number = round;
             AtomicReference<String> refused = new AtomicReference<>();
             Runnable writing = () -> refused.set(refusalOf(() -> write(1, number, "round " + number)));
-            Runnable raising = () -> service().raise(sink, writer(1, number + 1, SLOT), new String[] {"a"});
+            Runnable raising =
+                    () -> service().raise(sink, FencedWrites.writer(1, number + 1, SLOT), new String[] {"a"});
             Thread first = new Thread(round % 2 == 0 ? raising : writing);
 
             first.start();
@@ -326,7 +328,13 @@ class FencedWriteTest extends SharedClusterTest {
 
         for (int key = 0; key < KEYS; key++) entries.put(key, expected(round).get(key));
 
-        service().write(sink, writer(generation(round), attempt(round), SLOT), "a", false, request(entries));
+        service()
+                .write(
+                        sink,
+                        FencedWrites.writer(generation(round), attempt(round), SLOT),
+                        "a",
+                        false,
+                        request(entries));
     }
 
     private void write(int generation, int attempt, String value) {
@@ -334,7 +342,7 @@ class FencedWriteTest extends SharedClusterTest {
 
         for (int key = 0; key < KEYS; key++) entries.put(key, value);
 
-        service().write(sink, writer(generation, attempt, SLOT), "a", false, request(entries));
+        service().write(sink, FencedWrites.writer(generation, attempt, SLOT), "a", false, request(entries));
     }
 
     private static IgniteCache<Object, Object> cache(String name, CacheAtomicityMode mode) {
@@ -354,64 +362,11 @@ class FencedWriteTest extends SharedClusterTest {
         return cluster.node(0).binary().builder(type).setField("id", id).build();
     }
 
-    static byte[] writer(int generation, int attempt, int... slots) {
-        ByteBuffer out = Chunk.buffer(new byte[WriterToken.BYTES + 4 * slots.length]);
-
-        new WriterToken(generation, 0, attempt, 0).write(out);
-        Arrays.stream(slots).forEach(out::putInt);
-
-        return out.array();
-    }
-
     private static byte[] request(Map<?, ?> entries) {
-        return request(cluster.node(0), entries);
-    }
-
-    /** The entries as {@link BacklogService#write} has them; null removes a key. */
-    static byte[] request(Ignite node, Map<?, ?> entries) {
-        List<byte[]> keys = new ArrayList<>();
-        List<byte[]> values = new ArrayList<>();
-
-        entries.forEach((key, value) -> {
-            keys.add(bytes(node, key));
-            values.add(value == null ? null : bytes(node, value));
-        });
-
-        int size = 4 + 8 * keys.size();
-
-        for (int i = 0; i < keys.size(); i++)
-            size += keys.get(i).length + (values.get(i) == null ? 0 : values.get(i).length);
-
-        ByteBuffer out = Chunk.buffer(new byte[size]).putInt(keys.size());
-
-        keys.forEach(key -> out.putInt(key.length));
-        values.forEach(value -> out.putInt(value == null ? -1 : value.length));
-
-        for (int i = 0; i < keys.size(); i++) {
-            out.put(keys.get(i));
-
-            if (values.get(i) != null) out.put(values.get(i));
-        }
-
-        return out.array();
-    }
-
-    private static byte[] bytes(Ignite node, Object object) {
-        try {
-            CacheObjectContext objects = ((IgniteEx) node)
-                    .context()
-                    .cache()
-                    .internalCache("a")
-                    .context()
-                    .cacheObjectContext();
-
-            return ((IgniteEx) node).context().cacheObjects().marshal(objects, object);
-        } catch (IgniteCheckedException e) {
-            throw new IllegalStateException(e);
-        }
+        return FencedWrites.request(cluster.node(0), entries);
     }
 
     private static String hex(Object object) {
-        return Arrays.toString(bytes(cluster.node(0), object));
+        return Arrays.toString(FencedWrites.bytes(cluster.node(0), object));
     }
 }

@@ -1,6 +1,7 @@
 package ignitekafka.backlog;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.sql.Timestamp;
 import java.util.ArrayList;
@@ -20,6 +21,7 @@ import org.apache.ignite.binary.BinaryObject;
 import org.apache.ignite.cache.CacheAtomicityMode;
 import org.apache.ignite.cache.CachePeekMode;
 import org.apache.ignite.cache.CacheWriteSynchronizationMode;
+import org.apache.ignite.cache.query.ScanQuery;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -39,7 +41,7 @@ class FieldOrderTest extends SharedClusterTest {
             names = {"ATOMIC", "TRANSACTIONAL"})
     void theGreatestOfAllTasksRemainsInEachCopy(CacheAtomicityMode mode) throws Exception {
         cache(mode);
-        service().raise(SINK, FencedWriteTest.writer(1, 0), CACHES);
+        service().raise(SINK, FencedWrites.writer(1, 0), CACHES);
 
         ExecutorService threads = Executors.newFixedThreadPool(TASKS);
         List<Future<Void>> tasks = new ArrayList<>();
@@ -82,20 +84,20 @@ class FieldOrderTest extends SharedClusterTest {
         };
     }
 
-    /** An equal value replaces the present one; one without the field is less than any that has it. */
+    /** An equal value replaces the present one; a present one without the field is less than any. */
     @Test
     void fieldsAreCompared() {
         IgniteCache<Object, BinaryObject> cache = cache(CacheAtomicityMode.ATOMIC);
         Timestamp later = new Timestamp(5);
 
         later.setNanos(5_001_000);
-        service().raise(SINK, FencedWriteTest.writer(1, 0), CACHES);
+        service().raise(SINK, FencedWrites.writer(1, 0), CACHES);
 
         Object[][] ascending = {{null, -1, 0L}, {new Date(5), new Timestamp(5), later, new Timestamp(6)}};
 
         for (Object[] values : ascending)
             for (int present = 0; present < values.length; present++)
-                for (int given = 0; given < values.length; given++) {
+                for (int given = values[0] == null ? 1 : 0; given < values.length; given++) {
                     String type = values[0] == null ? "Number" + present + given : "Time" + present + given;
                     boolean isEqual = values[present] instanceof Date
                             && values[given] instanceof Date
@@ -115,19 +117,44 @@ class FieldOrderTest extends SharedClusterTest {
         assertEquals(1L, (Long) cache.get(1).field("at"));
     }
 
+    /** A request with such a value changes nothing: stored, it would be less than any that comes later. */
+    @Test
+    void aValueWithoutTheFieldIsRefused() {
+        IgniteCache<Object, BinaryObject> cache = cache(CacheAtomicityMode.ATOMIC);
+        Object[] without = {
+            "no object",
+            value("Null", null, ""),
+            value("Text", "1", ""),
+            value("Float", 1.0, ""),
+            cluster.node(0).binary().builder("Other").setField("later", 1L).build()
+        };
+
+        service().raise(SINK, FencedWrites.writer(1, 0), CACHES);
+
+        for (Object value : without) {
+            String refusal = assertCode("MALFORMED", () -> write(new TreeMap<>(Map.of(1, value(1L), 2, value))));
+
+            assertTrue(
+                    refusal.contains("entry 1 has no whole number, date or timestamp in field 'at'"),
+                    refusal); // as the sink reads it
+        }
+
+        assertEquals(0, cache.query(new ScanQuery<>()).getAll().size());
+    }
+
     @Test
     void aRemovalAndAnOlderTaskAreRefused() {
         IgniteCache<Object, BinaryObject> cache = cache(CacheAtomicityMode.TRANSACTIONAL);
 
-        service().raise(SINK, FencedWriteTest.writer(1, 0), CACHES);
+        service().raise(SINK, FencedWrites.writer(1, 0), CACHES);
         write(Map.of(1, value(1L)));
 
         Map<Object, Object> removal = Collections.singletonMap(1, null);
 
         assertCode("MALFORMED", () -> write(removal));
         assertCode("MALFORMED", () -> service()
-                .writeGreatest(SINK, FencedWriteTest.writer(1, 0, 0), "a", "", request(Map.of(1, value(1L)))));
-        service().raise(SINK, FencedWriteTest.writer(2, 0), CACHES);
+                .writeGreatest(SINK, FencedWrites.writer(1, 0, 0), "a", "", request(Map.of(1, value(1L)))));
+        service().raise(SINK, FencedWrites.writer(2, 0), CACHES);
         assertCode("FENCED", () -> write(Map.of(1, value(2L))));
         assertEquals(1L, (Long) cache.get(1).field("at"));
     }
@@ -146,11 +173,11 @@ class FieldOrderTest extends SharedClusterTest {
     }
 
     private static void write(Map<Object, Object> entries) {
-        service().writeGreatest(SINK, FencedWriteTest.writer(1, 0, 0), "a", "at", request(entries));
+        service().writeGreatest(SINK, FencedWrites.writer(1, 0, 0), "a", "at", request(entries));
     }
 
     private static byte[] request(Map<Object, Object> entries) {
-        return FencedWriteTest.request(cluster.node(0), entries);
+        return FencedWrites.request(cluster.node(0), entries);
     }
 
     private static IgniteCache<Object, BinaryObject> cache(CacheAtomicityMode mode) {
