@@ -3,7 +3,6 @@ package ignitekafka.backlog;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Date;
@@ -124,47 +123,6 @@ class FencedWriteTest extends SharedClusterTest {
         assertCode("FENCED", () -> write(2, 0, "deleted"));
         assertEquals(KEYS, count(cache));
         assertEquals("newer run", cache.get(KEYS - 1));
-    }
-
-    @Test
-    void aMalformedRequestChangesNothing() {
-        IgniteCache<Object, Object> cache = cache("a", CacheAtomicityMode.ATOMIC);
-
-        service().raise(sink, FencedWrites.writer(1, 0, SLOT), new String[] {"a"});
-
-        byte[] good = request(Map.of(1, "value"));
-
-        for (int length = 0; length < good.length; length++) {
-            byte[] cut = Arrays.copyOf(good, length);
-
-            assertCode("MALFORMED", () -> service().write(sink, FencedWrites.writer(1, 0, SLOT), "a", false, cut));
-        }
-
-        for (byte[] broken : new byte[][] {{101}, {102}, {-56}, {0}, {103, 1, 0}, {27, 1}}) {
-            ByteBuffer out = Chunk.buffer(new byte[17 + broken.length]);
-
-            out.putInt(1)
-                    .putInt(5)
-                    .putInt(broken.length)
-                    .put((byte) 3)
-                    .putInt(9)
-                    .put(broken);
-            assertCode(
-                    "MALFORMED", () -> service().write(sink, FencedWrites.writer(1, 0, SLOT), "a", false, out.array()));
-        }
-
-        assertCode("MALFORMED", () -> service().write(sink, FencedWrites.writer(1, 0), "a", false, good));
-        assertCode("MALFORMED", () -> service().generation(null));
-        assertCode("MALFORMED", () -> service()
-                .raise(sink, FencedWrites.writer(1, 0, new int[10_001]), new String[] {"a"}));
-        assertCode("UNKNOWN_CACHE", () -> service()
-                .write(sink, FencedWrites.writer(1, 0, SLOT), "ignite-sys-cache", false, good));
-        assertCode("MALFORMED", () -> service().write(sink, FencedWrites.writer(1, 0, SLOT), null, false, good));
-        assertCode("UNKNOWN_CACHE", () -> service().write(sink, FencedWrites.writer(1, 0, SLOT), "none", false, good));
-        assertCode("MALFORMED", () -> service().raise(sink, new byte[15], new String[] {"a"}));
-        assertCode("MALFORMED", () -> service().raise("", FencedWrites.writer(1, 0), new String[] {"a"}));
-        assertCode("MALFORMED", () -> service().raise(sink, FencedWrites.writer(1, 0), new String[0]));
-        assertEquals(0, count(cache));
     }
 
     /**
