@@ -17,7 +17,8 @@ public class WatchEntries {
     private static final PrintStream OUT = new PrintStream(System.out, true, StandardCharsets.UTF_8);
 
     public static void main(String[] args) throws Exception {
-        try (IgniteClient client = Ignition.startClient(new ClientConfiguration().setAddresses(args[0]))) {
+        try (IgniteClient client = Ignition.startClient(
+                new ClientConfiguration().setAddresses(args[0]).setClusterDiscoveryEnabled(false))) {
             ClientCache<Long, BinaryObject> cache = client.cache(args[1]).withKeepBinary();
             ContinuousQuery<Long, BinaryObject> query = new ContinuousQuery<>();
 

@@ -18,12 +18,13 @@ import pytest
 
 from ignite_kafka.settings.sink import STRICT
 from tests.soak.test_stream_faults_long import python_workers
+from tests.support import sink_case
 from tests.support.broker_faults import BrokerFaults
-from tests.support.java_programs import compile_java
+from tests.support.java_programs import SOURCES, compile_java
 from tests.support.oracle import read_committed
 from tests.support.processes import App, kill_process
-from tests.support.servers import CACHE_TEMPLATE, PARTITIONS, small_caches
-from tests.support.sink_case import SinkCase, driver_killed
+from tests.support.servers import small_caches
+from tests.support.sink_case import SinkCase
 from tests.support.sink_oracle import histories
 from tests.support.tcp_proxy import TcpProxy
 from tests.support.three_brokers import brokers, shared_brokers
@@ -48,36 +49,22 @@ class World:
     links: list[TcpProxy]
     changes: WatchedCache
 
-    @property
-    def heard(self) -> int:
-        """Count of changes, once the client has heard of all."""
+    def count_changes(self) -> int:
+        """Wait until the client has heard of all changes, and count them."""
         return len(self.changes.await_newest(self.case.entries()))
 
 
-def slept(made: World) -> int:
-    """All processes of a run stop amid its batches, a newer run stores what is left and more; what the older one does then is nothing."""
-    case = made.case
-    with case.running() as older:
-        case.await_moment(older)
-        family = older.family()
-        for process in family:
-            process.suspend()
-        try:
-            case.send(case.records // 4)
-            case.run().assert_exit(0)
-            case.assert_same()
-            heard = made.heard
-        finally:
-            for process in family:
-                process.resume()
-        older.result().assert_exit(3)
-    assert made.heard == heard, "the run that slept has changed the cache"
+def slept(world: World) -> int:
+    """A run that slept changes nothing once the newer run has ended."""
+    counts = []
+    sink_case.slept(world.case, lambda: counts.append(world.count_changes()))
+    assert world.count_changes() == counts[0], "the run that slept has changed the cache"
     return 1
 
 
-def superseded(made: World) -> int:
+def superseded(world: World) -> int:
     """A second run begins beside the first one, which ends with exit code 3."""
-    case = made.case
+    case = world.case
     case.send(4 * case.records)  # the first run still works when the second one has started
     with case.running() as older:
         case.await_moment(older, most=0.2)
@@ -87,53 +74,53 @@ def superseded(made: World) -> int:
     return 1
 
 
-def killed_driver(made: World) -> int:
+def killed_driver(world: World) -> int:
     """The driver is killed with its workers, and started again."""
-    driver_killed(made.case)
+    sink_case.driver_killed(world.case)
     return 1
 
 
-def finished(made: World, fault: Callable[[App], None]) -> None:
+def run_through(world: World, fault: Callable[[App], None]) -> None:
     """A run that meets a fault amid its batches and ends well."""
-    with made.case.running(master="local[2,4]") as app:
-        made.case.await_moment(app, most=0.3)
+    with world.case.running(master="local[2,4]") as app:
+        world.case.await_moment(app, most=0.3)
         fault(app)
         app.result().assert_exit(0)
 
 
-def killed_workers(made: World) -> int:
+def killed_workers(world: World) -> int:
     """The Python workers are killed; Spark starts their tasks again."""
 
     def kill(app: App) -> None:
         for process in python_workers(app):
             kill_process(process)
 
-    finished(made, kill)
+    run_through(world, kill)
     return 1
 
 
-def killed_node(made: World) -> int:
+def killed_node(world: World) -> int:
     """A node dies, and joins again after the run."""
-    node = made.case.chance.choice([1, 2])
-    finished(made, lambda app: made.ignite.kill(node))
-    made.ignite.start_node(node)
+    node = world.case.chance.choice([1, 2])
+    run_through(world, lambda app: world.ignite.kill(node))
+    world.ignite.start_node(node)
     return 1
 
 
-def joining_node(made: World) -> int:
+def joining_node(world: World) -> int:
     """A node joins amid the run, and gets partitions."""
-    node = made.case.chance.choice([1, 2])
-    made.ignite.kill(node)
-    finished(made, lambda app: made.ignite.start_node(node))
+    node = world.case.chance.choice([1, 2])
+    world.ignite.kill(node)
+    run_through(world, lambda app: world.ignite.start_node(node))
     return 1
 
 
-def half_open_links(made: World) -> int:
+def half_open_links(world: World) -> int:
     """The connections to all nodes transmit nothing any more: the run ends with OutcomeUnknown, unless nothing was under way."""
-    case = made.case
+    case = world.case
     with case.running(settings={"ignite_request_timeout_ms": 3_000, "retry_timeout_ms": 10_000}) as app:
         case.await_moment(app, most=0.3)
-        for link in made.links:
+        for link in world.links:
             link.silence()
         ended = app.result()
     if ended.exit_code:
@@ -143,9 +130,9 @@ def half_open_links(made: World) -> int:
     return 1
 
 
-def broker_away(made: World) -> int:
+def broker_away(world: World) -> int:
     """Two of three brokers are away for some seconds."""
-    finished(made, lambda app: BrokerFaults(made.brokers, made.case.chance, made.case.name).kill_two())
+    run_through(world, lambda app: BrokerFaults(world.brokers, world.case.chance, world.case.name).kill_two())
     return 3
 
 
@@ -158,26 +145,17 @@ def fault_of(number: int) -> Callable[[World], int]:
     return random.Random(f"{SEED} {deck}").sample(FAULTS, len(FAULTS))[number % len(FAULTS)]
 
 
-def template(mode: str) -> str:
-    return f"""<bean class="org.apache.ignite.configuration.CacheConfiguration">
- <property name="name" value="{CACHE_TEMPLATE}*"/><property name="backups" value="1"/><property name="atomicityMode" value="{mode}"/>
- <property name="writeSynchronizationMode" value="FULL_SYNC"/>
- <property name="affinity"><bean class="org.apache.ignite.cache.affinity.rendezvous.RendezvousAffinityFunction">
-  <property name="partitions" value="{PARTITIONS}"/></bean></property></bean>"""
-
-
 @pytest.fixture(scope="module", params=MODES)
 def trio(request: pytest.FixtureRequest, jars: Jars, tmp_path_factory: pytest.TempPathFactory) -> Iterator[IgniteCluster]:
     """Three nodes with a template of caches of one backup."""
-    directory = tmp_path_factory.mktemp("trio")
-    with small_caches(directory, jars, nodes=3, properties={"cacheConfiguration": template(request.param)}) as started:
+    with small_caches(tmp_path_factory.mktemp("trio"), jars, nodes=3, atomicity=request.param) as started:
         yield started
 
 
 @pytest.fixture(scope="module")
 def classes(jars: Jars, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("classes")
-    compile_java([Path(__file__).parents[1] / "java" / "WatchEntries.java"], jars.thin_client, folder)
+    compile_java([SOURCES / "WatchEntries.java"], jars.thin_client, folder)
     return folder
 
 
@@ -194,9 +172,9 @@ def test_a_round(brokers: KafkaCluster, trio: IgniteCluster, jars: Jars, classes
         changes = stack.enter_context(watched(jars, classes, tmp_path / "changes", trio.address, case.cache))
         repeated = fault(World(case, trio, brokers, links, changes))
         case.assert_same()
-        found = changes.await_newest(case.entries())
+        heard = changes.await_newest(case.entries())
     read = histories(read_committed(brokers.bootstrap, case.topic).records)
-    steps = steps_back(found, {key: [seq for _, seq in history] for key, history in read.items()})
+    steps = steps_back(heard, {key: [seq for _, seq in history] for key, history in read.items()})
     most = max(steps.values(), default=0)
-    print(f"round {number}: {len(found)} changes; {len(steps)} keys stepped back, each at most {most} times", flush=True)
+    print(f"round {number}: {len(heard)} changes; {len(steps)} keys stepped back, each at most {most} times", flush=True)
     assert most <= repeated, f"SOAK_SEED={SEED}, round {number}: {steps.most_common(5)}"

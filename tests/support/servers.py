@@ -16,6 +16,7 @@ CACHE_TEMPLATE = "small-"  # a cache whose name begins with it has PARTITIONS pa
 PARTITIONS = 32
 _TEMPLATE = f"""<bean class="org.apache.ignite.configuration.CacheConfiguration">
  <property name="name" value="{CACHE_TEMPLATE}*"/><property name="backups" value="1"/>
+ <property name="atomicityMode" value="%s"/>
  <property name="writeSynchronizationMode" value="FULL_SYNC"/>
  <property name="affinity"><bean class="org.apache.ignite.cache.affinity.rendezvous.RendezvousAffinityFunction">
   <property name="partitions" value="{PARTITIONS}"/></bean></property></bean>"""
@@ -106,10 +107,17 @@ class ProxiedBroker:
 
 
 def small_caches(
-    directory: Path, jars: Jars, nodes: int = 1, *, data_region_mib: int = 128, properties: Mapping[str, str] | None = None, **options: Any
+    directory: Path,
+    jars: Jars,
+    nodes: int = 1,
+    *,
+    atomicity: str = "ATOMIC",
+    data_region_mib: int = 128,
+    properties: Mapping[str, str] | None = None,
+    **options: Any,
 ) -> IgniteCluster:
     """A cluster with a template for caches of few partitions; the thin protocol cannot set a partition count."""
-    configuration = {"cacheConfiguration": _TEMPLATE, **(properties or {})}
+    configuration = {"cacheConfiguration": _TEMPLATE % atomicity, **(properties or {})}
     options = {"data_region_mib": data_region_mib, "properties": tuple(configuration.items()), "java_options": QUICK_JVM, **options}
     return IgniteCluster(directory, jars=jars, nodes=nodes, **options)
 

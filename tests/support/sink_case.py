@@ -180,8 +180,11 @@ def driver_killed(case: SinkCase) -> None:
     case.assert_same()
 
 
-def slept(case: SinkCase) -> None:
-    """All processes of a run stop amid its batches, a newer run stores what is left and more, then the older one wakes up."""
+def slept(case: SinkCase, before_waking: Callable[[], None] = lambda: None) -> None:
+    """All processes of a run stop amid its batches, a newer run stores what is left and more, then the older one wakes up.
+
+    :param before_waking: called once the newer run has ended.
+    """
     with case.running() as older:
         case.await_moment(older)
         family = older.family()
@@ -191,6 +194,7 @@ def slept(case: SinkCase) -> None:
             case.send(case.records // 4)
             case.run().assert_exit(0)
             case.assert_same()
+            before_waking()
         finally:
             for process in family:
                 process.resume()

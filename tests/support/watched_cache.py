@@ -33,14 +33,13 @@ class WatchedCache:
 
     def await_newest(self, entries: Mapping[int, int]) -> list[Change]:
         """Wait until the newest change of each key is what the cache has, and return all changes."""
-        found: list[Change] = []
 
-        def heard() -> bool:
-            found[:] = self.changes()
-            return {key: number for key, number in dict(found).items() if number is not None} == entries
+        def all_changes() -> list[Change] | None:
+            changes = self.changes()
+            newest = {key: number for key, number in dict(changes).items() if number is not None}
+            return changes if newest == entries else None
 
-        wait_until(heard, "the watching client has heard of all changes")
-        return found
+        return wait_until(all_changes, "the watching client has heard of all changes")
 
 
 @contextmanager
