@@ -149,7 +149,7 @@ class World:
 
 
 @contextmanager
-def world(folder: Path, jars: Jars, broker: KafkaBroker, broker_links: Sequence[TcpProxy], plan: Plan) -> Iterator[World]:
+def running_world(folder: Path, jars: Jars, broker: KafkaBroker, broker_links: Sequence[TcpProxy], plan: Plan) -> Iterator[World]:
     """All clusters with an empty cache, and the pairs that are to run."""
     library = build_shift(folder, plan.shift_s)
     with ExitStack() as stack:
@@ -169,11 +169,11 @@ def world(folder: Path, jars: Jars, broker: KafkaBroker, broker_links: Sequence[
                 first_puts.append(time.time())
                 cache.put(-1 - index, f"first-{index}")
         directions = _directions(folder, broker, plan, clusters, node_links, broker_links)
-        made = World(plan, clusters, node_links, broker_links, directions, library, first_puts)
-        stack.callback(made.stop_pairs)
+        world = World(plan, clusters, node_links, broker_links, directions, library, first_puts)
+        stack.callback(world.stop_pairs)
         for direction in directions:
-            made.apps.append(direction.start())
-        yield made
+            world.apps.append(direction.start())
+        yield world
 
 
 def _directions(
@@ -181,16 +181,16 @@ def _directions(
     brokers: Sequence[TcpProxy],
 ) -> list[Direction]:  # fmt: skip
     """A pair from each cluster to the next one; in a mesh each sink reads the topics of all other clusters."""
-    made = []
-    for here in range(plan.clusters):
-        there = (here + 1) % plan.clusters
-        direction = Direction.between(folder / f"from-{here}-{folder.name}", broker, clusters[here], clusters[there])
-        common: dict[str, Any] = {"bootstrap_servers": brokers[here].address}
-        source = {"ignite_addresses": [link.address for link in nodes[here]], "forward_foreign_changes": plan.topology == RING}
-        sink: dict[str, Any] = {"ignite_addresses": [link.address for link in nodes[there]]}
+    directions = []
+    for origin in range(plan.clusters):
+        target = (origin + 1) % plan.clusters
+        direction = Direction.between(folder / f"from-{origin}-{folder.name}", broker, clusters[origin], clusters[target])
+        common: dict[str, Any] = {"bootstrap_servers": brokers[origin].address}
+        source = {"ignite_addresses": [link.address for link in nodes[origin]], "forward_foreign_changes": plan.topology == RING}
+        sink: dict[str, Any] = {"ignite_addresses": [link.address for link in nodes[target]]}
         if plan.topology == MESH:
-            others = [index for index in range(plan.clusters) if index != there]
+            others = [index for index in range(plan.clusters) if index != target]
             sink |= {"topics": [f"from-{index}-{folder.name}-{CACHE}" for index in others], "cache_names": {".*": CACHE}}
         settings = direction.source | common | source, direction.sink | common | sink
-        made.append(replace(direction, source=settings[0], sink=settings[1], master="local[2,4]"))
-    return made
+        directions.append(replace(direction, source=settings[0], sink=settings[1], master="local[2,4]"))
+    return directions
