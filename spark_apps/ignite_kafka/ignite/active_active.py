@@ -16,6 +16,9 @@ NOT_ACTIVE_ACTIVE = "NOT_ACTIVE_ACTIVE"
 EXPIRES = "EXPIRES"
 """Code of the refusal of caches with an expiry policy."""
 
+REMOVED_KEYS = "ignite-kafka-tombstones-"
+"""First part of the name of the nodes' cache with the removed keys of a cache; the cache's name follows."""
+
 T = TypeVar("T")
 
 

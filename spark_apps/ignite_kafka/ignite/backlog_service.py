@@ -31,8 +31,8 @@ SERVICE_DESCRIPTORS = 7001
 HAS_ENDS = 3
 """First version of the service's interface with :meth:`BacklogService.ends`."""
 
-HAS_VERSIONS = 5
-"""First version of the service's interface with versions of entries."""
+HAS_VERSIONS = 6
+"""First version of the service's interface with versions of entries and of removed keys."""
 
 _MARKED_UNIT = np.dtype([*UNIT.descr, ("mark_number", "<i8")])
 

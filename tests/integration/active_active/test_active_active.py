@@ -24,6 +24,7 @@ from tests.support.waiting import DEADLINE_S, wait_until
 from tools.servers import IgniteCluster, KafkaBroker
 
 WRITES, KEYS = 600, 80
+REMOVED = -100
 
 
 def test_caches_that_the_nodes_do_not_know_are_refused(ignite: IgniteCluster, unique: Callable[[str], str]) -> None:
@@ -47,6 +48,9 @@ def test_two_clusters_that_write_the_same_keys_become_equal(
         with cluster.client() as client:
             cache = client.create_cache(CACHE)
             cache.put_all({-key: f"loaded-{number}-{key}" for key in range(1 + number * 10, 31 + number * 10)})
+            cache.put(REMOVED, f"loaded-{number}")
+    with here.client() as client:
+        client.get_cache(CACHE).remove_key(REMOVED)  # before there is a source
 
     def at_rest() -> bool:
         """Whether nothing is on its way, and all entries are equal."""
@@ -75,7 +79,7 @@ def test_two_clusters_that_write_the_same_keys_become_equal(
         newest = newest_records(clients, directions)
         keys = sorted(newest)
         assert states(here, keys) == states(there, keys) == newest, "of each key the newest write of both clusters stays"
-        assert len(newest) == 40 + KEYS
+        assert len(newest) == 40 + 1 + KEYS
         for app in apps:
             os.kill(app.pid, signal.SIGINT)
         for app in apps:

@@ -20,7 +20,7 @@ ANSWER = {"cluster": 3, "foreignRefused": 5, "localRefused": 1, "lastKeys": ["k"
 class Nodes:
     """Nodes whose jar has a version, and which keep versions of some caches."""
 
-    contract: int = 5
+    contract: int = 6
     has_jar: bool = True
     expiry: tuple[int, int, int] | None = None
     caches: dict[str, dict[str, Any]] = field(default_factory=lambda: {"a": ANSWER, "b": ANSWER, "plain": {"cluster": 0}})
@@ -57,7 +57,7 @@ def test_what_nodes_lack_is_named() -> None:
     with pytest.raises(BacklogMissing, match="which active_active needs"):
         check(Nodes(has_jar=False), "a")
     with pytest.raises(BacklogRefused, match="older than active_active"):
-        check(Nodes(contract=4), "a")
+        check(Nodes(contract=5), "a")
     with pytest.raises(BacklogRefused, match="IGNITE_KAFKA_ACTIVE_ACTIVE_CACHES") as refused:
         check(Nodes(), "a", "plain")
     assert refused.value.where == {"code": "NOT_ACTIVE_ACTIVE", "cache": "plain"}
