@@ -88,14 +88,14 @@ class UnitScanner:
 
 
 def add_removed(pages: dict[int, list[Page]], removed: Mapping[int, Sequence[Page]], cache: str) -> None:
-    """Add the keys that were removed to scanned entries, without those that were put again.
+    """Add removed keys to scanned entries, except those put again.
 
     :param pages: scanned entries by unit. :param removed: pages of :meth:`UnitScanner.removed` by unit.
     """
-    for unit, found in removed.items():
-        if any(page.rows for page in found):
+    for unit, unit_pages in removed.items():
+        if any(page.rows for page in unit_pages):
             present = {key for page in pages[unit] for key, _ in raw_entries(page, cache)}
-            pages[unit] += [without_keys(page, present, cache) for page in found]
+            pages[unit] += [without_keys(page, present, cache) for page in unit_pages]
 
 
 def add_unchanged(batch: ChangeBatch, pages: Mapping[int, Sequence[Page]], cache: str) -> None:

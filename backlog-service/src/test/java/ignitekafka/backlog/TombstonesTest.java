@@ -1,5 +1,6 @@
 package ignitekafka.backlog;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -8,8 +9,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.IntStream;
+import javax.cache.Cache;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.cache.CacheAtomicityMode;
+import org.apache.ignite.cache.store.CacheStoreAdapter;
 import org.apache.ignite.client.IgniteClient;
 import org.apache.ignite.internal.IgniteEx;
 import org.apache.ignite.internal.client.thin.TcpClientCache;
@@ -27,7 +30,7 @@ class TombstonesTest {
 
     @Test
     void surviveTheNodeThatRemovedAndAreBehindABarrier() {
-        Map<String, String> configuration = Map.of(ActiveActive.CLUSTER, "1", ActiveActive.CACHES, "atomic,tx");
+        Map<String, String> configuration = Map.of(ActiveActive.CLUSTER, "1", ActiveActive.CACHES, "atomic,through,tx");
 
         try (TestCluster cluster =
                 new TestCluster(directory).properties(configuration).start(2)) {
@@ -41,6 +44,7 @@ class TombstonesTest {
 
             cluster.service().start("c", TestCluster.FAST, new String[] {"atomic", "tx"});
             aBarrierStoresThem(cluster);
+            aReadThatLoadsIsNamed(cluster);
 
             for (String cache : List.of("atomic", "tx")) removeAll(cluster.node(0), cache);
 
@@ -64,6 +68,35 @@ class TombstonesTest {
                             .tombstones()
                             .waiting(),
                     node.name());
+    }
+
+    private static void aReadThatLoadsIsNamed(TestCluster cluster) {
+        assertArrayEquals(
+                new String[] {"atomic", "through", "tx"}, cluster.service().activeActiveCaches());
+        assertEquals(0, cluster.service().activeActive("atomic").get("readsThrough"));
+        cluster.node(0)
+                .createCache(
+                        TestCluster.cache("through", 1).setReadThrough(true).setCacheStoreFactory(Store::new));
+        assertEquals(1, cluster.service().activeActive("through").get("readsThrough"));
+        cluster.node(0).destroyCache("through");
+    }
+
+    /** A store without entries. */
+    static final class Store extends CacheStoreAdapter<Object, Object> {
+        @Override
+        public Object load(Object key) {
+            return null;
+        }
+
+        @Override
+        public void write(Cache.Entry<?, ?> entry) {
+            // Reads alone matter.
+        }
+
+        @Override
+        public void delete(Object key) {
+            // Reads alone matter.
+        }
     }
 
     private static void removeAll(Ignite node, String cache) {
