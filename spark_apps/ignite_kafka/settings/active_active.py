@@ -39,8 +39,9 @@ _UNVERSIONED = (
 )
 SOURCE_UNVERSIONED = setting(
     False, BOOLEAN,
-    _UNVERSIONED.format("records for other readers than these clusters have no versions, and what other clusters wrote is "
-    "among them"),
+    _UNVERSIONED.format(
+        "records for other readers than these clusters have no versions, and what other clusters wrote is among them"
+    ),
 )  # fmt: skip
 SINK_UNVERSIONED = setting(
     False, BOOLEAN, _UNVERSIONED.format("each record is a new write of this cluster, as that of any program"),
