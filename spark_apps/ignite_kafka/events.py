@@ -370,5 +370,13 @@ CONFLICT_DECIDED = Event(
     "other clusters, {local} of this one; keys of the last ones: {keys}",
     "None: the newest write of a key stays in all clusters (docs/active-active.md).",
 )
+REMOVALS_FORGOTTEN = Event(
+    15286,
+    WARNING,
+    "nodes forgot the versions of {count} removed keys of cache {cache}, because too many waited in their memory: an "
+    "older put of another cluster that comes later brings such a key back",
+    "Give the data region of the cache more memory, or the nodes a larger IGNITE_KAFKA_ACTIVE_ACTIVE_MAX_TOMBSTONES; "
+    "their logs say why versions could not be stored. Remove the keys that came back once more.",
+)
 
 EVENTS: dict[int, Event] = {event.id: event for event in tuple(globals().values()) if isinstance(event, Event)}

@@ -162,7 +162,7 @@ COVERED_BY = {
     "unit/source/stream/test_stream.py": (
         "source.counted_slots source.stream.backlog_client source.stream.backlog_reader source.stream.cache_infos"
         " source.stream.change_reader source.stream.loader source.stream.node_watch source.stream.sender source.stream.state_lookup"
-        " source.stream.topic_scan source.stream.unit_reader source.stream.unit_scan source.stream.unit_states"
+        " source.stream.topic_scan source.stream.unit_reader source.stream.unit_states"
     ),
     "unit/migration/test_migrate.py": "migration.client_security migration.node_settings migration.settings_text settings.connect.worker",
     "integration/settings/files/test_load.py": "java.properties",

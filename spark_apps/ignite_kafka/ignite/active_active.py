@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ..errors import BacklogMissing, BacklogRefused
-from .backlog_errors import OLDER_JAR, REMEDIES
+from .backlog_errors import FORBIDDEN, OLDER_JAR, REMEDIES
 from .backlog_service import HAS_VERSIONS, BacklogService, has_service
 from .cluster import Cluster
 
@@ -15,6 +15,13 @@ NOT_ACTIVE_ACTIVE = "NOT_ACTIVE_ACTIVE"
 """Code of the refusal of caches that the nodes' configuration does not name."""
 EXPIRES = "EXPIRES"
 """Code of the refusal of caches with an expiry policy."""
+READS_THROUGH = "READS_THROUGH"
+"""Code of the refusal of caches whose reads load entries from a cache store."""
+UNVERSIONED = "UNVERSIONED"
+"""Code of the refusal of caches that other clusters write, too, by connectors that would move them without versions."""
+
+REMOVED_KEYS = "ignite-kafka-tombstones-"
+"""First part of the name of the nodes' cache with the removed keys of a cache; the cache's name follows."""
 
 T = TypeVar("T")
 
@@ -26,15 +33,22 @@ class VersionCounts:
     :param foreign: writes of other clusters that were older than the present ones, and were not stored.
     :param local: such writes of this cluster.
     :param keys: texts of keys of the last writes that were not stored.
+    :param dropped: versions of removed keys for which a node had no memory.
     """
 
     foreign: int = 0
     local: int = 0
     keys: tuple[str, ...] = ()
+    dropped: int = 0
 
     def since(self, before: VersionCounts) -> VersionCounts:
         """Return the difference to earlier counts, with the present keys."""
-        return VersionCounts(max(0, self.foreign - before.foreign), max(0, self.local - before.local), self.keys)
+        return VersionCounts(
+            max(0, self.foreign - before.foreign),
+            max(0, self.local - before.local),
+            self.keys,
+            max(0, self.dropped - before.dropped),
+        )
 
 
 def check_active_active(cluster: Cluster, caches: Collection[str]) -> int:
@@ -43,7 +57,7 @@ def check_active_active(cluster: Cluster, caches: Collection[str]) -> int:
     :returns: the cluster's id, from 1 to 31; 0 without caches.
     :raises BacklogMissing: no node has the jar.
     :raises BacklogRefused: the jar is older, the nodes' configuration lacks one of the caches, or a cache has an expiry
-        policy.
+        policy or reads through to a cache store.
     """
     if not cluster.ask(has_service):
         remedy = "Put the jar on the class path of every server node, and configure them (docs/active-active.md)"
@@ -51,8 +65,8 @@ def check_active_active(cluster: Cluster, caches: Collection[str]) -> int:
     if _ask(cluster, lambda service: service.version()) < HAS_VERSIONS:
         what = "the jar of the backlog service is older than active_active"
         raise BacklogRefused(what, REMEDIES[OLDER_JAR], code=OLDER_JAR)
-    clusters = {cache: _cluster_of(cluster, cache) for cache in caches}
-    if missing := sorted(cache for cache, number in clusters.items() if not number):
+    answers = {cache: _answer(cluster, cache) for cache in caches}
+    if missing := sorted(cache for cache, answer in answers.items() if not answer["cluster"]):
         raise BacklogRefused(
             "the nodes keep no versions of a cache that is to be active-active",
             "Name it in IGNITE_KAFKA_ACTIVE_ACTIVE_CACHES of all server nodes, restart them, and create it anew "
@@ -60,7 +74,15 @@ def check_active_active(cluster: Cluster, caches: Collection[str]) -> int:
             code=NOT_ACTIVE_ACTIVE,
             cache=", ".join(missing),
         )
-    for cache in clusters:
+    for cache, answer in answers.items():
+        if answer["readsThrough"]:
+            raise BacklogRefused(
+                "a cache that is to be active-active reads through to a cache store: what a read loads counts as a new "
+                "write, and would replace newer ones of other clusters",
+                "Create the cache without read-through, and let a program load what it needs",
+                code=READS_THROUGH,
+                cache=cache,
+            )
         if cluster.configuration(cache).expires:
             raise BacklogRefused(
                 "a cache that is to be active-active has an expiry policy: its own writes would expire, and those of "
@@ -69,7 +91,36 @@ def check_active_active(cluster: Cluster, caches: Collection[str]) -> int:
                 code=EXPIRES,
                 cache=cache,
             )
-    return max(clusters.values(), default=0)
+    return max((int(answer["cluster"]) for answer in answers.values()), default=0)
+
+
+def check_unversioned(cluster: Cluster, caches: Collection[str]) -> None:
+    """Check that no other cluster writes these caches, before a connector without `active_active` moves them.
+
+    Nothing is found by a user who may not call the backlog service, or on nodes without it or with an older jar.
+
+    :raises BacklogRefused: by the nodes' configuration other clusters write one of the caches, too.
+    """
+    if shared := sorted(_shared_caches(cluster).intersection(caches)):
+        raise BacklogRefused(
+            "other clusters write a cache, too, and without active_active its entries lose their versions: what one "
+            "cluster wrote counts as a new write of another",
+            "Set active_active to true. Set allow_unversioned to true instead if that is meant: records for other "
+            "readers than these clusters, or a topic that is one more program that writes (docs/active-active.md)",
+            code=UNVERSIONED,
+            cache=", ".join(shared),
+        )
+
+
+def _shared_caches(cluster: Cluster) -> frozenset[str]:
+    if not cluster.ask(has_service):
+        return frozenset()
+    try:
+        return _ask(cluster, lambda service: service.active_active_caches())
+    except BacklogRefused as error:
+        if error.where["code"] not in {OLDER_JAR, FORBIDDEN}:
+            raise
+        return frozenset()
 
 
 def read_counts(cluster: Cluster, cache: str) -> VersionCounts:
@@ -77,14 +128,19 @@ def read_counts(cluster: Cluster, cache: str) -> VersionCounts:
 
     :raises BacklogRefused: there is no such cache, or the user may not read it.
     """
-    answer = _ask(cluster, lambda service: service.active_active(cache))
+    answer = _answer(cluster, cache)
     if not answer["cluster"]:
         return VersionCounts()
-    return VersionCounts(int(answer["foreignRefused"]), int(answer["localRefused"]), tuple(answer["lastKeys"]))
+    return VersionCounts(
+        int(answer["foreignRefused"]),
+        int(answer["localRefused"]),
+        tuple(answer["lastKeys"]),
+        int(answer["tombstonesDropped"]),
+    )
 
 
-def _cluster_of(cluster: Cluster, cache: str) -> int:
-    return int(_ask(cluster, lambda service: service.active_active(cache))["cluster"])
+def _answer(cluster: Cluster, cache: str) -> dict[str, Any]:
+    return _ask(cluster, lambda service: service.active_active(cache))
 
 
 def _ask(cluster: Cluster, question: Callable[[BacklogService], T]) -> T:

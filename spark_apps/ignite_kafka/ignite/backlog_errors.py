@@ -9,6 +9,9 @@ from .protocol import ThinError
 OLDER_JAR = "OLDER_JAR"
 """Code of the refusal of a call that is newer than the node's jar."""
 
+FORBIDDEN = "FORBIDDEN"
+"""Code of the refusal of a call by a user without the right to it."""
+
 UNKNOWN_CONNECTOR = "UNKNOWN_CONNECTOR"
 """Code of the refusal of a call for a connector without a capture."""
 
@@ -31,7 +34,7 @@ REMEDIES = {  # by code of a refusal
         "Set backlog_service_name so that no service has that name and the connector's after it; the other service is "
         "not touched"
     ),
-    "FORBIDDEN": (
+    FORBIDDEN: (
         "The secret of a connector's capture is in the topic <internal_topic_prefix>-configs of its Kafka cluster, "
         "that of a data source in its secrets file; where it is lost, an administrator ends the capture by "
         "`ignite-kafka backlog cleanup --force`. A capture that runs without a secret gets none: end it by "
@@ -72,7 +75,7 @@ def to_error(error: ThinError, address: str) -> IgniteKafkaError:
         return BacklogRefused(what, REMEDIES.get(code, ""), code=code, address=address)
     if error.status == protocol.SECURITY_VIOLATION:
         what = f"Ignite does not let this user call a service: {error.message}"
-        return BacklogRefused(what, REMEDIES["FORBIDDEN"], code="FORBIDDEN", address=address)
+        return BacklogRefused(what, REMEDIES[FORBIDDEN], code=FORBIDDEN, address=address)
     if _OTHER_CONTRACT in error.message:
         what = "the jar of the backlog service on this node is older than this program"
         return BacklogRefused(what, REMEDIES[OLDER_JAR], code=OLDER_JAR, address=address)

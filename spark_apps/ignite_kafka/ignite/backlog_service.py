@@ -18,7 +18,7 @@ from ..errors import BacklogMissing, BacklogRefused
 from . import backlog_calls as service_calls
 from . import protocol
 from .backlog_changes import Changes
-from .backlog_errors import OLDER_JAR, to_error
+from .backlog_errors import FORBIDDEN, OLDER_JAR, to_error
 from .backlog_units import UNIT, ChangedUnits, UnitEnds, UnitStates
 from .connection import ThinConnection
 from .entry_versions import EntryVersions, concat_versions
@@ -31,8 +31,8 @@ SERVICE_DESCRIPTORS = 7001
 HAS_ENDS = 3
 """First version of the service's interface with :meth:`BacklogService.ends`."""
 
-HAS_VERSIONS = 5
-"""First version of the service's interface with versions of entries."""
+HAS_VERSIONS = 6
+"""First version of the service's interface with versions of entries and of removed keys."""
 
 _MARKED_UNIT = np.dtype([*UNIT.descr, ("mark_number", "<i8")])
 
@@ -141,6 +141,10 @@ class BacklogService:
         `cluster` is the cluster's id, 0 if no other cluster may write the cache; :mod:`.active_active` has the others.
         """
         return dict(self._call("activeActive", cache))
+
+    def active_active_caches(self) -> frozenset[str]:
+        """Return the names of caches that other clusters write too, by the nodes' configuration."""
+        return frozenset(self._call("activeActiveCaches"))
 
     def entries(self, cache: str, keys: Sequence[bytes]) -> tuple[list[bytes | None], EntryVersions]:
         """Read value and version of keys, both at once on their primary nodes.
@@ -272,5 +276,5 @@ def _has_answered(service: BacklogService) -> bool:
     except BacklogMissing:
         return False
     except BacklogRefused as error:
-        return bool(error.where["code"] != "FORBIDDEN")
+        return bool(error.where["code"] != FORBIDDEN)
     return True

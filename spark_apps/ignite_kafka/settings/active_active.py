@@ -33,6 +33,20 @@ SINK = setting(
     "with active_active",
 )  # fmt: skip
 
+_UNVERSIONED = (
+    "Accept caches that the nodes' configuration names as active-active, although active_active is false: {}. Without "
+    "this setting a run refuses them (docs/active-active.md)"
+)
+SOURCE_UNVERSIONED = setting(
+    False, BOOLEAN,
+    _UNVERSIONED.format(
+        "records for other readers than these clusters have no versions, and what other clusters wrote is among them"
+    ),
+)  # fmt: skip
+SINK_UNVERSIONED = setting(
+    False, BOOLEAN, _UNVERSIONED.format("each record is a new write of this cluster, as that of any program"),
+)  # fmt: skip
+
 _WHOLE = "each cluster must get every change as it was written"
 _POLICY = "cleanup.policy"
 _UNCHANGED = {"where": "", "filter": ""}
@@ -45,6 +59,10 @@ class Checked(Protocol):
     @property
     def active_active(self) -> bool:
         """Whether versions of entries are sent or stored."""
+
+    @property
+    def allow_unversioned(self) -> bool:
+        """Whether caches that other clusters write are accepted without versions."""
 
     def wrong(self, name: str, reason: str, remedy: str) -> SettingsError:
         """Return the error of a wrong setting."""
@@ -107,6 +125,11 @@ def check_sink(settings: CheckedSink, findings: Findings) -> None:
 def _check(settings: Checked, findings: Findings, needed: dict[str, Any]) -> None:
     if not settings.active_active:
         return
+    with findings.check("allow_unversioned", "active_active"):
+        if settings.allow_unversioned:
+            raise settings.wrong(
+                "allow_unversioned", "active_active is true: versions are moved", "Leave one of them out"
+            )
     converters = {f"{side}_converter": IGNITE_BINARY for side in ("key", "value")}
     for name, value in {**needed, **converters, **_UNCHANGED}.items():
         with findings.check(name, "active_active"):

@@ -13,6 +13,7 @@ from ..sql import parse_columns, parse_condition
 from ..sql.syntax import columns_of
 from . import topic_names
 from .active_active import SINK as ACTIVE_ACTIVE
+from .active_active import SINK_UNVERSIONED as ALLOW_UNVERSIONED
 from .active_active import check_sink
 from .base import setting
 from .connector import PREFIX, TIME, ConnectorSettings
@@ -112,6 +113,7 @@ class SinkSettings(ConnectorSettings):
         "server node needs the jar of the backlog service (docs/delivery.md)",
     )  # fmt: skip
     active_active: bool = ACTIVE_ACTIVE
+    allow_unversioned: bool = ALLOW_UNVERSIONED
     key_policy: str = setting(
         KEY, choice(KEY, VALUE, KAFKA, HEADER),
         "Origin of the cache key: the record's key (key), its value (value), its topic, partition and offset (kafka), "

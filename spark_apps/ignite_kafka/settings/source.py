@@ -11,6 +11,7 @@ from ..events import CONFIG_CHANGED, NOTHING_TO_SEND, REMOVALS_NOT_SENT, TRANSFO
 from . import provenance, signals, topic_names
 from .active_active import FORWARD_FOREIGN_CHANGES, check_source
 from .active_active import SOURCE as ACTIVE_ACTIVE
+from .active_active import SOURCE_UNVERSIONED as ALLOW_UNVERSIONED
 from .base import setting
 from .connector import PREFIX, TIME, ConnectorSettings
 from .converters import IGNITE_BINARY, uses_registry
@@ -72,6 +73,7 @@ class SourceSettings(ConnectorSettings):
 
     active_active: bool = ACTIVE_ACTIVE
     forward_foreign_changes: bool = FORWARD_FOREIGN_CHANGES
+    allow_unversioned: bool = ALLOW_UNVERSIONED
 
     # Form of records
     enum_policy: str = setting(

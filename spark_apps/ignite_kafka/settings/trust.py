@@ -95,6 +95,7 @@ SETTINGS: Mapping[str, str] = {
             "delivery",
             "active_active",
             "forward_foreign_changes",
+            "allow_unversioned",
             "schema_contract",
             "shared_caches",
             "order_field",

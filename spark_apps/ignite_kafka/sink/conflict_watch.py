@@ -18,7 +18,8 @@ _HIDDEN = "not shown"
 class ConflictWatch:
     """Counts refused writes of an active-active sink's caches, from its first look on; not thread-safe.
 
-    They are counted by the nodes, so writes of this cluster's programs and of other sinks are among them.
+    They are counted by the nodes, so writes of this cluster's programs and of other sinks are among them. The nodes
+    also count the removals that they had to forget, for another event.
 
     :param shows_keys: whether events show keys.
     """
@@ -44,6 +45,8 @@ class ConflictWatch:
         return dict(self._refused)
 
     def _report(self, cache: str, new: VersionCounts) -> None:
+        if new.dropped:
+            events.emit(events.REMOVALS_FORGOTTEN, cache=cache, count=new.dropped)
         if count := new.foreign + new.local:
             keys = in_message(", ".join(new.keys)) if self._shows_keys else _HIDDEN
             events.emit(

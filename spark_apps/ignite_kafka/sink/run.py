@@ -14,7 +14,7 @@ from .. import events
 from ..common.deadline import Interval
 from ..convert.to_ignite import ClusterTypes
 from ..errors import IgniteKafkaError, SettingsError
-from ..ignite.active_active import check_active_active
+from ..ignite.active_active import check_active_active, check_unversioned
 from ..ignite.write_fence import WriteFence, WriterToken, generation_in_force
 from ..kafka.clients import BRIEF_S
 from ..kafka.partition_lag import PartitionLag, counts_by_name, open_by_name, partition_lags
@@ -183,6 +183,8 @@ class SinkRun(EpochRun[SinkSettings]):
         if self._settings.active_active:
             self._retry(lambda: check_active_active(self._cluster, plan.caches))
             self._count_conflicts(plan)
+        elif not self._settings.allow_unversioned:
+            self._retry(lambda: check_unversioned(self._cluster, plan.caches))
         types = RecordTypes(ClusterTypes(self._cluster), self._types_topic)
         for topic in plan.topics:
             types.register_used(topic.name)

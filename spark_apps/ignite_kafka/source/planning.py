@@ -12,7 +12,7 @@ from dataclasses import replace
 from ..convert import Converters, check_transforms
 from ..convert.filter import Filters
 from ..errors import CacheNotFound, SnapshotConflict, TopicError, UnsupportedType
-from ..ignite.active_active import check_active_active
+from ..ignite.active_active import check_active_active, check_unversioned
 from ..ignite.cache_configuration import CacheConfiguration
 from ..ignite.cluster import Cluster
 from ..ignite.sql_views import with_present_tables
@@ -36,7 +36,7 @@ def make_plan(settings: SourceSettings, cluster: Cluster, topics: Topics, snapsh
         no declared type has, or a cache has no partitions.
     :raises TopicError: a cache's topic cannot be used.
     :raises SettingsError: a cache's topic is the dead-letter topic.
-    :raises BacklogRefused: the source is active-active, and the nodes are not configured for one of the caches.
+    :raises BacklogRefused: source and nodes differ in whether versions of one of the caches are sent.
     """
     chosen = chosen_caches(settings, cluster.cache_names())
     converters = Converters(settings)
@@ -66,7 +66,16 @@ def make_plan(settings: SourceSettings, cluster: Cluster, topics: Topics, snapsh
             CachePlan(name, info.cache_id, topic, info.partitions, partitions, info.incarnation, one_topic=one_topic)
         )
     plan = TransferPlan(settings.name, snapshot_id, 0, slots, settings, tuple(caches))
-    return replace(plan, cluster_id=check_active_active(cluster, topic_names)) if settings.active_active else plan
+    return _with_versions(plan, cluster, list(topic_names))
+
+
+def _with_versions(plan: TransferPlan, cluster: Cluster, caches: Sequence[str]) -> TransferPlan:
+    settings = plan.settings
+    if settings.active_active:
+        return replace(plan, cluster_id=check_active_active(cluster, caches))
+    if settings.streams and settings.failover_policy == "BACKLOG" and not settings.allow_unversioned:
+        check_unversioned(cluster, caches)
+    return plan
 
 
 def topic_of(settings: SourceSettings) -> Callable[[str], NamedBy]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ignite_kafka.admin.lag_by_name import sink_lag, source_lag
-from ignite_kafka.errors import BacklogRefused
+from ignite_kafka.errors import BacklogRefused, KafkaUnavailable
 from ignite_kafka.ignite.backlog_errors import UNKNOWN_CONNECTOR
 from ignite_kafka.ignite.backlog_service import BacklogService
 from ignite_kafka.ignite.cluster import Cluster
@@ -30,6 +30,8 @@ from tests.support.processes import App
 from tools.servers import IgniteCluster, KafkaBroker
 
 CACHE = "staff"
+MOST_WAITING = 500
+"""Removals that wait in a node's memory, more than the keys that the writers have."""
 Version = tuple[int, int]
 """Order and cluster of a write."""
 State = tuple[Version, bytes | None]
@@ -39,7 +41,7 @@ State = tuple[Version, bytes | None]
 def node_options(number: int) -> tuple[str, ...]:
     """Java options of the nodes of a cluster whose cache other clusters write, too."""
     prefix = "-DIGNITE_KAFKA_ACTIVE_ACTIVE"
-    return (*QUICK_JVM, f"{prefix}_CLUSTER={number}", f"{prefix}_CACHES={CACHE}")
+    return (*QUICK_JVM, f"{prefix}_CLUSTER={number}", f"{prefix}_CACHES={CACHE}", f"{prefix}_MAX_TOMBSTONES={MOST_WAITING}")
 
 
 @dataclass(frozen=True)
@@ -90,6 +92,8 @@ class Direction:
         except BacklogRefused as error:
             if error.where["code"] != UNKNOWN_CONNECTOR:
                 raise
+            return False
+        except KafkaUnavailable:  # the topic of groups is being created
             return False
         return not any((*changes.values(), *records.values()))
 

@@ -11,12 +11,12 @@ import pytest
 
 from ignite_kafka import events
 from ignite_kafka.errors import BacklogRefused
-from ignite_kafka.ignite.active_active import check_active_active
+from ignite_kafka.ignite.active_active import check_active_active, check_unversioned, read_counts
 from ignite_kafka.ignite.cluster import Cluster
 from ignite_kafka.ignite.endpoint import IgniteEndpoint
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.settings.sink import SinkSettings
-from tests.integration.active_active.clusters import CACHE, Direction, Writer, newest_records, node_options, running, states
+from tests.integration.active_active.clusters import CACHE, MOST_WAITING, Direction, Writer, newest_records, node_options, running, states
 from tests.integration.role_transitions.pairs import entries
 from tests.support.kept_events import assert_kept
 from tests.support.randomness import generator
@@ -24,6 +24,7 @@ from tests.support.waiting import DEADLINE_S, wait_until
 from tools.servers import IgniteCluster, KafkaBroker
 
 WRITES, KEYS = 600, 80
+REMOVED = -100
 
 
 def test_caches_that_the_nodes_do_not_know_are_refused(ignite: IgniteCluster, unique: Callable[[str], str]) -> None:
@@ -32,6 +33,7 @@ def test_caches_that_the_nodes_do_not_know_are_refused(ignite: IgniteCluster, un
         cache = client.create_cache(name)
         with pytest.raises(BacklogRefused, match=f"keep no versions .*{name}"):
             check_active_active(cluster, [name])
+        check_unversioned(cluster, [name])
         cache.destroy()
 
 
@@ -47,6 +49,12 @@ def test_two_clusters_that_write_the_same_keys_become_equal(
         with cluster.client() as client:
             cache = client.create_cache(CACHE)
             cache.put_all({-key: f"loaded-{number}-{key}" for key in range(1 + number * 10, 31 + number * 10)})
+            cache.put(REMOVED, f"loaded-{number}")
+    with here.client() as client:
+        client.get_cache(CACHE).remove_key(REMOVED)  # before there is a source
+
+    with Cluster(IgniteEndpoint(here.addresses)) as nodes, pytest.raises(BacklogRefused, match="allow_unversioned"):
+        check_unversioned(nodes, [CACHE])
 
     def at_rest() -> bool:
         """Whether nothing is on its way, and all entries are equal."""
@@ -75,9 +83,21 @@ def test_two_clusters_that_write_the_same_keys_become_equal(
         newest = newest_records(clients, directions)
         keys = sorted(newest)
         assert states(here, keys) == states(there, keys) == newest, "of each key the newest write of both clusters stays"
-        assert len(newest) == 40 + KEYS
+        assert len(newest) == 40 + 1 + KEYS
+        wait_until(lambda: forgets_removals(here), "removals that a node forgets")
         for app in apps:
             os.kill(app.pid, signal.SIGINT)
         for app in apps:
             assert app.wait(DEADLINE_S) == 0, app.output_tail()
     assert_kept(SinkSettings.from_dict(loser.sink), events.CONFLICT_DECIDED)
+    assert_kept(SinkSettings.from_dict(directions[1].sink), events.REMOVALS_FORGOTTEN)
+
+
+def forgets_removals(cluster: IgniteCluster) -> bool:
+    """Remove more keys at once than may wait, and tell whether the node had memory for too few of them."""
+    keys = range(1_000, 1_000 + 10 * MOST_WAITING)
+    with cluster.client() as client, Cluster(IgniteEndpoint(cluster.addresses)) as nodes:
+        cache = client.get_cache(CACHE)
+        cache.put_all(dict.fromkeys(keys, "burst"))
+        cache.remove_keys(keys)
+        return read_counts(nodes, CACHE).dropped > 0

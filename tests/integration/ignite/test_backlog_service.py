@@ -339,7 +339,7 @@ def test_calls_that_change_a_capture_need_its_secret(nodes: IgniteCluster, servi
 
 def test_a_call_that_the_jar_does_not_have_says_that_it_is_older(service: BacklogService) -> None:
     """As every call of a later version does."""
-    assert service.version() == 5
+    assert service.version() == 6
     with pytest.raises(BacklogRefused, match=r"older than this program.*jar of this version") as refused:
         service._call("callOfALaterVersion", "c")
     assert refused.value.where["code"] == "OLDER_JAR"

@@ -42,9 +42,11 @@ def test_only_what_is_counted_after_the_first_look_is_reported(monkeypatch: pyte
         LOST,
         VersionCounts(2, 0),  # a node that had counted the others left
         VersionCounts(3, 0),
+        VersionCounts(3, 0, dropped=6),
     )
-    assert looks == [{"staff": count} for count in (0, 4, 4, 4, 4, 5)]
-    assert emitted_events.counts() == {events.CONFLICT_DECIDED.id: 2}
+    assert looks == [{"staff": count} for count in (0, 4, 4, 4, 4, 5, 5)]
+    assert emitted_events.counts() == {events.CONFLICT_DECIDED.id: 2, events.REMOVALS_FORGOTTEN.id: 1}
+    assert "versions of 6 removed keys of cache staff" in caplog.text
     assert "4 writes of cache staff" in caplog.text
     assert "3 of other clusters, 1 of this one; keys of the last ones: 7, 8" in caplog.text
 

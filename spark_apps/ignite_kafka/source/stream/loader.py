@@ -1,5 +1,7 @@
 """Loading of cache partitions by scans; a key that changes meanwhile is sent as a change instead.
 
+Of an active-active cache the keys that were removed are sent, too: another cluster may have older values of them.
+
 Before a loaded unit is loaded again, its offset record is written as not loaded. Its mark and its backlog are cleared
 next, and a task that died before the commit would else forget that the unit must be loaded.
 """
@@ -13,7 +15,7 @@ from .batch import ChangeBatch
 from .state_lookup import StateLookup
 from .unit_marks import mark_reason
 from .unit_reader import UnitReader
-from .unit_scan import UnitScanner, add_unchanged
+from .unit_scan import UnitScanner, add_removed, add_unchanged
 from .unit_states import UnitStates
 
 
@@ -48,6 +50,8 @@ class Loader:
         pages = self._scanner.pages(cache, units)
         self._client.check_same(cache)
         batch = self._lookup.settle_loaded(self._reader.read_after_barrier(units))
+        if self._states.plan.cluster_id:
+            add_removed(pages, self._scanner.removed(cache, units), cache.name)
         add_unchanged(batch, pages, cache.name)
         return [batch]
 

@@ -12,9 +12,12 @@ from contextlib import closing
 import numpy as np
 
 from ...common.arrays import Int64Array
+from ...errors import CacheNotFound
+from ...ignite.active_active import REMOVED_KEYS
+from ...ignite.binary import raw_entries
 from ...ignite.cluster import Cluster
 from ...ignite.scan import scan_partitions
-from ...ignite.types.model import Page
+from ...ignite.types.model import CacheInfo, Page
 from ...plan.source_plan import CachePlan
 from .batch import ChangeBatch, without_keys
 from .cache_infos import CacheInfos
@@ -58,15 +61,41 @@ class UnitScanner:
 
     def pages(self, cache: CachePlan, units: Int64Array) -> dict[int, list[Page]]:
         """Scan the partitions of units, all of one cache, and return the pages by unit."""
-        unit_of = {self._table.partition(unit): unit for unit in units.tolist()}
-        pages: dict[int, list[Page]] = {unit: [] for unit in unit_of.values()}
-        info = self._infos.of(cache)
-        with closing(self._scan(self._cluster, info, list(unit_of), page_bytes=self._page_bytes)) as scan:
-            for page in scan:
-                pages[unit_of[page.partition]].append(page)
+        pages = self._read(self._infos.of(cache), units)
         every = [page for each in pages.values() for page in each]
         self._size.loaded(units.size, sum(len(page.data) for page in every), sum(page.rows for page in every))
         return pages
+
+    def removed(self, cache: CachePlan, units: Int64Array) -> dict[int, list[Page]]:
+        """Scan the keys that were removed from the partitions of units, all of one active-active cache.
+
+        A page has keys with bytes that are no values. Behind a barrier, no key that was removed before it is missing; a
+        key may have been put again.
+        """
+        try:
+            info = self._cluster.cache(REMOVED_KEYS + cache.name)
+        except CacheNotFound:  # the nodes create it with the first removal
+            return {}
+        return self._read(info, units)
+
+    def _read(self, info: CacheInfo, units: Int64Array) -> dict[int, list[Page]]:
+        unit_of = {self._table.partition(unit): unit for unit in units.tolist()}
+        pages: dict[int, list[Page]] = {unit: [] for unit in unit_of.values()}
+        with closing(self._scan(self._cluster, info, list(unit_of), page_bytes=self._page_bytes)) as scan:
+            for page in scan:
+                pages[unit_of[page.partition]].append(page)
+        return pages
+
+
+def add_removed(pages: dict[int, list[Page]], removed: Mapping[int, Sequence[Page]], cache: str) -> None:
+    """Add removed keys to scanned entries, except those put again.
+
+    :param pages: scanned entries by unit. :param removed: pages of :meth:`UnitScanner.removed` by unit.
+    """
+    for unit, unit_pages in removed.items():
+        if any(page.rows for page in unit_pages):
+            present = {key for page in pages[unit] for key, _ in raw_entries(page, cache)}
+            pages[unit] += [without_keys(page, present, cache) for page in unit_pages]
 
 
 def add_unchanged(batch: ChangeBatch, pages: Mapping[int, Sequence[Page]], cache: str) -> None:

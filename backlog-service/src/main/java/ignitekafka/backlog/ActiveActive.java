@@ -1,10 +1,7 @@
 package ignitekafka.backlog;
 
-import java.util.Arrays;
 import java.util.Set;
-import java.util.TreeSet;
 import java.util.function.UnaryOperator;
-import java.util.stream.Collectors;
 import org.apache.ignite.IgniteException;
 import org.apache.ignite.IgniteSystemProperties;
 
@@ -47,15 +44,12 @@ final class ActiveActive {
      *     start.
      */
     ActiveActive(UnaryOperator<String> configured) {
-        String names = configured.apply(CACHES);
+        NodeProperties given = new NodeProperties(configured);
 
-        caches = Arrays.stream((names == null ? "" : names).split(","))
-                .map(String::trim)
-                .filter(name -> !name.isEmpty())
-                .collect(Collectors.toCollection(TreeSet::new));
-        cluster = (byte) number(configured, CLUSTER, 0, MAX_CLUSTER);
-        tombstoneMs = number(configured, TOMBSTONE_MS, DEFAULT_TOMBSTONE_MS, Long.MAX_VALUE);
-        maxTombstones = number(configured, MAX_TOMBSTONES, DEFAULT_MAX_TOMBSTONES, Integer.MAX_VALUE);
+        caches = given.names(CACHES, "");
+        cluster = (byte) given.number(CLUSTER, 0, MAX_CLUSTER);
+        tombstoneMs = given.number(TOMBSTONE_MS, DEFAULT_TOMBSTONE_MS);
+        maxTombstones = given.number(MAX_TOMBSTONES, DEFAULT_MAX_TOMBSTONES, Integer.MAX_VALUE);
 
         if (caches.isEmpty() != (cluster == 0))
             throw new IgniteException(CLUSTER + " and " + CACHES + " must be set together");
@@ -78,22 +72,5 @@ final class ActiveActive {
     /** Text that is equal for equal ids, caches and times; empty without a configuration. */
     String identity() {
         return isConfigured() ? "cluster " + cluster + ", caches " + caches + ", " + tombstoneMs + " ms" : "";
-    }
-
-    private static long number(UnaryOperator<String> configured, String name, long byDefault, long most) {
-        String value = configured.apply(name);
-
-        if (value == null) return byDefault;
-
-        try {
-            long number = Long.parseLong(value.trim());
-
-            if (number > 0 && number <= most) return number;
-        } catch (NumberFormatException ignored) {
-            // Reported below.
-        }
-
-        throw new IgniteException(name + " is '" + value + "'; it must be a whole number from 1"
-                + (most == Long.MAX_VALUE ? "" : " to " + most));
     }
 }

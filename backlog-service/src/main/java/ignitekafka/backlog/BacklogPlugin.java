@@ -101,6 +101,11 @@ public final class BacklogPlugin implements IgnitePlugin {
         tombstones.start();
     }
 
+    /** Stores versions of removed keys that wait in memory; with {@code all} also those that another node may store. */
+    void flushTombstones(boolean all) {
+        tombstones.flush(all);
+    }
+
     CaptureLimits limits() {
         return limits;
     }
@@ -191,9 +196,11 @@ public final class BacklogPlugin implements IgnitePlugin {
             Thread.currentThread().interrupt();
         }
 
-        if (writer.isAlive())
+        if (writer.isAlive()) {
+            writer.interrupt(); // while it waits for a new cache, Ignite could not stop the node
             log().warning("The node stops: the buffers of the backlog could not be written within " + STOP_TIMEOUT_MS
                     + " ms");
+        }
 
         captures.keySet().forEach(this::drop);
         tombstones.stop();

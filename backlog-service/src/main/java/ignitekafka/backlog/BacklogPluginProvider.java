@@ -98,7 +98,6 @@ public final class BacklogPluginProvider implements PluginProvider<PluginConfigu
         if (plugin.activeActive().isConfigured()) {
             IgniteVersions.checkActiveActive(pluginContext.grid().version());
             attributes.put(ACTIVE_ACTIVE, plugin.activeActive().identity());
-            ctx.internalSubscriptionProcessor().registerDistributedMetastorageListener(plugin.clock());
         }
 
         configuration.setUserAttributes(attributes);

@@ -38,10 +38,11 @@ public interface BacklogService {
 
     /**
      * Version of this contract with callers; 2 added secrets, 3 {@link #ends}, 4 {@link #raise}, {@link #write}, 5
-     * {@link #writeGreatest}, {@link #activeActive}, {@link #entries} and versions in {@link #read}. A later version
-     * keeps the calls of earlier ones.
+     * {@link #writeGreatest}, {@link #activeActive}, {@link #entries} and versions in {@link #read}, 6
+     * {@link #activeActiveCaches}, and versions of removed keys behind a {@link #barrier}. A later version keeps the
+     * calls of earlier ones.
      */
-    int CONTRACT = 5;
+    int CONTRACT = 6;
 
     /** Returns the {@link #CONTRACT} of the answering node. */
     int version();
@@ -175,7 +176,11 @@ public interface BacklogService {
      */
     byte[] locate(String connector, String cache, byte[] keys);
 
-    /** Returns once everything that any node captured before the call is in the backlog. */
+    /**
+     * Returns once everything that any node captured before the call is in the backlog, and versions of keys that were
+     * removed before it in caches {@code ignite-kafka-tombstones-<cache>}: these have the keys and the partitions of
+     * the caches that other clusters write, too.
+     */
     void barrier(String connector);
 
     /**
@@ -278,9 +283,13 @@ public interface BacklogService {
      *     stored because the entry, or the removal of the key, has a greater version; since the nodes started),
      *     {@code lastKeys} (String[]: keys of the last of them, at most ten of each node), {@code tombstonesWaiting}
      *     and {@code tombstonesDropped} (long: versions of removed keys that wait to be stored, and that had no place
-     *     to wait), {@code order} (long: the greatest order of a version on the nodes).
+     *     to wait), {@code order} (long: the greatest order of a version on the nodes), {@code readsThrough} (int: 1 if
+     *     reads of the cache load entries from a cache store, else 0).
      */
     Map<String, Object> activeActive(String cache);
+
+    /** Returns the names of caches that other clusters write, too, by the nodes' configuration; they need not exist. */
+    String[] activeActiveCaches();
 
     /**
      * Returns values of keys with the versions that belong to them, from the primary nodes. The caller must have

@@ -240,6 +240,11 @@ public final class BacklogServiceImpl extends NodeService implements BacklogServ
     }
 
     @Override
+    public String[] activeActiveCaches() {
+        return plugin().activeActive().caches.toArray(new String[0]);
+    }
+
+    @Override
     public byte[] entries(String cache, byte[] keys) {
         requireCache(cache);
 

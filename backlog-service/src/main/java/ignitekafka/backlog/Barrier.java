@@ -8,7 +8,9 @@ final class Barrier {
         // Static methods only.
     }
 
-    /** Returns once everything captured before the call is in the backlog. */
+    /**
+     * Returns once everything captured before the call is in the backlog, and versions of removed keys in their caches.
+     */
     static void await(GridKernalContext ctx, String connector) {
         flush(ctx, connector, false); // primaries first: backups then find their changes already written
         flush(ctx, connector, true);
@@ -19,6 +21,8 @@ final class Barrier {
             NodeCapture capture = node.captureOrNull(connector);
 
             if (capture != null) capture.flush(all);
+
+            node.flushTombstones(all);
 
             return null;
         });

@@ -1,12 +1,9 @@
 package ignitekafka.backlog;
 
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
-import java.util.TreeSet;
 import java.util.function.UnaryOperator;
-import java.util.stream.Collectors;
 import org.apache.ignite.IgniteException;
 import org.apache.ignite.IgniteSystemProperties;
 
@@ -63,17 +60,14 @@ final class CaptureLimits {
      * @throws IgniteException A value is not a positive whole number; the node then does not start.
      */
     CaptureLimits(UnaryOperator<String> configured, long maxHeap) {
-        captures = number(configured, CAPTURES, DEFAULT_CAPTURES);
-        heapBytes = number(configured, HEAP_BYTES, maxHeap / HEAP_SHARE);
-        bufferBytes = number(configured, BUFFER_BYTES, maxHeap / BUFFER_SHARE);
-        bufferEntries = number(configured, BUFFER_ENTRIES, DEFAULT_BUFFER_ENTRIES);
-        flushMs = number(configured, FLUSH_MS, DEFAULT_FLUSH_MS);
+        NodeProperties given = new NodeProperties(configured);
 
-        String names = configured.apply(REGIONS);
-
-        regions = Arrays.stream((names == null ? ConnectorSettings.DEFAULT_REGION : names).split(","))
-                .map(String::trim)
-                .collect(Collectors.toCollection(TreeSet::new));
+        captures = given.number(CAPTURES, DEFAULT_CAPTURES);
+        heapBytes = given.number(HEAP_BYTES, maxHeap / HEAP_SHARE);
+        bufferBytes = given.number(BUFFER_BYTES, maxHeap / BUFFER_SHARE);
+        bufferEntries = given.number(BUFFER_ENTRIES, DEFAULT_BUFFER_ENTRIES);
+        flushMs = given.number(FLUSH_MS, DEFAULT_FLUSH_MS);
+        regions = given.names(REGIONS, ConnectorSettings.DEFAULT_REGION);
     }
 
     /** The bounds that the administrator of this node has set. */
@@ -111,21 +105,5 @@ final class CaptureLimits {
 
         if (value > bound && value > ConnectorSettings.defaultNumber(setting))
             exceeded.add(setting + " is '" + value + "'; the maximum is " + bound + " (" + name + ')');
-    }
-
-    private static long number(UnaryOperator<String> configured, String name, long byDefault) {
-        String value = configured.apply(name);
-
-        if (value == null) return byDefault;
-
-        try {
-            long number = Long.parseLong(value.trim());
-
-            if (number > 0) return number;
-        } catch (NumberFormatException ignored) {
-            // Reported below.
-        }
-
-        throw new IgniteException(name + " is '" + value + "'; it must be a whole number from 1");
     }
 }

@@ -92,6 +92,11 @@ final class SharedCache {
         return localRefused.sum();
     }
 
+    /** Whether reads load entries from a cache store: each would be a new write. */
+    boolean readsThrough() {
+        return cache.config().isReadThrough();
+    }
+
     /** Keys of the last writes that were not stored, oldest first. */
     List<String> lastKeys() {
         synchronized (lastKeys) {

@@ -18,6 +18,7 @@ final class SharedCacheStatus implements Serializable {
     private final long waiting;
     private final long dropped;
     private final long order;
+    private final boolean readsThrough;
     private final List<String> lastKeys;
 
     private SharedCacheStatus(BacklogPlugin node, SharedCache cache) {
@@ -26,6 +27,7 @@ final class SharedCacheStatus implements Serializable {
         waiting = cache.tombstones().waiting();
         dropped = cache.tombstones().dropped();
         order = node.clock().order();
+        readsThrough = cache.readsThrough();
         lastKeys = cache.lastKeys();
     }
 
@@ -44,6 +46,7 @@ final class SharedCacheStatus implements Serializable {
                 .collect(Collectors.toList());
 
         status.put("cluster", (int) plugin.activeActive().cluster);
+        status.put("readsThrough", nodes.stream().anyMatch(node -> node.readsThrough) ? 1 : 0);
         status.put("foreignRefused", sum(nodes, node -> node.foreignRefused));
         status.put("localRefused", sum(nodes, node -> node.localRefused));
         status.put("tombstonesWaiting", sum(nodes, node -> node.waiting));

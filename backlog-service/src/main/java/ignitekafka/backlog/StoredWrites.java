@@ -2,23 +2,18 @@ package ignitekafka.backlog;
 
 import org.apache.ignite.internal.processors.affinity.AffinityTopologyVersion;
 import org.apache.ignite.internal.processors.cache.CacheObject;
-import org.apache.ignite.internal.processors.cache.GridCacheContext;
 import org.apache.ignite.internal.processors.cache.KeyCacheObject;
 import org.apache.ignite.internal.processors.cache.dr.GridCacheDrManager;
 import org.apache.ignite.internal.processors.cache.version.GridCacheVersion;
 import org.apache.ignite.internal.processors.dr.GridDrType;
-import org.apache.ignite.lang.IgniteFuture;
 
 /**
  * Ignite's component of a cache that hears of each write as it is stored, under the entry's lock, on the primary node,
  * on backups and while partitions move; also of the removal of a key that is not there.
  */
-final class StoredWrites implements GridCacheDrManager {
-    private final SharedCache shared;
-    private GridCacheContext<?, ?> cache;
-
+final class StoredWrites extends SharedCacheComponent implements GridCacheDrManager {
     StoredWrites(SharedCache shared) {
-        this.shared = shared;
+        super(shared);
     }
 
     @Override
@@ -40,45 +35,13 @@ final class StoredWrites implements GridCacheDrManager {
 
     @Override
     public boolean enabled() {
-        return cache != null && !cache.isNear();
+        return isOfOwners();
     }
 
     /** Keeps Ignite from writing several keys at once past the rule, as it does with a cache store. */
     @Override
     public boolean receiveEnabled() {
         return enabled();
-    }
-
-    @Override
-    @SuppressWarnings("rawtypes")
-    public void start(GridCacheContext context) {
-        cache = context;
-    }
-
-    @Override
-    public void stop(boolean cancel, boolean destroy) {
-        // The provider stops the cache.
-    }
-
-    @Override
-    public void onKernalStart() {
-        // Nothing to do.
-    }
-
-    @Override
-    public void onKernalStop(boolean cancel) {
-        // Nothing to do.
-    }
-
-    @Override
-    @SuppressWarnings("rawtypes")
-    public void onDisconnected(IgniteFuture reconnected) {
-        // Server nodes only.
-    }
-
-    @Override
-    public void printMemoryStats() {
-        // Nothing to print.
     }
 
     @Override

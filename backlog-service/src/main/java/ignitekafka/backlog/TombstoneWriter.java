@@ -11,20 +11,24 @@ final class TombstoneWriter {
 
     private final BacklogPlugin plugin;
     private volatile boolean stopped;
+    private volatile Thread thread;
 
     TombstoneWriter(BacklogPlugin plugin) {
         this.plugin = plugin;
     }
 
     void start() {
-        Thread thread = new Thread(this::run, "tombstones-" + plugin.context().igniteInstanceName());
+        thread = new Thread(this::run, "tombstones-" + plugin.context().igniteInstanceName());
 
         thread.setDaemon(true);
         thread.start();
     }
 
+    /** Ends the thread also where it waits for a new cache: a node that is cut off would else never stop. */
     void stop() {
         stopped = true;
+
+        if (thread != null) thread.interrupt();
     }
 
     /** Stores what is due, or everything. */

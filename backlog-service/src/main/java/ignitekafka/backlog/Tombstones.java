@@ -29,8 +29,8 @@ import org.apache.ignite.marshaller.Marshaller;
  *
  * <p>A removal puts its version into memory, under the entry's lock, on the primary node and on backups. A thread of
  * the node moves it into a side cache, whose entries are on the same nodes as those of the cache, and expire after
- * {@link ActiveActive#TOMBSTONE_MS}. The primary node writes at once; a backup waits, and writes what the primary has
- * not.
+ * {@link ActiveActive#TOMBSTONE_MS}. The primary node writes at once; a backup keeps its own until the primary has
+ * written them, and writes them itself if the primary has not within {@value #HOLD_MS} ms.
  */
 final class Tombstones {
     /** First part of the name of a side cache; the name of the cache follows. */
@@ -122,7 +122,7 @@ final class Tombstones {
         Map<KeyCacheObject, Tombstone> batch = new HashMap<>();
 
         for (Map.Entry<KeyCacheObject, Tombstone> one : inMemory.entrySet()) {
-            if (!all && !isDue(one.getKey(), one.getValue())) continue;
+            if (!isDue(one.getKey(), one.getValue(), all)) continue;
 
             batch.put(one.getKey(), one.getValue());
 
@@ -135,10 +135,19 @@ final class Tombstones {
         if (!batch.isEmpty()) move(side == null ? side() : side, batch);
     }
 
-    private boolean isDue(KeyCacheObject key, Tombstone tombstone) {
-        return System.nanoTime() - tombstone.nanos > HOLD_MS * 1_000_000
-                || cache.affinity()
-                        .primaryByKey(cache.localNode(), key, cache.affinity().affinityTopologyVersion());
+    /** Whether to store a version; the copy of a backup ends as soon as the primary node has stored it. */
+    private boolean isDue(KeyCacheObject key, Tombstone tombstone, boolean all) {
+        if (cache.affinity()
+                .primaryByKey(cache.localNode(), key, cache.affinity().affinityTopologyVersion())) return true;
+
+        EntryVersion stored = stored(key);
+
+        if (stored == null || stored.compareTo(tombstone.version) < 0)
+            return all || System.nanoTime() - tombstone.nanos > HOLD_MS * 1_000_000;
+
+        inMemory.remove(key, tombstone);
+
+        return false;
     }
 
     /** One write for each key: batches of two nodes could lock each other's entries. */

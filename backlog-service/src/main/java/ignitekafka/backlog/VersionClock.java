@@ -1,12 +1,9 @@
 package ignitekafka.backlog;
 
+import java.io.IOException;
 import java.util.concurrent.locks.LockSupport;
-import org.apache.ignite.IgniteCheckedException;
 import org.apache.ignite.internal.GridKernalContext;
-import org.apache.ignite.internal.IgniteInternalFuture;
 import org.apache.ignite.internal.processors.cache.version.GridCacheVersionManager;
-import org.apache.ignite.internal.processors.metastorage.DistributedMetastorageLifecycleListener;
-import org.apache.ignite.internal.processors.metastorage.ReadableDistributedMetaStorage;
 
 /**
  * Makes the counter from which Ignite takes the order of a node's writes a hybrid logical clock: near to the time of
@@ -15,10 +12,10 @@ import org.apache.ignite.internal.processors.metastorage.ReadableDistributedMeta
  *
  * <p>The order is the time in milliseconds, shifted left by {@value #SHIFT} bits, plus a count. Nodes of a cluster take
  * over each other's highest order whenever a node joins or leaves, before partitions move (Ignite's exchange). For a
- * restart of all nodes, an order that is ahead of the time of day is kept in the distributed metastorage, with a
- * reserve: it is written once in {@value #RESERVE_MS} ms.
+ * restart of all nodes, also with a clock that was set back meanwhile, each persistent node keeps its order in
+ * {@link StoredOrder}, with a reserve of {@value #RESERVE_MS} ms: so it is written once in half of this time.
  */
-final class VersionClock implements DistributedMetastorageLifecycleListener {
+final class VersionClock {
     /** An order from which on none is stored: no count reaches it from a possible time. */
     static final long END = 1L << 60;
 
@@ -27,15 +24,18 @@ final class VersionClock implements DistributedMetastorageLifecycleListener {
 
     static final int SHIFT = 16;
 
-    private static final String KEY = "ignite-kafka.version-clock";
     private static final long TICK_MS = 5;
-    private static final long RESERVE_MS = 60_000;
+
+    /** Less than the restart of a node takes, after which the clock would be ahead by the rest of it. */
+    private static final long RESERVE_MS = 4_000;
 
     private final GridKernalContext ctx;
     private volatile GridCacheVersionManager versions;
+    private volatile long restored;
     private volatile long stored;
     private volatile boolean stopped;
-    private IgniteInternalFuture<?> write;
+    private StoredOrder kept;
+    private boolean isFailing;
 
     VersionClock(GridKernalContext ctx) {
         this.ctx = ctx;
@@ -46,18 +46,27 @@ final class VersionClock implements DistributedMetastorageLifecycleListener {
         return timeMs << SHIFT;
     }
 
-    @Override
-    public void onReadyForRead(ReadableDistributedMetaStorage storage) {
-        stored = read(storage);
+    void start() {
+        StoredOrder file = StoredOrder.of(ctx);
 
-        if (versions != null) raise(stored);
+        versions = ctx.cache().context().versions();
+        restored = stored = file.read();
+        raise(Math.max(stored, order(System.currentTimeMillis())));
+        kept = file;
+        repeat("version-clock-", () -> raise(order(System.currentTimeMillis())), TICK_MS);
+
+        // another thread, because the disk may be slow
+        if (kept.isKept()) repeat("version-clock-file-", this::reserve, RESERVE_MS / 8);
     }
 
-    void start() {
-        versions = ctx.cache().context().versions();
-        raise(Math.max(stored, order(System.currentTimeMillis())));
-
-        Thread thread = new Thread(this::run, "version-clock-" + ctx.igniteInstanceName());
+    private void repeat(String name, Runnable what, long pauseMs) {
+        Runnable all = () -> {
+            while (!stopped) {
+                what.run();
+                LockSupport.parkNanos(pauseMs * 1_000_000);
+            }
+        };
+        Thread thread = new Thread(all, name + ctx.igniteInstanceName());
 
         thread.setDaemon(true);
         thread.start();
@@ -65,6 +74,8 @@ final class VersionClock implements DistributedMetastorageLifecycleListener {
 
     void stop() {
         stopped = true;
+
+        if (kept != null && kept.isKept()) store();
     }
 
     /** Makes all later writes of this node greater than an order. */
@@ -77,51 +88,37 @@ final class VersionClock implements DistributedMetastorageLifecycleListener {
         return versions.localOrder();
     }
 
-    /** Whether the order would survive a restart of all nodes. */
-    boolean isStored() {
-        return order() < Math.max(read(ctx.distributedMetastorage()), order(System.currentTimeMillis()));
+    /** The order that was stored when the node started; 0 if none was. */
+    long restored() {
+        return restored;
     }
 
-    private void run() {
-        while (!stopped) {
-            raise(order(System.currentTimeMillis()));
-            reserve();
-            LockSupport.parkNanos(TICK_MS * 1_000_000);
-        }
+    /** Whether the order would survive a restart of all nodes. */
+    boolean isStored() {
+        return order() < stored;
     }
 
     private void reserve() {
-        long order = order();
-        boolean isAhead = order > order(System.currentTimeMillis() + 1_000);
-
-        if (!isAhead || order < stored - order(RESERVE_MS / 2) || write != null && !write.isDone()) return;
-
-        if (stopped || !ctx.state().publicApiActiveState(false)) return;
-
-        long wanted = order + order(RESERVE_MS);
-
-        try {
-            if (read(ctx.distributedMetastorage()) < wanted)
-                write = ctx.distributedMetastorage().writeAsync(KEY, wanted);
-
-            stored = wanted;
-        } catch (IgniteCheckedException e) {
-            ctx.log(VersionClock.class)
-                    .warning(
-                            "The order of versions could not be stored; after a restart of all nodes, writes could be"
-                                    + " older than what they replace",
-                            e);
-        }
+        if (order() >= stored - order(RESERVE_MS / 2)) store();
     }
 
-    private static long read(ReadableDistributedMetaStorage storage) {
-        try {
-            Long order = storage.read(KEY);
+    private synchronized void store() {
+        long wanted = order() + order(RESERVE_MS);
 
-            return order == null ? 0 : order;
-        } catch (IgniteCheckedException e) {
-            throw new BacklogException(
-                    BacklogException.Code.UNAVAILABLE, "the order of versions could not be read: " + e.getMessage(), e);
+        try {
+            kept.write(wanted);
+            stored = wanted;
+            isFailing = false;
+        } catch (IOException e) {
+            if (!isFailing)
+                ctx.log(VersionClock.class)
+                        .warning(
+                                "The order of versions could not be stored; it is tried again. Until then, writes after"
+                                        + " a restart of all nodes could be older than what they replace, if clocks are"
+                                        + " set back",
+                                e);
+
+            isFailing = true;
         }
     }
 }

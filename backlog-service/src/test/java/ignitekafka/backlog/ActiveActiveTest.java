@@ -196,13 +196,21 @@ class ActiveActiveTest {
         one.startNode("node-1");
     }
 
+    /** As if the clock of the node were set back meanwhile: what counts is the order that it left. */
     private void restartAll() {
-        TestCluster.await(
-                () -> BacklogPlugin.of(context(two.node(0))).clock().isStored(),
-                "the order that is ahead of the time of day");
+        VersionClock before = BacklogPlugin.of(context(two.node(0))).clock();
+
+        TestCluster.await(before::isStored, "the stored order");
         two.stop();
+
+        long order = before.order();
+
         two.start(1);
         capture(two);
+
+        long restored = BacklogPlugin.of(context(two.node(0))).clock().restored();
+
+        assertTrue(restored > order, restored + " is not above " + order);
     }
 
     /** Returns once the capture is active. */

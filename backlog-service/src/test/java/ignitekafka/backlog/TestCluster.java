@@ -266,7 +266,10 @@ final class TestCluster implements AutoCloseable {
                 ? null
                 : BacklogPlugin.of(((IgniteEx) node).context());
 
-        if (plugin != null) plugin.registry().names().forEach(plugin::drop);
+        if (plugin != null) {
+            plugin.registry().names().forEach(plugin::drop);
+            plugin.shared().clear(); // versions of removed keys
+        }
 
         ((TcpDiscoverySpi) node.configuration().getDiscoverySpi()).simulateNodeFailure();
         ((TcpCommunicationSpi) node.configuration().getCommunicationSpi()).simulateNodeFailure();
