@@ -283,7 +283,7 @@ class ChangesLost(IgniteKafkaError):
 
 
 class Fenced(IgniteKafkaError):
-    """A newer run of the same connector has taken over."""
+    """A newer run of the same connector, a repair, or a change of its offsets has taken over."""
 
     exit_code = 3
 

@@ -53,7 +53,10 @@ RUN_FAILED = Event(
     15102, ERROR, "run {run_id} of connector {connector} failed: {reason}", "The reason names the remedy."
 )
 RUN_FENCED = Event(
-    15103, WARNING, "a newer run of connector {connector} has taken over: {reason}", "Run a connector once at a time."
+    15103,
+    WARNING,
+    "a newer run, a repair or a change of offsets of connector {connector} has taken over: {reason}",
+    "Run a connector once at a time; after a repair or a change of offsets, start it again.",
 )
 OUTCOME_UNKNOWN = Event(
     15104,
