@@ -210,7 +210,7 @@ class RegistryError(IgniteKafkaError):
 
 
 class TransactionTimeout(IgniteKafkaError):
-    """A cache partition was not finished within `transaction_timeout_ms`."""
+    """A transaction was not committed before its timeout: of a run, `transaction_timeout_ms`."""
 
 
 class BacklogMissing(IgniteKafkaError):

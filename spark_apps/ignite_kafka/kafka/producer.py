@@ -383,7 +383,8 @@ def fenced_by_newer(connector: str, slot: int | None, own: int, theirs: int) -> 
     """Return the error to raise when a producer of the connector was fenced.
 
     :param own: generation of the run that was fenced.
-    :param theirs: newest generation recorded; a repair, a change of offsets and a run that is starting fence without one.
+    :param theirs: newest generation in the configs topic. A repair, a change of offsets and a run that is starting
+        have none there.
     """
     if theirs > own:
         newer = f"generation {theirs}"
