@@ -9,6 +9,7 @@ reverse pair are written beside them. IGNITE_KAFKA_PAIR_OPTIONS has further opti
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pendulum
@@ -37,6 +38,7 @@ def transition(words: str, **environment: str) -> BashOperator:
         bash_command=f"ignite-kafka replicate {words} --json $DRY_RUN $IGNITE_KAFKA_PAIR_OPTIONS",
         env={**dry_run, **environment},
         append_env=True,
+        output_processor=json.loads,  # the last line that the command prints is its result
     )
 
 

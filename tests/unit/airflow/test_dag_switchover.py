@@ -6,11 +6,16 @@ import os
 import stat
 import subprocess
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
+from ignite_kafka.cli.arguments import CommandArguments
 from ignite_kafka.cli.commands import parse
+from ignite_kafka.cli.role_transitions import _print
+from ignite_kafka.role_transitions.steps import TransitionResult
+from ignite_kafka.state.role_transitions import DONE, RoleTransition
 from tests.unit.airflow.test_dags import read
 
 DAGS = {"dag": "switchover", "failover_dag": "failover", "failback_dag": "failback"}
@@ -44,3 +49,13 @@ def test_the_command_of_each_dag_exists(attribute: str, dry_run: bool, tmp_path:
         assert task.retries == 2
     if attribute == "failback_dag":
         assert (call.arguments.drop, call.arguments.send, call.arguments.report) == (True, False, False)
+
+
+@pytest.mark.parametrize("attribute", DAGS)
+def test_a_task_returns_the_result_of_its_command(attribute: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Airflow reads the last line of stdout and stderr together."""
+    task: Any = read("ignite_switchover", attribute).get_task("run_steps")
+    result = TransitionResult("a", "b", RoleTransition("t", DAGS[attribute], DONE, figures={"behind": {"records": 3}}))
+    assert _print(cast(CommandArguments, SimpleNamespace(json=True)), result) == 0
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert task.output_processor(last)["transition"]["figures"] == {"behind": {"records": 3}}
