@@ -21,8 +21,8 @@ _AHEAD = (
     "for good. The clock of its source's nodes is wrong, or another program wrote the record"
 )
 _MOST_AHEAD_S = 86_400
-_ORDER_SHIFT = 16
-"""An order is a time in milliseconds, shifted left by these bits, plus a count."""
+ORDER_SHIFT = 16
+"""An order is a time in milliseconds, shifted left by these bits, plus a count: `VersionClock.SHIFT` of the jar."""
 
 
 def with_versions(entries: Entries, consumed: Consumed) -> Entries:
@@ -32,7 +32,7 @@ def with_versions(entries: Entries, consumed: Consumed) -> Entries:
     """
     assert consumed.headers is not None
     versions, valid = read_versions(consumed.headers)
-    ahead = versions.orders >= int((time.time() + _MOST_AHEAD_S) * 1000) << _ORDER_SHIFT
+    ahead = versions.orders >= int((time.time() + _MOST_AHEAD_S) * 1000) << ORDER_SHIFT
     usable = (valid & ~ahead)[entries.rows]
     bad = [BadRecord(row, Stage.PUT, _AHEAD if valid[row] else _NO_VERSION) for row in entries.rows[~usable].tolist()]
     kept = replace(entries, versions=versions[entries.rows]).take(np.flatnonzero(usable))

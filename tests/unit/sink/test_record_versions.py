@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pyarrow as pa
 
@@ -11,7 +14,9 @@ from ignite_kafka.ignite.entry_versions import EntryVersions
 from ignite_kafka.kafka.headers import HEADERS
 from ignite_kafka.kafka.records import Consumed
 from ignite_kafka.kafka.version_headers import version_headers
-from ignite_kafka.sink.record_versions import with_versions
+from ignite_kafka.sink.record_versions import ORDER_SHIFT, with_versions
+
+CLOCK = Path(__file__).parents[3] / "backlog-service/src/main/java/ignitekafka/backlog/VersionClock.java"
 
 
 def test_entries_get_the_versions_of_their_records() -> None:
@@ -41,3 +46,8 @@ def test_a_version_far_ahead_of_the_time_reaches_no_node() -> None:
     assert made.keys.to_pylist() == [b"a"]
     assert [(bad.row, bad.stage) for bad in made.bad] == [(1, Stage.PUT)]
     assert "more than a day ahead" in made.bad[0].reason
+
+
+def test_the_nodes_shift_times_by_as_many_bits() -> None:
+    """Otherwise every version of a source's nodes, or none, would be far ahead of the time."""
+    assert re.findall(r"static final int SHIFT = (\d+);", CLOCK.read_text()) == [str(ORDER_SHIFT)]
