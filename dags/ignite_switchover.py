@@ -9,7 +9,6 @@ reverse pair are written beside them. IGNITE_KAFKA_PAIR_OPTIONS has further opti
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pendulum
@@ -38,7 +37,6 @@ def transition(words: str, **environment: str) -> BashOperator:
         bash_command=f"ignite-kafka replicate {words} --json $DRY_RUN $IGNITE_KAFKA_PAIR_OPTIONS",
         env={**dry_run, **environment},
         append_env=True,
-        output_processor=json.loads,  # the last line that the command prints is its result
     )
 
 
