@@ -10,11 +10,10 @@ import ignite_kafka
 from . import PAGES
 
 ROOT = Path(__file__).resolve().parents[2]
-described = Path(ignite_kafka.__file__).resolve().parents[1]
-if described != ROOT / "spark_apps":
+SOURCE = ROOT / "spark_apps"
+imported = Path(ignite_kafka.__file__).resolve().parents[1]
+if imported != SOURCE:
     # the environment may have another checkout installed: the pages would describe its settings and events
-    sys.exit(
-        f"ignite_kafka is imported from {described}, not from {ROOT / 'spark_apps'}: set PYTHONPATH={ROOT}:{ROOT / 'spark_apps'}"
-    )
+    sys.exit(f"ignite_kafka is imported from {imported}, not from {SOURCE}: set PYTHONPATH={ROOT}:{SOURCE}")
 for name, page in PAGES.items():
     (ROOT / "docs" / name).write_text(page())
