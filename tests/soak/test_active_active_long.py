@@ -41,10 +41,6 @@ class CachesDiffer(AssertionError):
     """Clusters that nothing is on its way to have different states of a key."""
 
 
-# taken off when such removals are captured; rounds without one pass, and any other failure stays one
-RING_LIMIT = pytest.mark.xfail(
-    reason="a removal that finds no entry is not forwarded (docs/active-active.md)", raises=CachesDiffer, strict=False
-)
 Fault = Callable[[World, random.Random], str]
 
 
@@ -209,7 +205,7 @@ def write_under_faults(world: World, writers: Sequence[Writer], chance: random.R
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # clients of killed nodes
 @pytest.mark.parametrize("mode", ["ATOMIC", "TRANSACTIONAL"])
-@pytest.mark.parametrize("topology", [PAIR, pytest.param(RING, marks=RING_LIMIT), MESH])
+@pytest.mark.parametrize("topology", [PAIR, RING, MESH])
 def test_clusters_become_equal(
     broker: KafkaBroker, listeners: dict[int, TcpProxy], jars: Jars, tmp_path: Path, topology: str, mode: str
 ) -> None:

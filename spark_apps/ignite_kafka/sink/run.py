@@ -167,7 +167,7 @@ class SinkRun(EpochRun[SinkSettings]):
     def _count_conflicts(self, plan: SinkPlan) -> None:
         """Count the writes that nodes refused by their versions; the first count of a cache is the begin."""
         if self._settings.active_active:
-            self._metrics.update_refused(self._conflicts.look(plan.caches))
+            self._metrics.update_refused(*self._conflicts.look(plan.caches))
 
     @cached_property
     def _conflict_checks(self) -> Interval:

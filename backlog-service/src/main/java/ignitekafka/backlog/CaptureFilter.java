@@ -55,19 +55,28 @@ final class CaptureFilter implements CacheEntryEventSerializableFilter<Object, O
 
     @Override
     public boolean evaluate(CacheEntryEvent<?, ?> event) {
+        add(event, event.getEventType());
+
+        return false;
+    }
+
+    /** Captures the removal of a key that has no entry, of which Ignite calls no filter; see {@link AbsentRemovals}. */
+    void addRemoval(CacheEntryEvent<?, ?> update) {
+        add(update, EventType.REMOVED);
+    }
+
+    private void add(CacheEntryEvent<?, ?> event, EventType type) {
         GridKernalContext ctx = ((IgniteEx) ignite).context();
         GridCacheAdapter<?, ?> adapter = ctx.cache().internalCache(cache);
 
-        if (adapter == null) return false;
+        if (adapter == null) return;
 
         Source current = source;
 
         if (current == null || current.found != adapter.context())
             source = current = new Source(ctx, adapter.context());
 
-        if (current.capture != null) current.add(event);
-
-        return false;
+        if (current.capture != null) current.add(event, type);
     }
 
     /** One deployment of the cache on this node. */
@@ -95,21 +104,21 @@ final class CaptureFilter implements CacheEntryEventSerializableFilter<Object, O
             units = new AtomicReferenceArray<>(cctx.affinity().partitions());
         }
 
-        void add(CacheEntryEvent<?, ?> event) {
+        void add(CacheEntryEvent<?, ?> event, EventType type) {
             Object key = event.getKey();
             UnitBuffer unit = unit(cctx.affinity().partition(key));
 
             try {
-                if (event.getEventType() == EventType.EXPIRED) capture.addExpired(unit, bytes(key));
-                else addChange(unit, key, event);
+                if (type == EventType.EXPIRED) capture.addExpired(unit, bytes(key));
+                else addChange(unit, key, event, type);
             } catch (IgniteCheckedException | RuntimeException e) {
                 capture.giveUp(unit, "an update could not be captured: " + e);
             }
         }
 
-        private void addChange(UnitBuffer unit, Object key, CacheEntryEvent<?, ?> event) throws IgniteCheckedException {
+        private void addChange(UnitBuffer unit, Object key, CacheEntryEvent<?, ?> event, EventType type)
+                throws IgniteCheckedException {
             long number = event.unwrap(CacheQueryEntryEvent.class).getPartitionUpdateCounter();
-            EventType type = event.getEventType();
             byte kind = type == EventType.REMOVED
                     ? Change.REMOVED
                     : type == EventType.CREATED ? Change.CREATED : Change.UPDATED;

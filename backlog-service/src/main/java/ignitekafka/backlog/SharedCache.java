@@ -28,6 +28,7 @@ final class SharedCache {
     private final Deque<String> lastKeys = new ArrayDeque<>();
     private final Tombstones tombstones;
     private volatile GridCacheContext<?, ?> cache;
+    private volatile AbsentRemovals absent;
 
     SharedCache(BacklogPlugin plugin, String name) {
         this.plugin = plugin;
@@ -37,6 +38,7 @@ final class SharedCache {
     /** Called when the cache starts, before any of its entries can change. */
     void start(GridCacheContext<?, ?> context) {
         cache = context;
+        absent = new AbsentRemovals(context, cluster());
         tombstones.start(context);
         plugin.shared().put(context.name(), this);
     }
@@ -49,7 +51,11 @@ final class SharedCache {
     void stored(KeyCacheObject key, boolean isRemoval, EntryVersion version) {
         plugin.clock().raise(version.order);
 
-        if (isRemoval) tombstones.add(key, version);
+        if (!isRemoval) return;
+
+        tombstones.add(key, version);
+
+        if (version.cluster != cluster()) absent.expect();
     }
 
     /** The version of a key's removal; null if none is known. */
