@@ -11,9 +11,8 @@ from pyignite.datatypes import IntObject
 from tests.integration.active_active.clusters import RANKED
 from tools.servers import IgniteCluster
 
-
-class Grade(metaclass=GenericObjectMeta, type_name="Grade", schema={"grade": IntObject}):  # type: ignore[misc]
-    """Value of the cache."""
+Grade: Any = GenericObjectMeta("Grade", (), {}, schema={"grade": IntObject})
+"""Value of the cache."""
 
 
 def put_grades(cluster: IgniteCluster, grades: Mapping[int, int]) -> None:

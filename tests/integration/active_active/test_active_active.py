@@ -54,8 +54,8 @@ def test_two_clusters_that_write_the_same_keys_become_equal(
     clusters = [ignite_cluster(partitions=16, java_options=node_options(number)) for number in (1, 2)]
     here, there = clusters
     folders = tmp_path / f"to-there-{tmp_path.name}", tmp_path / f"to-here-{tmp_path.name}"
-    ways = ((folders[0], here, there), (folders[1], there, here))
-    directions = [Direction.between(folder, kafka, *way, caches=(CACHE, RANKED)) for folder, *way in ways]
+    caches = CACHE, RANKED
+    directions = [Direction.between(folders[0], kafka, here, there, caches), Direction.between(folders[1], kafka, there, here, caches)]
     clients = KafkaClients({"bootstrap.servers": kafka.bootstrap})
     for number, cluster in enumerate(clusters):
         with cluster.client() as client:
