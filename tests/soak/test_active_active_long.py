@@ -178,7 +178,7 @@ def assert_judged(world: World, clients: KafkaClients, jars: Jars, classes: Path
                 f"{shown}, cluster {index}: {len(wrong)} of {len(keys)} keys have another state than the newest record: {wrong}"
             )
         assert read_by_java(cluster, jars, classes, [CACHE]) == java_lines(newest), f"{shown}, cluster {index}, read by Java"
-    winners = [sum(state[0][1] == index + 1 for state in newest.values()) for index in range(len(world.clusters))]
+    winners = [sum(state[0][2] == index + 1 for state in newest.values()) for index in range(len(world.clusters))]
     print(f"{shown}: equal; {len(keys)} keys, {len(java_lines(newest))} entries, newest writes by cluster {winners}", flush=True)
 
 

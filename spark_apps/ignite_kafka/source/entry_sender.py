@@ -119,7 +119,7 @@ class EntrySender:
                 records, headers=joined_headers(records.headers, self._provenance.headers(origin, cache.topic))
             )
         if batch.versions is not None:
-            headers = version_headers(batch.versions[chosen.positions(sent)])
+            headers = version_headers(batch.versions[chosen.positions(sent)], cache.conflict_rule)
             records = replace(records, headers=joined_headers(records.headers, headers))
         self.note_key_types(cache.name, records.key_types)
         for target, part in self._topics.divided(writer, cache, records):

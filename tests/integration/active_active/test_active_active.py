@@ -16,7 +16,18 @@ from ignite_kafka.ignite.cluster import Cluster
 from ignite_kafka.ignite.endpoint import IgniteEndpoint
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.settings.sink import SinkSettings
-from tests.integration.active_active.clusters import CACHE, MOST_WAITING, Direction, Writer, newest_records, node_options, running, states
+from tests.integration.active_active.clusters import (
+    CACHE,
+    MOST_WAITING,
+    RANKED,
+    Direction,
+    Writer,
+    newest_records,
+    node_options,
+    running,
+    states,
+)
+from tests.integration.active_active.grades import grades, put_grades, remove_grades
 from tests.integration.role_transitions.pairs import entries
 from tests.support.kept_events import assert_kept
 from tests.support.randomness import generator
@@ -43,13 +54,15 @@ def test_two_clusters_that_write_the_same_keys_become_equal(
     clusters = [ignite_cluster(partitions=16, java_options=node_options(number)) for number in (1, 2)]
     here, there = clusters
     folders = tmp_path / f"to-there-{tmp_path.name}", tmp_path / f"to-here-{tmp_path.name}"
-    directions = [Direction.between(folders[0], kafka, here, there), Direction.between(folders[1], kafka, there, here)]
+    caches = CACHE, RANKED
+    directions = [Direction.between(folders[0], kafka, here, there, caches), Direction.between(folders[1], kafka, there, here, caches)]
     clients = KafkaClients({"bootstrap.servers": kafka.bootstrap})
     for number, cluster in enumerate(clusters):
         with cluster.client() as client:
             cache = client.create_cache(CACHE)
             cache.put_all({-key: f"loaded-{number}-{key}" for key in range(1 + number * 10, 31 + number * 10)})
             cache.put(REMOVED, f"loaded-{number}")
+        put_grades(cluster, {1: 5 - number})  # the greater grade is the older write
     with here.client() as client:
         client.get_cache(CACHE).remove_key(REMOVED)  # before there is a source
 
@@ -60,7 +73,7 @@ def test_two_clusters_that_write_the_same_keys_become_equal(
         """Whether nothing is on its way, and all entries are equal."""
         # what a sink stores is a change, too, so the first direction counts twice
         drained = all(direction.is_drained(clients) for direction in (*directions, directions[0]))
-        return drained and entries(here) == entries(there)
+        return drained and entries(here) == entries(there) and grades(here) == grades(there)
 
     with running(directions) as apps:
 
@@ -72,8 +85,10 @@ def test_two_clusters_that_write_the_same_keys_become_equal(
         loaded = entries(here)
         assert loaded is not None
         assert loaded.keys() == {-key for key in range(1, 41)}
+        assert grades(here) == {1: 5}
         loser = directions[0] if loaded[-11].startswith("loaded-1") else directions[1]  # it sent the older put of a key of both
 
+        the_greater_grade_stays(here, there, follows)
         writers = [Writer(cluster, f"c{number}", generator(number), writes=WRITES, keys=KEYS) for number, cluster in enumerate(clusters)]
         for writer in writers:
             writer.start()
@@ -91,6 +106,20 @@ def test_two_clusters_that_write_the_same_keys_become_equal(
             assert app.wait(DEADLINE_S) == 0, app.output_tail()
     assert_kept(SinkSettings.from_dict(loser.sink), events.CONFLICT_DECIDED)
     assert_kept(SinkSettings.from_dict(directions[1].sink), events.REMOVALS_FORGOTTEN)
+
+
+def the_greater_grade_stays(here: IgniteCluster, there: IgniteCluster, follows: Callable[[], bool]) -> None:
+    """Write less, equal and greater grades than those of the other cluster, also over removals of either."""
+    put_grades(here, {2: 5, 3: 5, 4: 5})
+    wait_until(lambda: grades(there) == dict.fromkeys(range(1, 5), 5), "grades of the other cluster")
+    put_grades(there, {1: 4, 2: 6})
+    remove_grades(there, [3, 4])
+    assert grades(there) == {1: 5, 2: 6}, "a put of a lesser grade changes nothing in its own cluster"
+    wait_until(lambda: grades(here) == {1: 5, 2: 6}, "removals of the other cluster")
+    put_grades(here, {3: 4, 4: 5})
+    assert grades(here) == {1: 5, 2: 6, 4: 5}, "a removal has the grade of what it removed"
+    wait_until(follows, "equal grades")
+    assert grades(there) == {1: 5, 2: 6, 4: 5}
 
 
 def forgets_removals(cluster: IgniteCluster) -> bool:

@@ -14,6 +14,7 @@ import org.apache.ignite.internal.processors.cache.GridCacheAdapter;
 import org.apache.ignite.internal.processors.cache.GridCacheContext;
 import org.apache.ignite.internal.processors.cache.GridCacheEntryEx;
 import org.apache.ignite.internal.processors.cache.GridCacheEntryRemovedException;
+import org.apache.ignite.internal.processors.cache.KeyCacheObject;
 import org.apache.ignite.resources.IgniteInstanceResource;
 
 /**
@@ -81,6 +82,7 @@ final class CaptureFilter implements CacheEntryEventSerializableFilter<Object, O
 
     /** One deployment of the cache on this node. */
     private final class Source {
+        final GridKernalContext ctx;
         final GridCacheContext<?, ?> found;
 
         /** That of the copies that the node owns. */
@@ -90,14 +92,15 @@ final class CaptureFilter implements CacheEntryEventSerializableFilter<Object, O
         final NodeCapture capture;
 
         /** Whether other clusters write the cache, too. */
-        final boolean shared;
+        final boolean isShared;
 
         final AtomicReferenceArray<UnitBuffer> units;
 
         Source(GridKernalContext ctx, GridCacheContext<?, ?> found) {
+            this.ctx = ctx;
             this.found = found;
             cctx = found.isNear() ? found.near().dht().context() : found;
-            shared = BacklogPlugin.of(ctx).activeActive().has(cache);
+            isShared = BacklogPlugin.of(ctx).activeActive().has(cache);
             capture = deployment.equals(String.valueOf(cctx.dynamicDeploymentId()))
                     ? BacklogPlugin.of(ctx).capture(new ConnectorSettings(connector, settings))
                     : null;
@@ -124,19 +127,25 @@ final class CaptureFilter implements CacheEntryEventSerializableFilter<Object, O
                     : type == EventType.CREATED ? Change.CREATED : Change.UPDATED;
             byte[] value = kind == Change.REMOVED ? null : bytes(event.getValue());
 
-            capture.add(unit, new Change(number, System.currentTimeMillis(), kind, bytes(key), value, version(key)));
+            capture.add(
+                    unit, new Change(number, System.currentTimeMillis(), kind, bytes(key), value, version(key, event)));
         }
 
         /** The version that the update gave its entry, whose lock this thread has. */
-        private EntryVersion version(Object key) throws IgniteCheckedException {
-            if (!shared) return null;
+        private EntryVersion version(Object key, CacheEntryEvent<?, ?> event) throws IgniteCheckedException {
+            if (!isShared) return null;
 
-            GridCacheEntryEx entry = cctx.cache().peekEx(cctx.toCacheKeyObject(key));
+            SharedCache shared = BacklogPlugin.of(ctx).shared().get(cache);
+            KeyCacheObject stored = cctx.toCacheKeyObject(key);
+            GridCacheEntryEx entry = cctx.cache().peekEx(stored);
 
-            if (entry == null) throw new IgniteCheckedException("the entry of the update is gone");
+            if (entry == null || shared == null) throw new IgniteCheckedException("the entry of the update is gone");
 
             try {
-                return EntryVersion.of(entry.version());
+                boolean isRemoval = event.getEventType() == EventType.REMOVED;
+
+                return shared.captured(
+                        stored, isRemoval ? null : event.getValue(), event.getOldValue(), entry.version());
             } catch (GridCacheEntryRemovedException e) {
                 throw new IgniteCheckedException(e);
             }
