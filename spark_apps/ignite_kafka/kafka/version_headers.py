@@ -9,12 +9,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..common.arrays import Mask
+from ..common.arrays import Int64Array, Mask
 from ..ignite.entry_versions import MOST_CLUSTER, NO_ORDER, EntryVersions
 from .headers import last_values, same_headers
 
 ORDER = "ignite_kafka.version.order"
 CLUSTER = "ignite_kafka.version.cluster"
+SENDER = "ignite_kafka.version.sender"
+"""Id of the source's cluster, from sources with `forward_foreign_changes`; without it, it is that of the version."""
 _DIGITS = "^[0-9]{1,18}$"
 
 
@@ -33,6 +35,18 @@ def read_versions(headers: pa.ListArray) -> tuple[EntryVersions, Mask]:
     clusters, valid = _numbers(headers, CLUSTER)
     valid &= valid_orders & (clusters > 0) & (clusters <= MOST_CLUSTER)
     return EntryVersions(orders, np.where(valid, clusters, 0).astype(np.int8)), valid
+
+
+def sender_headers(cluster_id: int, count: int) -> pa.ListArray:
+    """Build headers with the id of their source's cluster for N records."""
+    return same_headers([SENDER], [pa.array([b"%d" % cluster_id] * count, pa.binary())], count)
+
+
+def read_senders(headers: pa.ListArray) -> Int64Array:
+    """Read the ids of the source's clusters of N records; 0 for records without a version."""
+    senders, named = _numbers(headers, SENDER)
+    writers, valid = _numbers(headers, CLUSTER)
+    return np.where(named, senders, np.where(valid, writers, 0))
 
 
 def _numbers(headers: pa.ListArray, name: str) -> tuple[np.ndarray, Mask]:
