@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..common.arrays import Mask
+from ..common.arrays import Int64Array, Mask
 from ..ignite.entry_versions import MOST_CLUSTER, MOST_RANK, NO_ORDER, EntryVersions
 from .headers import last_values, same_headers
 
@@ -18,6 +18,8 @@ ORDER = "ignite_kafka.version.order"
 CLUSTER = "ignite_kafka.version.cluster"
 RANK = "ignite_kafka.version.rank"
 RULE = "ignite_kafka.version.rule"
+SENDER = "ignite_kafka.version.sender"
+"""Id of the source's cluster, from sources with `forward_foreign_changes`; without it, it is that of the version."""
 _DIGITS = "^[0-9]{1,18}$"
 
 
@@ -53,6 +55,18 @@ def has_rule(headers: pa.ListArray, rule: str) -> Mask:
     """Return a flag for each of N records: its rank was made by this rule; an empty rule: it has none."""
     rules, _ = last_values(headers, RULE)
     return np.array(rules.is_null() if not rule else pc.fill_null(pc.equal(rules, rule.encode()), False))
+
+
+def sender_headers(cluster_id: int, count: int) -> pa.ListArray:
+    """Build headers with the id of their source's cluster for N records."""
+    return same_headers([SENDER], [pa.array([b"%d" % cluster_id] * count, pa.binary())], count)
+
+
+def read_senders(headers: pa.ListArray) -> Int64Array:
+    """Read the ids of the source's clusters of N records; 0 for records without a version."""
+    senders, named = _numbers(headers, SENDER)
+    writers, valid = _numbers(headers, CLUSTER)
+    return np.where(named, senders, np.where(valid, writers, 0))
 
 
 def _numbers(headers: pa.ListArray, name: str) -> tuple[np.ndarray, Mask]:

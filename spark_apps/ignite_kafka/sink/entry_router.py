@@ -31,6 +31,7 @@ from .entry_order import with_order
 from .program_faults import convert_or_fault
 from .record_types import RecordTypes, TypesGrown
 from .record_versions import with_versions
+from .sender_check import check_senders
 
 if TYPE_CHECKING:
     from ..convert.to_ignite.record_sides import ReadSide
@@ -61,6 +62,7 @@ class EntryRouter:
 
     def __init__(self, plan: SinkPlan, cluster: Cluster, clients: KafkaClients) -> None:
         self._settings = plan.settings
+        self._cluster_id = plan.cluster_id
         self._cluster = cluster
         self._plans = {topic.name: topic for topic in plan.topics}
         self._record_types = RecordTypes(ClusterTypes(cluster), TypesTopic(clients, plan.settings.source_types_topic))
@@ -87,8 +89,11 @@ class EntryRouter:
 
         :param leave_out: caches chosen by transforms whose records are ignored, and which are not created.
         :raises ProgramFault: the conversion failed by a fault of this program.
+        :raises SettingsError: by their versions, records come from a cluster with the number of the sink's.
         """
         own = self._settings.of(consumed.topic)
+        if self._cluster_id:
+            check_senders(consumed, self._cluster_id, own)
         entry_filter = self._filters.of(consumed.topic)
         filtered = 0
         bad: list[BadRecord] = []

@@ -8,14 +8,17 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 
 from ignite_kafka import events
-from ignite_kafka.errors import BacklogRefused
+from ignite_kafka.errors import BacklogRefused, SettingsError
 from ignite_kafka.ignite.active_active import check_active_active, check_unversioned, read_counts
 from ignite_kafka.ignite.cluster import Cluster
 from ignite_kafka.ignite.endpoint import IgniteEndpoint
 from ignite_kafka.kafka.clients import KafkaClients
+from ignite_kafka.runtime.connector_run import RunRequest
 from ignite_kafka.settings.sink import SinkSettings
+from ignite_kafka.sink.run import run_sink
 from tests.integration.active_active.clusters import (
     CACHE,
     MOST_WAITING,
@@ -49,7 +52,7 @@ def test_caches_that_the_nodes_do_not_know_are_refused(ignite: IgniteCluster, un
 
 
 def test_two_clusters_that_write_the_same_keys_become_equal(
-    kafka: KafkaBroker, ignite_cluster: Callable[..., IgniteCluster], tmp_path: Path
+    spark: SparkSession, kafka: KafkaBroker, ignite_cluster: Callable[..., IgniteCluster], tmp_path: Path
 ) -> None:
     clusters = [ignite_cluster(partitions=16, java_options=node_options(number)) for number in (1, 2)]
     here, there = clusters
@@ -106,6 +109,10 @@ def test_two_clusters_that_write_the_same_keys_become_equal(
             assert app.wait(DEADLINE_S) == 0, app.output_tail()
     assert_kept(SinkSettings.from_dict(loser.sink), events.CONFLICT_DECIDED)
     assert_kept(SinkSettings.from_dict(directions[1].sink), events.REMOVALS_FORGOTTEN)
+    # the source's cluster and the sink's have one number, as those of two clusters by mistake
+    same = {**directions[0].sink, "name": f"same-{tmp_path.name}", "ignite_addresses": here.addresses, "run_mode": "once"}
+    with pytest.raises(SettingsError, match=rf"same number, 1.*{here.addresses[0]}.*IGNITE_KAFKA_ACTIVE_ACTIVE_CLUSTER"):
+        run_sink(spark, RunRequest(SinkSettings.from_dict(same), "same-number"))
 
 
 def the_greater_grade_stays(here: IgniteCluster, there: IgniteCluster, follows: Callable[[], bool]) -> None:
