@@ -37,7 +37,8 @@ CAUSES: Mapping[Event, str] = {
     events.UNITS_SENT_AGAIN: "A node's buffer or the backlog's region was full, or nodes left with unsaved changes.",
     events.OFFSET_RESET: "Retention has deleted the records, or offsets were reset.",
     events.DELIVERY_CONVERGES: "The setting's default, which needs no jar on the nodes.",
-    events.CONFLICT_DECIDED: "Two clusters wrote one key within the time that a change takes from one to the other, or a value was lesser.",
+    events.CONFLICT_DECIDED: "Two clusters wrote one key within the time that a change takes from one to the other, or "
+    "a value was lesser.",
     events.REMOVALS_FORGOTTEN: "The nodes cannot write their cache ignite-kafka-tombstones-<cache> as fast as keys are "
     "removed, or its data region is full.",
     events.BACKUPS_BEHIND: "The cache was created so: PRIMARY_SYNC is Ignite's default.",

@@ -372,8 +372,8 @@ CONFLICT_DECIDED = Event(
     "{count} writes of cache {cache} lost by the rule against what was there, and were not stored: {foreign} of other "
     "clusters, {local} of this one; keys of the last ones: {keys}",
     "None: by order, or by a field or class that the nodes name, one write of a key stays in all clusters "
-    "(docs/active-active.md#the-rule). Writes of this cluster are refused where its programs put lesser values than those "
-    "that are there.",
+    "(docs/active-active.md). Writes of this cluster lose where its programs put lesser values than those that are "
+    "there.",
 )
 REMOVALS_FORGOTTEN = Event(
     15286,

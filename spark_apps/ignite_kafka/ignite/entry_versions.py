@@ -1,10 +1,10 @@
 """Versions of entries that several clusters write, and their bytes in PUT_ALL_CONFLICT and REMOVE_ALL_CONFLICT.
 
-A version is the rank of the write, by the rule of its cache (0 without one), its order, by the clock of the cluster that
-made it, and that cluster's id. Ignite has the last two in its `GridCacheVersion`, whose other parts mean nothing outside
-a cluster: in a removal they carry the rank. Java writes it by its optimized marshaller: code 254, int32 length, 101
-(Externalizable), int32 hash of the class name, int16 checksum, then topology version (int32), order (int64), and the
-number of the node with the cluster id in its 5 high bits (int32).
+A version is the rank of the write, by the rule of its cache (0 without one), its order, by the clock of the cluster
+that made it, and that cluster's id. Ignite has the last two in its `GridCacheVersion`, whose other parts mean nothing
+outside a cluster: in a removal they carry the rank. Java writes it by its optimized marshaller: code 254, int32 length,
+101 (Externalizable), int32 hash of the class name, int16 checksum, then topology version (int32), order (int64), and
+the number of the node with the cluster id in its 5 high bits (int32).
 """
 
 from __future__ import annotations

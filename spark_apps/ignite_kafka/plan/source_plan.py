@@ -33,7 +33,8 @@ class CachePlan:
         unknown.
     :param one_topic: whether all records go to one topic; False: transforms route each record, to topics that are
         created with their first record.
-    :param conflict_rule: what decides between clusters that write the cache, before the order of writes; empty: nothing.
+    :param conflict_rule: what decides between clusters that write the cache, before the order of writes; empty:
+        nothing.
     """
 
     name: str
