@@ -140,7 +140,8 @@ class ComparisonMemory:
                 continue
             slices = set[int]() if judged.equal else set(judged.slices)
             if not judged.equal and (judged.result.keyless or not slices):
-                chosen, due = self._chosen[key], self._before[key].differing
+                chosen = self._chosen[key]
+                due = self._before[key].differing
                 kept = due if 2 * count_slices(due) >= count_slices(chosen) else chosen
                 slices.update(number for first, end in kept for number in range(first, end))
             self._after[key] = self._after[key].with_differing(slices)
