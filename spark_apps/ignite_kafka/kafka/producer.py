@@ -382,19 +382,14 @@ def _message_timeout_ms(value: str | int | None, transaction_ms: int) -> str | i
 def fenced_by_newer(connector: str, slot: int | None, own: int, theirs: int) -> Fenced:
     """Return the error to raise when a producer of the connector was fenced.
 
-    :param own: generation of the run that was fenced.
-    :param theirs: newest generation in the configs topic. A repair, a change of offsets and a run that is starting
-        have none there.
+    :param theirs: newest generation recorded; a repair, a change of offsets and a starting run record none.
     """
     if theirs > own:
         newer = f"generation {theirs}"
         remedy = "This run ends; the newer one continues. Run a connector once at a time."
     else:
         newer = "a run that is starting, a repair, or a change of offsets (ignite-kafka offsets reset, alter)"
-        remedy = (
-            "This run ends. A run that is starting continues; after a repair or a change of offsets, start the "
-            "connector again."
-        )
+        remedy = "This run ends. After a repair or a change of offsets, start the connector again."
     return Fenced(
         f"{newer} of connector {connector!r} has taken over from generation {own}",
         remedy,
