@@ -184,7 +184,7 @@ class SinkRun(EpochRun[SinkSettings]):
         self._retry(self._types_topic.read)
         created = ensure_caches(plan, self._cluster, self._types_topic.cache)
         if self._settings.active_active:
-            self._cluster_id = self._retry(lambda: check_active_active(self._cluster, plan.caches))
+            self._cluster_id = self._retry(lambda: check_active_active(self._cluster, plan.caches)).cluster_id
             self._count_conflicts(plan)
         elif not self._settings.allow_unversioned:
             self._retry(lambda: check_unversioned(self._cluster, plan.caches))
