@@ -15,6 +15,8 @@ NOT_ACTIVE_ACTIVE = "NOT_ACTIVE_ACTIVE"
 """Code of the refusal of caches that the nodes' configuration does not name."""
 EXPIRES = "EXPIRES"
 """Code of the refusal of caches with an expiry policy."""
+INTERCEPTED = "INTERCEPTED"
+"""Code of the refusal of caches whose interceptor may store other values than those that a rule has compared."""
 READS_THROUGH = "READS_THROUGH"
 """Code of the refusal of caches whose reads load entries from a cache store."""
 UNVERSIONED = "UNVERSIONED"
@@ -68,7 +70,7 @@ def check_active_active(cluster: Cluster, caches: Collection[str]) -> VersionRul
 
     :raises BacklogMissing: no node has the jar.
     :raises BacklogRefused: the jar is older, the nodes' configuration lacks one of the caches, or a cache has an expiry
-        policy or reads through to a cache store.
+        policy, reads through to a cache store, or has a rule and an interceptor.
     """
     if not cluster.ask(has_service):
         remedy = "Put the jar on the class path of every server node, and configure them (docs/active-active.md)"
@@ -86,22 +88,7 @@ def check_active_active(cluster: Cluster, caches: Collection[str]) -> VersionRul
             cache=", ".join(missing),
         )
     for cache, answer in answers.items():
-        if answer["readsThrough"]:
-            raise BacklogRefused(
-                "a cache that is to be active-active reads through to a cache store: what a read loads counts as a new "
-                "write, and would replace newer ones of other clusters",
-                "Create the cache without read-through, and let a program load what it needs",
-                code=READS_THROUGH,
-                cache=cache,
-            )
-        if cluster.configuration(cache).expires:
-            raise BacklogRefused(
-                "a cache that is to be active-active has an expiry policy: its own writes would expire, and those of "
-                "other clusters would not",
-                "Create the cache without the policy, and let a program remove what is old",
-                code=EXPIRES,
-                cache=cache,
-            )
+        _check_configuration(cluster, cache, answer)
     cluster_id = max((int(answer["cluster"]) for answer in answers.values()), default=0)
     return VersionRules(cluster_id, {cache: answer["rule"] for cache, answer in answers.items()})
 
@@ -112,6 +99,35 @@ def read_rule(cluster: Cluster, cache: str) -> str:
     :raises BacklogRefused: there is no such cache, or the user may not read it.
     """
     return str(_answer(cluster, cache).get("rule", ""))
+
+
+def _check_configuration(cluster: Cluster, cache: str, answer: Mapping[str, Any]) -> None:
+    """Check that a cache changes its entries by the writes that clusters compare, and by these alone."""
+    if answer["rule"] and answer["intercepts"]:
+        raise BacklogRefused(
+            f"a cache whose writes are decided by {answer['rule']} has a CacheInterceptor: it may store other "
+            "values than those that were compared, and clusters would differ",
+            "Create the cache without the interceptor, or leave the cache out of IGNITE_KAFKA_ACTIVE_ACTIVE_FIELDS "
+            "and IGNITE_KAFKA_ACTIVE_ACTIVE_RANKS of all server nodes",
+            code=INTERCEPTED,
+            cache=cache,
+        )
+    if answer["readsThrough"]:
+        raise BacklogRefused(
+            "a cache that is to be active-active reads through to a cache store: what a read loads counts as a new "
+            "write, and would replace newer ones of other clusters",
+            "Create the cache without read-through, and let a program load what it needs",
+            code=READS_THROUGH,
+            cache=cache,
+        )
+    if cluster.configuration(cache).expires:
+        raise BacklogRefused(
+            "a cache that is to be active-active has an expiry policy: its own writes would expire, and those of "
+            "other clusters would not",
+            "Create the cache without the policy, and let a program remove what is old",
+            code=EXPIRES,
+            cache=cache,
+        )
 
 
 def check_unversioned(cluster: Cluster, caches: Collection[str]) -> None:

@@ -24,10 +24,11 @@ def check_senders(consumed: Consumed, cluster_id: int, settings: SinkSettings) -
     rows = np.flatnonzero(read_senders(consumed.headers) == cluster_id)
     if rows.size:
         raise SettingsError(
-            f"the cluster of the topic's source and the cluster of this sink have the same number, {cluster_id}, so "
-            "their writes cannot be told apart",
-            "Set IGNITE_KAFKA_ACTIVE_ACTIVE_CLUSTER to a number that no other cluster has, on all server nodes of one "
-            "of them; this needs a restart of all of its nodes (docs/active-active.md)",
+            f"the topic has what a cluster with the same number, {cluster_id}, wrote as this sink's own has: either it "
+            "is this cluster, or another one whose writes cannot be told apart from this one's",
+            "Leave the topic of this cluster's own source out of topics or topics_regex. If it is that of another "
+            "cluster, set IGNITE_KAFKA_ACTIVE_ACTIVE_CLUSTER to a number that no other cluster has, on all server "
+            "nodes of one of them; this needs a restart of all of its nodes (docs/active-active.md)",
             topic=consumed.topic,
             partition=consumed.partition,
             offset=int(consumed.offsets[rows[0]]),

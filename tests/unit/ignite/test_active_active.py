@@ -20,6 +20,7 @@ ANSWER = {
     "lastKeys": ["k"],
     "tombstonesDropped": 2,
     "readsThrough": 0,
+    "intercepts": 0,
     "rule": "field a",
 }
 
@@ -89,6 +90,13 @@ def test_a_cache_that_reads_through_is_refused() -> None:
     with pytest.raises(BacklogRefused, match="what a read loads counts as a new write") as refused:
         check(Nodes(caches={"a": ANSWER | {"readsThrough": 1}}), "a")
     assert refused.value.where == {"code": "READS_THROUGH", "cache": "a"}
+
+
+def test_a_cache_with_a_rule_and_an_interceptor_is_refused() -> None:
+    with pytest.raises(BacklogRefused, match="decided by field a has a CacheInterceptor") as refused:
+        check(Nodes(caches={"a": ANSWER | {"intercepts": 1}}), "a")
+    assert refused.value.where == {"code": "INTERCEPTED", "cache": "a"}
+    check(Nodes(caches={"a": ANSWER | {"intercepts": 1, "rule": ""}}), "a")
 
 
 def test_connectors_without_versions_are_refused_on_caches_of_several_clusters() -> None:

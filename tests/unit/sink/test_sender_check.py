@@ -30,6 +30,7 @@ def test_a_source_of_a_cluster_with_the_same_number_is_refused() -> None:
     with pytest.raises(SettingsError, match="same number, 3") as refused:
         check_senders(consumed(written_by(2, 3, 3)), 3, SETTINGS)
     assert refused.value.where == {"topic": "t", "partition": 4, "offset": 8, "sink_cluster": "node:10800"}
+    assert "Leave the topic of this cluster's own source out" in refused.value.remedy
     assert "IGNITE_KAFKA_ACTIVE_ACTIVE_CLUSTER" in refused.value.remedy
 
 

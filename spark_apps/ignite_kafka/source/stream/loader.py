@@ -52,6 +52,7 @@ class Loader:
         batch = self._lookup.settle_loaded(self._reader.read_after_barrier(units))
         if self._states.plan.cluster_id:
             add_removed(pages, self._scanner.removed(cache, units), cache.name)
+        self._scanner.note_size(pages)
         add_unchanged(batch, pages, cache.name)
         return [batch]
 

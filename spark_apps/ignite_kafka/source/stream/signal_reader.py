@@ -213,7 +213,9 @@ class SignalReader:
     def _pages(self, cache: CachePlan, units: Int64Array) -> Mapping[int, Sequence[Page]]:
         """Read the entries of units: those of the selected keys, or all."""
         if not self._selections[cache.name].keys:
-            return self._scanner.pages(cache, units)
+            pages = self._scanner.pages(cache, units)
+            self._scanner.note_size(pages)
+            return pages
         keys = self._keys[cache.name]
         states = self._lookup.look_up([(unit, key) for unit in units.tolist() for key in keys[unit]])
         entries: dict[int, list[tuple[bytes, bytes | None]]] = {unit: [] for unit in units.tolist()}

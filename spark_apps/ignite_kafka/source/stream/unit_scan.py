@@ -49,7 +49,8 @@ class UnitScanner:
         self._table = states.table
         self._page_bytes = states.plan.settings.page_bytes
         self._scan = scan
-        self._size = LoadSize(states.plan.settings.batch_bytes, most_records, _FIRST_SCAN)
+        first = 1 if states.plan.cluster_id else _FIRST_SCAN  # removed keys may be many more than entries
+        self._size = LoadSize(states.plan.settings.batch_bytes, most_records, first)
 
     def next_units(self, waiting: Int64Array) -> Int64Array:
         """Choose the next of some units to scan: as many of one cache as fit a batch.
@@ -61,10 +62,12 @@ class UnitScanner:
 
     def pages(self, cache: CachePlan, units: Int64Array) -> dict[int, list[Page]]:
         """Scan the partitions of units, all of one cache, and return the pages by unit."""
-        pages = self._read(self._infos.of(cache), units)
+        return self._read(self._infos.of(cache), units)
+
+    def note_size(self, pages: Mapping[int, Sequence[Page]]) -> None:
+        """Note the size of all that was scanned of some units: the number of the next ones follows from it."""
         every = [page for each in pages.values() for page in each]
-        self._size.loaded(units.size, sum(len(page.data) for page in every), sum(page.rows for page in every))
-        return pages
+        self._size.loaded(len(pages), sum(len(page.data) for page in every), sum(page.rows for page in every))
 
     def removed(self, cache: CachePlan, units: Int64Array) -> dict[int, list[Page]]:
         """Scan the keys that were removed from the partitions of units, all of one active-active cache.

@@ -36,8 +36,8 @@ def scanner(*caches: str) -> UnitScanner:
         yield from (page(partition, partition) for partition in partitions)
 
     states = SimpleNamespace(
-        table=SimpleNamespace(partition=lambda unit: unit - 1),
-        plan=SimpleNamespace(settings=SimpleNamespace(page_bytes=1, batch_bytes=1)),
+        table=SimpleNamespace(partition=lambda unit: unit - 1, cache=np.zeros(9, np.int64)),
+        plan=SimpleNamespace(cluster_id=1, settings=SimpleNamespace(page_bytes=1, batch_bytes=1_000)),
     )
     return UnitScanner(cast(Any, SimpleNamespace(cache=cache)), cast(Any, None), cast(Any, states), None, cast(Any, scan))
 
@@ -46,6 +46,18 @@ def test_removed_keys_are_those_of_the_nodes_own_cache_if_there_is_one() -> None
     assert scanner().removed(CACHE, UNITS) == {}
     removed = scanner(f"ignite-kafka-tombstones-{CACHE.name}").removed(CACHE, UNITS)
     assert {unit: [found.partition for found in pages] for unit, pages in removed.items()} == {1: [0], 2: [1]}
+
+
+def test_removed_keys_count_for_the_number_of_partitions_of_the_next_scan() -> None:
+    """A cache that is used as a queue has few entries and many removed keys: all of these are held at once, too."""
+    scans = scanner()
+    assert scans.next_units(np.arange(9)).size == 1
+    pages = {1: [page(0)]}
+    add_removed(pages, {1: [page(0, *range(20))]}, CACHE.name)
+    scans.note_size(pages)
+    size = sum(len(found.data) for found in pages[1])
+    assert 100 < size < 500
+    assert scans.next_units(np.arange(9)).size == 1_000 // size
 
 
 def test_a_key_that_was_put_again_is_no_removed_one() -> None:

@@ -101,11 +101,6 @@ public final class BacklogPlugin implements IgnitePlugin {
         tombstones.start();
     }
 
-    /** Stores versions of removed keys that wait in memory; with {@code all} also those that another node may store. */
-    void flushTombstones(boolean all) {
-        tombstones.flush(all);
-    }
-
     CaptureLimits limits() {
         return limits;
     }

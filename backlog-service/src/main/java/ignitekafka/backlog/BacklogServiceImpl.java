@@ -154,8 +154,9 @@ public final class BacklogServiceImpl extends NodeService implements BacklogServ
 
     @Override
     public void barrier(String connector) {
-        known(connector);
-        guard().runAsNode(() -> Barrier.await(context(), connector));
+        Connector captured = known(connector);
+
+        guard().runAsNode(() -> Barrier.await(context(), captured));
     }
 
     @Override

@@ -141,7 +141,7 @@ final class CaptureLifecycle {
 
         Connector after = new CaptureDeployer(plugin).ensure(connector);
 
-        Barrier.await(plugin.context(), connector);
+        Barrier.await(plugin.context(), before);
 
         for (String cache : before.caches()) {
             if (!after.caches().contains(cache)) new CacheIncarnations(plugin).forget(before, cache);

@@ -34,7 +34,9 @@ final class ConflictRule implements CacheVersionConflictResolver {
         CacheObject before = SharedCache.value(oldEntry);
         EntryVersion written = cache.version(value, newEntry.version());
 
-        if (value == null && before == null && written.cluster == cache.cluster()) {
+        boolean isProgram = written.cluster == cache.cluster() && !EntryVersion.hasRank(newEntry.version());
+
+        if (value == null && before == null && isProgram) {
             decision.useOld(); // no change that any other cluster hears of
 
             return decision;
@@ -44,11 +46,12 @@ final class ConflictRule implements CacheVersionConflictResolver {
 
         // An ATOMIC cache keeps removed entries for a time: then the version is that of the removal, without its rank.
         if (before == null && (present == null || cache.isRanked()))
-            present = EntryVersion.greater(present, cache.removed(SharedCache.key(newEntry)));
+            present = cache.removal(SharedCache.key(newEntry), present, written);
 
-        boolean removes = value == null && present != null && isOwnRemoval(newEntry, written);
+        boolean removes = value == null && present != null && isProgram && cache.isRanked();
 
         if (removes) written = written.ranked(present.rank);
+        else if (value == null && present != null) written = cache.forWrite(written, present); // it comes late
 
         long end = written.cluster == cache.cluster() ? VersionClock.END : VersionClock.FOREIGN_END;
 
@@ -60,10 +63,5 @@ final class ConflictRule implements CacheVersionConflictResolver {
         }
 
         return decision;
-    }
-
-    /** Whether a program of this cluster removes an entry: other removals have the rank of what they removed. */
-    private boolean isOwnRemoval(GridCacheVersionedEntryEx<?, ?> entry, EntryVersion written) {
-        return cache.isRanked() && written.cluster == cache.cluster() && !EntryVersion.hasRank(entry.version());
     }
 }

@@ -63,6 +63,23 @@ final class EntryVersion implements Comparable<EntryVersion> {
         out.putLong(rank).putLong(order).put(cluster);
     }
 
+    /**
+     * Whether a removal with this version is so much older than a write that its rank does not count against it. It
+     * follows from the two versions alone: all clusters decide alike, whenever they stored the removal.
+     */
+    boolean isForgotten(EntryVersion write, long afterMs) {
+        return write.order - order >> VersionClock.SHIFT > afterMs;
+    }
+
+    /** The one of two removals that counts for later writes; one of them may be null. */
+    static EntryVersion newerRemoval(EntryVersion one, EntryVersion other, long afterMs) {
+        if (one == null || other == null) return one == null ? other : one;
+
+        if (one.isForgotten(other, afterMs)) return other;
+
+        return other.isForgotten(one, afterMs) ? one : greater(one, other);
+    }
+
     /** The greater of two versions; one of them may be null. */
     static EntryVersion greater(EntryVersion one, EntryVersion other) {
         return one == null || other != null && other.compareTo(one) > 0 ? other : one;

@@ -39,8 +39,8 @@ final class SharedCache {
 
     SharedCache(BacklogPlugin plugin, String name) {
         this.plugin = plugin;
-        tombstones = new Tombstones(plugin, name);
         rank = plugin.activeActive().rank(name);
+        tombstones = new Tombstones(plugin, name, rank.rule);
     }
 
     /** Called when the cache starts, before any of its entries can change. */
@@ -118,6 +118,23 @@ final class SharedCache {
         return written;
     }
 
+    /**
+     * The version of a key's removal for a write of the key; null if none is known. Without its rank, if the removal is
+     * so much older than the write.
+     *
+     * @param present What Ignite still has of the removal, without a rank that is not in its version; may be null.
+     */
+    EntryVersion removal(KeyCacheObject key, EntryVersion present, EntryVersion write) {
+        EntryVersion known = EntryVersion.newerRemoval(present, removed(key), plugin.activeActive().tombstoneMs);
+
+        return known == null ? null : forWrite(known, write);
+    }
+
+    /** The version of a removal as it counts against a write; without its rank if the write is so much later. */
+    EntryVersion forWrite(EntryVersion removal, EntryVersion write) {
+        return removal.isForgotten(write, plugin.activeActive().tombstoneMs) ? removal.ranked(WriteRank.NONE) : removal;
+    }
+
     /** The version of a key's removal; null if none is known. */
     EntryVersion removed(KeyCacheObject key) {
         return tombstones.of(key);
@@ -156,6 +173,11 @@ final class SharedCache {
     /** Writes of this cluster that were not stored: the clock of a node was behind, see {@link VersionClock}. */
     long localRefused() {
         return localRefused.sum();
+    }
+
+    /** Whether an interceptor may store other values than those that the rule has compared. */
+    boolean intercepts() {
+        return cache.config().getInterceptor() != null;
     }
 
     /** Whether reads load entries from a cache store: each would be a new write. */

@@ -19,6 +19,7 @@ final class SharedCacheStatus implements Serializable {
     private final long dropped;
     private final long order;
     private final boolean readsThrough;
+    private final boolean intercepts;
     private final List<String> lastKeys;
 
     private SharedCacheStatus(BacklogPlugin node, SharedCache cache) {
@@ -28,6 +29,7 @@ final class SharedCacheStatus implements Serializable {
         dropped = cache.tombstones().dropped();
         order = node.clock().order();
         readsThrough = cache.readsThrough();
+        intercepts = cache.intercepts();
         lastKeys = cache.lastKeys();
     }
 
@@ -48,6 +50,7 @@ final class SharedCacheStatus implements Serializable {
         status.put("cluster", (int) plugin.activeActive().cluster);
         status.put("rule", plugin.activeActive().rank(cache).rule);
         status.put("readsThrough", nodes.stream().anyMatch(node -> node.readsThrough) ? 1 : 0);
+        status.put("intercepts", nodes.stream().anyMatch(node -> node.intercepts) ? 1 : 0);
         status.put("foreignRefused", sum(nodes, node -> node.foreignRefused));
         status.put("localRefused", sum(nodes, node -> node.localRefused));
         status.put("tombstonesWaiting", sum(nodes, node -> node.waiting));

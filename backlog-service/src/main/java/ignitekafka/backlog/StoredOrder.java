@@ -65,7 +65,7 @@ final class StoredOrder {
                 + " bytes. If the clock of this node was not set" + " back, remove the file");
     }
 
-    /** Replaces the order, also if the power fails. */
+    /** Replaces the order. If the power fails, one of the last ones stays. */
     void write(long order) throws IOException {
         Path next = file.resolveSibling(FILE + ".tmp");
         ByteBuffer bytes = Chunk.buffer(new byte[Long.BYTES]).putLong(0, order);

@@ -29,8 +29,9 @@ import org.apache.ignite.marshaller.Marshaller;
  *
  * <p>A removal puts its version into memory, under the entry's lock, on the primary node and on backups. A thread of
  * the node moves it into a side cache, whose entries are on the same nodes as those of the cache, and expire after
- * {@link ActiveActive#TOMBSTONE_MS}. The primary node writes at once; a backup keeps its own until the primary has
- * written them, and writes them itself if the primary has not within {@value #HOLD_MS} ms.
+ * {@link ActiveActive#TOMBSTONE_MS}, with a rule after twice this time. The primary node writes at once; a backup keeps
+ * its own until the primary has written them, and writes them itself if the primary has not within {@value #HOLD_MS}
+ * ms.
  */
 final class Tombstones {
     /** First part of the name of a side cache; the name of the cache follows. */
@@ -43,13 +44,18 @@ final class Tombstones {
     private final GridKernalContext ctx;
     private final String cacheName;
     private final String sideName;
+    private final String rule;
+    private final long forgetMs;
     private final Map<KeyCacheObject, Tombstone> inMemory = new ConcurrentHashMap<>();
     private final LongAdder dropped = new LongAdder();
     private volatile GridCacheContext<?, ?> cache;
 
-    Tombstones(BacklogPlugin plugin, String cacheName) {
+    /** {@code rule} is that of the {@link WriteRank} of the cache. */
+    Tombstones(BacklogPlugin plugin, String cacheName, String rule) {
         this.plugin = plugin;
         this.cacheName = cacheName;
+        this.rule = rule;
+        forgetMs = plugin.activeActive().tombstoneMs;
         ctx = plugin.context();
         sideName = PREFIX + cacheName;
     }
@@ -75,7 +81,11 @@ final class Tombstones {
         inMemory.merge(
                 key,
                 new Tombstone(version, System.nanoTime()),
-                (one, other) -> other.version.compareTo(one.version) > 0 ? other : one);
+                (one, other) -> isNewer(other.version, one.version) ? other : one);
+    }
+
+    private boolean isNewer(EntryVersion one, EntryVersion other) {
+        return !EntryVersion.newerRemoval(other, one, forgetMs).equals(other);
     }
 
     /** Replaces a version that waits in memory by one with its rank. */
@@ -88,7 +98,7 @@ final class Tombstones {
     EntryVersion of(KeyCacheObject key) {
         Tombstone held = inMemory.get(key);
 
-        return EntryVersion.greater(held == null ? null : held.version, stored(key));
+        return EntryVersion.newerRemoval(held == null ? null : held.version, stored(key), forgetMs);
     }
 
     private EntryVersion stored(KeyCacheObject key) {
@@ -103,7 +113,7 @@ final class Tombstones {
         CacheObject value = row.value();
         byte[] bytes = value.value(side.context().cacheObjectContext(), false);
 
-        return EntryVersion.read(Chunk.buffer(bytes));
+        return TombstoneChange.decoded(bytes, rule);
     }
 
     /** Versions that wait in memory. */
@@ -148,7 +158,7 @@ final class Tombstones {
 
         EntryVersion stored = stored(key);
 
-        if (stored == null || stored.compareTo(tombstone.version) < 0)
+        if (stored == null || isNewer(tombstone.version, stored))
             return all || System.nanoTime() - tombstone.nanos > HOLD_MS * 1_000_000;
 
         inMemory.remove(key, tombstone);
@@ -161,7 +171,9 @@ final class Tombstones {
         Map<KeyCacheObject, IgniteFuture<Void>> writes = new HashMap<>();
 
         batch.forEach((key, tombstone) -> writes.put(
-                key, side.invokeAsync(SharedCache.plain(cache, key), new TombstoneChange(tombstone.version))));
+                key,
+                side.invokeAsync(
+                        SharedCache.plain(cache, key), new TombstoneChange(tombstone.version, rule, forgetMs))));
         writes.forEach((key, write) -> {
             write.get();
             inMemory.remove(key, batch.get(key));
@@ -169,12 +181,19 @@ final class Tombstones {
     }
 
     private IgniteCache<Object, byte[]> side() {
-        return ctx.grid().getOrCreateCache(configuration()).withKeepBinary();
+        long keptMs = rule.isEmpty() ? forgetMs : Math.max(forgetMs, 2 * forgetMs); // twice may be too large a number
+        Duration kept = new Duration(TimeUnit.MILLISECONDS, keptMs);
+
+        return ctx.grid()
+                .getOrCreateCache(configuration())
+                .withExpiryPolicy(new ModifiedExpiryPolicy(kept))
+                .withKeepBinary();
     }
 
     private CacheConfiguration<Object, byte[]> configuration() {
         CacheConfiguration<?, ?> given = cache.config();
-        CacheConfiguration<Object, byte[]> side = new CacheConfiguration<Object, byte[]>(sideName)
+
+        return new CacheConfiguration<Object, byte[]>(sideName)
                 .setCacheMode(given.getCacheMode())
                 .setAtomicityMode(CacheAtomicityMode.ATOMIC)
                 .setWriteSynchronizationMode(CacheWriteSynchronizationMode.FULL_SYNC)
@@ -183,11 +202,6 @@ final class Tombstones {
                 .setNodeFilter(given.getNodeFilter())
                 .setDataRegionName(given.getDataRegionName())
                 .setKeyConfiguration(BacklogCache.marked(given.getKeyConfiguration(), "tombstones of " + cacheName));
-
-        side.setExpiryPolicyFactory(
-                ModifiedExpiryPolicy.factoryOf(new Duration(TimeUnit.MILLISECONDS, plugin.activeActive().tombstoneMs)));
-
-        return side;
     }
 
     /** A function of its own for the side cache, because Ignite injects resources into it. */

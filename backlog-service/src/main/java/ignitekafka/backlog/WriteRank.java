@@ -1,6 +1,7 @@
 package ignitekafka.backlog;
 
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Supplier;
 import java.util.function.ToLongFunction;
 import org.apache.ignite.IgniteException;
 import org.apache.ignite.IgniteLogger;
@@ -31,7 +32,7 @@ final class WriteRank {
     final String rule;
 
     private final Numbers numbers;
-    private final AtomicBoolean failed = new AtomicBoolean();
+    private final AtomicBoolean warned = new AtomicBoolean();
 
     private WriteRank(String rule, Numbers numbers) {
         this.rule = rule;
@@ -77,27 +78,33 @@ final class WriteRank {
 
     /** The rank of a stored value, without its class. */
     long of(CacheObject value, CacheObjectContext objects, IgniteLogger log) {
-        if (!isGiven()) return NONE;
-
-        return of(value instanceof BinaryObject ? value : value.value(objects, false), log);
+        return number(() -> numbers.of(value instanceof BinaryObject ? value : value.value(objects, false)), log);
     }
 
     /** The rank of a value: a binary object, or an instance of one of Java's own classes. */
     long of(Object value, IgniteLogger log) {
+        return number(() -> numbers.of(value), log);
+    }
+
+    /** Never throws: Ignite calls the rule amid the change of a page, and takes an exception for a corrupted one. */
+    private long number(Supplier<Long> found, IgniteLogger log) {
         if (!isGiven()) return NONE;
 
-        Long number;
+        Throwable cause = null;
 
         try {
-            number = numbers.of(value);
-        } catch (RuntimeException e) { // of the administrator's class; each value must have a rank
-            if (failed.compareAndSet(false, true))
-                log.warning("The rule '" + rule + "' failed for a value, which then has the lowest rank of all", e);
+            Long number = found.get();
 
-            return NONE;
+            if (number != null) return ZERO + Math.max(1 - ZERO, Math.min(number, ZERO - 1));
+        } catch (RuntimeException | LinkageError | AssertionError | StackOverflowError e) {
+            cause = e; // of the administrator's class, or of a value whose class this node lacks
         }
 
-        return number == null ? NONE : ZERO + Math.max(1 - ZERO, Math.min(number, ZERO - 1));
+        if (warned.compareAndSet(false, true))
+            log.warning(
+                    "The rule '" + rule + "' finds no number in a value, which then has the lowest rank of all", cause);
+
+        return NONE;
     }
 
     /** Returns the number of a value, or null for none. */

@@ -5,9 +5,13 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.lang.reflect.Proxy;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.ToLongFunction;
+import javax.cache.processor.MutableEntry;
 import org.apache.ignite.IgniteException;
 import org.apache.ignite.IgniteLogger;
 import org.apache.ignite.internal.processors.cache.version.GridCacheVersion;
@@ -115,6 +119,66 @@ class ActiveActiveConfigurationTest {
         assertEquals(
                 (1L << WriteRank.BITS) - 1,
                 WriteRank.ofClass(Itself.class.getName()).of(Long.MAX_VALUE, log));
+    }
+
+    @Test
+    void aRuleThatCannotRunGivesTheLowestRank() {
+        for (Throwable cause : List.of(
+                new NoClassDefFoundError("a.Library"), new AssertionError("of the rule"), new StackOverflowError())) {
+            Failing.cause = cause;
+            assertEquals(
+                    WriteRank.NONE, WriteRank.ofClass(Failing.class.getName()).of(5L, new JavaLogger()));
+        }
+    }
+
+    /** Fails as a class does that another class needs, or that is wrong. */
+    public static final class Failing implements ToLongFunction<Object> {
+        static Throwable cause;
+
+        @Override
+        public long applyAsLong(Object value) {
+            throw (Error) cause;
+        }
+    }
+
+    @Test
+    void ofTwoRemovalsTheGreaterCountsUnlessItIsTooOld() {
+        EntryVersion old = new EntryVersion(9, VersionClock.order(1_000), (byte) 1);
+        EntryVersion soon = new EntryVersion(3, VersionClock.order(1_050), (byte) 2);
+        EntryVersion late = new EntryVersion(3, VersionClock.order(1_051), (byte) 2);
+
+        assertEquals(old, EntryVersion.newerRemoval(old, soon, 50));
+        assertEquals(old, EntryVersion.newerRemoval(soon, old, 50));
+        assertEquals(late, EntryVersion.newerRemoval(old, late, 50));
+        assertEquals(late, EntryVersion.newerRemoval(late, old, 50));
+        assertEquals(old, EntryVersion.newerRemoval(null, old, 50));
+        assertEquals(old, EntryVersion.newerRemoval(old, null, 50));
+    }
+
+    @Test
+    void theRankOfAStoredRemovalEndsWithItsRule() {
+        AtomicReference<byte[]> stored = new AtomicReference<>();
+        EntryVersion removal = new EntryVersion(9, 5, (byte) 1);
+
+        process(stored, new TombstoneChange(removal, "field a", 50));
+        assertEquals(9, TombstoneChange.decoded(stored.get(), "field a").rank);
+        assertEquals(WriteRank.NONE, TombstoneChange.decoded(stored.get(), "").rank);
+        process(stored, new TombstoneChange(new EntryVersion(8, 6, (byte) 1), "field a", 50));
+        assertEquals(removal, TombstoneChange.decoded(stored.get(), "field a"));
+        process(stored, new TombstoneChange(new EntryVersion(8, 6, (byte) 1), "field b", 50));
+        assertEquals(8, TombstoneChange.decoded(stored.get(), "field b").rank);
+    }
+
+    @SuppressWarnings("unchecked")
+    private static void process(AtomicReference<byte[]> stored, TombstoneChange change) {
+        change.process((MutableEntry<Object, byte[]>) Proxy.newProxyInstance(
+                MutableEntry.class.getClassLoader(),
+                new Class<?>[] {MutableEntry.class},
+                (proxy, method, arguments) -> {
+                    if (method.getName().equals("setValue")) stored.set((byte[]) arguments[0]);
+
+                    return method.getName().equals("getValue") ? stored.get() : null;
+                }));
     }
 
     /** A number is its own rank. */

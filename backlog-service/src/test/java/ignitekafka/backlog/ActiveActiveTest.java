@@ -17,6 +17,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.apache.ignite.Ignite;
@@ -133,6 +134,13 @@ class ActiveActiveTest {
         }
 
         assertEquals(Map.of("cluster", 0), one.service().activeActive("kafka-connect-backlog-c"));
+
+        for (String cache : CACHES) {
+            anOwnRemovalCountsInAClusterThatLostIt(cache);
+
+            if (isRanked(cache)) aRemovalLosesItsNumberWithTime(cache);
+        }
+
         aNodeThatDiffersIsRefused();
         theSideCacheEndsWithTheCache();
     }
@@ -182,6 +190,38 @@ class ActiveActiveTest {
         put(two, cache, 0, "equal", 5);
         settle(both);
         assertEquals("equal", TestValue.text(get(one, cache, 0)), cache);
+    }
+
+    /** As after a loss of all data: the other clusters send it back, and then an older put comes. */
+    private void anOwnRemovalCountsInAClusterThatLostIt(String cache) {
+        long order = (Long) one.service().activeActive(cache).get("order");
+
+        send(one, cache, new Versioned(KEYS, null, version(1, 5, order + 2)));
+        send(one, cache, new Versioned(KEYS, value(cache, "older", 5), version(3, 5, order + 1)));
+        assertNull(get(one, cache, KEYS), cache);
+    }
+
+    /** By the versions alone, so that clusters which stored a removal at different times decide alike. */
+    private void aRemovalLosesItsNumberWithTime(String cache) {
+        put(one, cache, KEYS, "removed", 6);
+        remove(one, cache, KEYS);
+
+        long order = (Long) one.service().activeActive(cache).get("order");
+        long day = VersionClock.order(TimeUnit.DAYS.toMillis(1));
+
+        send(one, cache, new Versioned(KEYS, value(cache, "too early", 4), version(3, 4, order + day / 2)));
+        assertNull(get(one, cache, KEYS), cache);
+        send(one, cache, new Versioned(KEYS, value(cache, "a day later", 4), version(3, 4, order + 2 * day)));
+        send(one, cache, new Versioned(KEYS, null, version(3, 6, order))); // the removal comes again
+        assertEquals("a day later", TestValue.text(get(one, cache, KEYS)), cache);
+    }
+
+    private static EntryVersion version(int cluster, int number, long order) {
+        return new EntryVersion((1L << WriteRank.BITS - 1) + number, order, (byte) cluster);
+    }
+
+    private Object value(String cache, String text, int number) {
+        return isRanked(cache) ? TestValue.of(one.node(0), text, number) : text;
     }
 
     private void write(Random random, int steps) throws Exception {
@@ -451,19 +491,22 @@ class ActiveActiveTest {
         }
 
         private void put(List<Versioned> writes) {
-            if (writes.isEmpty()) return;
+            if (!writes.isEmpty()) send(to, cache, writes.toArray(new Versioned[0]));
+        }
+    }
 
-            try (IgniteClient client = to.thinClient()) {
-                TcpClientCache<Object, Object> target =
-                        (TcpClientCache<Object, Object>) client.<Object, Object>cache(cache);
+    /** Writes as a sink does. */
+    private static void send(TestCluster to, String cache, Versioned... writes) {
+        try (IgniteClient client = to.thinClient()) {
+            TcpClientCache<Object, Object> target =
+                    (TcpClientCache<Object, Object>) client.<Object, Object>cache(cache);
 
-                for (Versioned write : writes) {
-                    GridCacheVersion version = new GridCacheVersion(0, write.version.order, 0, write.version.cluster);
+            for (Versioned write : writes) {
+                GridCacheVersion version = new GridCacheVersion(0, write.version.order, 0, write.version.cluster);
 
-                    if (write.value == null)
-                        target.removeAllConflict(Map.of(write.key, TestReader.withRank(write.version)));
-                    else target.putAllConflict(Map.of(write.key, new T3<>(write.value, version, 0L)));
-                }
+                if (write.value == null)
+                    target.removeAllConflict(Map.of(write.key, TestReader.withRank(write.version)));
+                else target.putAllConflict(Map.of(write.key, new T3<>(write.value, version, 0L)));
             }
         }
     }
