@@ -102,7 +102,7 @@ def read_rule(cluster: Cluster, cache: str) -> str:
 
 
 def _check_configuration(cluster: Cluster, cache: str, answer: Mapping[str, Any]) -> None:
-    """Check that a cache changes its entries by the writes that clusters compare, and by these alone."""
+    """Check that nothing but the compared writes changes the entries of a cache."""
     if answer["rule"] and answer["intercepts"]:
         raise BacklogRefused(
             f"a cache whose writes are decided by {answer['rule']} has a CacheInterceptor: it may store other "
