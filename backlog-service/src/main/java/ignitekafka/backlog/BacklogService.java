@@ -285,9 +285,9 @@ public interface BacklogService {
      *     {@code lastKeys} (String[]: keys of the last of them, at most ten of each node), {@code tombstonesWaiting}
      *     and {@code tombstonesDropped} (long: versions of removed keys that wait to be stored, and that had no place
      *     to wait), {@code rule} (String: what decides before the order of writes, {@code field <name>} or {@code class
-     *     <name>}, or empty; equal numbers, of which a rank is made, are to be equal in all clusters), {@code order}
-     *     (long: the greatest order of a version on the nodes), {@code readsThrough} (int: 1 if reads of the cache load
-     *     entries from a cache store, else 0), {@code intercepts} (int: 1 if the cache has an interceptor, else 0).
+     *     <name>}, or empty; all clusters must have the same), {@code order} (long: the greatest order of a version on
+     *     the nodes), {@code readsThrough} (int: 1 if reads of the cache load entries from a cache store, else 0),
+     *     {@code intercepts} (int: 1 if the cache has an interceptor, else 0).
      */
     Map<String, Object> activeActive(String cache);
 

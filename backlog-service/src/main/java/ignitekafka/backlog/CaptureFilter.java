@@ -61,7 +61,7 @@ final class CaptureFilter implements CacheEntryEventSerializableFilter<Object, O
         return false;
     }
 
-    /** Captures the removal of a key that has no entry, of which Ignite calls no filter; see {@link AbsentRemovals}. */
+    /** Captures the removal of a key without an entry. Ignite calls no filter for it; see {@link AbsentRemovals}. */
     void addRemoval(CacheEntryEvent<?, ?> update) {
         add(update, EventType.REMOVED);
     }
@@ -128,11 +128,13 @@ final class CaptureFilter implements CacheEntryEventSerializableFilter<Object, O
             byte[] value = kind == Change.REMOVED ? null : bytes(event.getValue());
 
             capture.add(
-                    unit, new Change(number, System.currentTimeMillis(), kind, bytes(key), value, version(key, event)));
+                    unit,
+                    new Change(number, System.currentTimeMillis(), kind, bytes(key), value, version(key, event, type)));
         }
 
         /** The version that the update gave its entry, whose lock this thread has. */
-        private EntryVersion version(Object key, CacheEntryEvent<?, ?> event) throws IgniteCheckedException {
+        private EntryVersion version(Object key, CacheEntryEvent<?, ?> event, EventType type)
+                throws IgniteCheckedException {
             if (!isShared) return null;
 
             SharedCache shared = BacklogPlugin.of(ctx).shared().get(cache);
@@ -142,10 +144,9 @@ final class CaptureFilter implements CacheEntryEventSerializableFilter<Object, O
             if (entry == null || shared == null) throw new IgniteCheckedException("the entry of the update is gone");
 
             try {
-                boolean isRemoval = event.getEventType() == EventType.REMOVED;
+                Object value = type == EventType.REMOVED ? null : event.getValue();
 
-                return shared.captured(
-                        stored, isRemoval ? null : event.getValue(), event.getOldValue(), entry.version());
+                return shared.captured(stored, value, event.getOldValue(), entry.version());
             } catch (GridCacheEntryRemovedException e) {
                 throw new IgniteCheckedException(e);
             }

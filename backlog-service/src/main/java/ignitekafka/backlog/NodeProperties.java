@@ -29,7 +29,7 @@ final class NodeProperties {
     /**
      * A whole number from 1 on.
      *
-     * @throws IgniteException The value is none, or greater than {@code most}; the node then does not start.
+     * @throws IgniteException The value is not a whole number from 1 to {@code most}; the node then does not start.
      */
     long number(String name, long byDefault, long most) {
         String value = configured.apply(name);

@@ -35,7 +35,7 @@ class TombstonesTest {
     /** Key from which on no cache has an entry. */
     private static final int ABSENT = 1_000;
 
-    /** A capture that writes only what it is told to. */
+    /** A capture that writes at barriers only. */
     private static final Map<String, String> SLOW = Map.of(ConnectorSettings.FLUSH_FREQUENCY, "60000");
 
     private static final GridCacheVersion FOREIGN = new GridCacheVersion(0, 5, 0, 2);
