@@ -68,3 +68,35 @@ def resolve_starts(
         if of_group is None or of_group.offset != start.offset:
             starts.unrecorded.add(place)
     return starts
+
+
+def put_limits(
+    plans: Mapping[TopicPartition, TopicPlan],
+    starts: Mapping[TopicPartition, int],
+    copies: Mapping[TopicPartition, PartitionOffset],
+) -> dict[TopicPartition, int]:
+    """Return the offset before which records of each partition may be stored already; not less than its start.
+
+    Nothing is known of a partition whose start was set back: all that follows is put again, by the user's wish.
+    """
+    return {
+        place: max(start, copies[place].put_limit)
+        if place in copies and copies[place].topic_id == plans[place].topic_id and start >= copies[place].offset
+        else start
+        for place, start in starts.items()
+    }
+
+
+def repeated_ends(
+    starts: Mapping[TopicPartition, int], limits: Mapping[TopicPartition, int], topics: Topics
+) -> dict[TopicPartition, int]:
+    """Return the end of what may be stored and is not committed, of each partition that has such records.
+
+    To be called when no earlier task can store anything any more: it read no record that is not readable now.
+
+    :param limits: result of :func:`put_limits`.
+    """
+    ends = topics.offsets(
+        [place for place, limit in limits.items() if limit > starts[place]], OffsetSpec.latest(), committed=True
+    )
+    return {place: min(limits[place], end) for place, end in ends.items() if end > starts[place]}
