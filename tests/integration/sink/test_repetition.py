@@ -63,7 +63,7 @@ def test_no_key_steps_back_when_a_task_or_a_run_begins_again(
     sink: Sink, jars: Jars, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str
 ) -> None:
     """A task stores records and fails before it commits them, twice; a repair and a run begin where nothing is committed."""
-    columns = {"cache_fields": {"seq": "java.lang.Integer"}, "cache_atomicity": mode}
+    columns: dict[str, Any] = {"cache_fields": {"seq": "java.lang.Integer"}, "cache_atomicity": mode}
     sink.settings = replace(sink.settings, delivery=STRICT, batch_size=KEYS, push_interval_ms=600_000, **columns)
     generation = sink.run().generation
     compile_java([SOURCES / "WatchEntries.java"], jars.thin_client, tmp_path)
