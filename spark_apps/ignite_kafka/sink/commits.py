@@ -41,7 +41,7 @@ class PutLimits:
         return any(position > self._limits[place] for place, position in ahead.items())
 
     def narrow(self, ahead: Mapping[TopicPartition, int]) -> set[TopicPartition]:
-        """Return the partitions that are to get a new limit if any does: those that allow less than the least."""
+        """Return the partitions that allow less than the least: they get a new limit if any does."""
         return {place for place, position in ahead.items() if self._limits[place] < position + self._least}
 
     def above(self, positions: Mapping[TopicPartition, int]) -> set[TopicPartition]:
@@ -138,7 +138,7 @@ class Commits:
         moved: Iterable[TopicPartition],
         ending: Collection[TopicPartition],
     ) -> dict[TopicPartition, int]:
-        """Return the limits to commit with offsets: of partitions that moved, and of others that need another limit.
+        """Return the limits to commit with offsets, also of partitions without progress if they need another limit.
 
         :param ending: partitions of which nothing behind the offset is stored.
         """

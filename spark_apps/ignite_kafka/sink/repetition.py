@@ -44,7 +44,7 @@ class NewestRecords:
         self._superseded: list[Int64Array] = []
 
     def add(self, keys: pa.BinaryArray, offsets: Int64Array) -> None:
-        """Add N records by their keys and offsets, which are greater than those before."""
+        """Add N records by their keys and offsets, in the order of the partition."""
         self._keys.append(keys)
         self._offsets.append(offsets)
         self._pending += len(keys)
@@ -52,7 +52,7 @@ class NewestRecords:
             self._fold()
 
     def superseded(self) -> Int64Array:
-        """Return the offsets of the records that are not the last one of their key, in ascending order."""
+        """Return the offsets of all records but the last one of each key, in ascending order."""
         self._fold()
         return np.sort(np.concatenate([*self._superseded, np.empty(0, np.int64)]))
 
@@ -63,13 +63,15 @@ class NewestRecords:
         records = Entries(np.concatenate(self._offsets), keys, pa.nulls(len(keys), pa.binary()))
         newest = last_per_key(records, overwrite=True)
         self._superseded.append(np.setdiff1d(records.rows, newest.rows, assume_unique=True))
-        self._keys, self._offsets = [newest.keys], [newest.rows]
-        self._pending, self._folded = 0, len(newest)
+        self._keys = [newest.keys]
+        self._offsets = [newest.rows]
+        self._pending = 0
+        self._folded = len(newest)
 
 
 @dataclass(frozen=True)
 class Repetition:
-    """Records of a task's partitions that may be stored already, and those of them that are not put again.
+    """Records of a task's partitions that may be stored already, and the superseded ones among them.
 
     :param ends: offset behind the last such record, of each partition that has any. Nothing before it is committed
         until all are stored, because superseded records are stored by those that supersede them.
@@ -84,7 +86,7 @@ class Repetition:
         return position < self.ends.get(place, 0)
 
     def without_superseded(self, consumed: Consumed, parts: Sequence[CachePart]) -> list[CachePart]:
-        """Return the entries of a batch without those that are superseded."""
+        """Return the entries of a batch without the superseded ones."""
         superseded = self.superseded.get((consumed.topic, consumed.partition))
         if superseded is None or not len(superseded) or consumed.offsets[0] > superseded[-1]:
             return list(parts)
@@ -99,7 +101,7 @@ def read_repetition(
     stopping: StoppingRecord,
     ended: Callable[[], bool],
 ) -> Repetition:
-    """Read records that may be stored already, and find those that are superseded.
+    """Read records that may be stored already, and find the superseded ones.
 
     :param reader: reads from the task's start offsets to `ends`.
     :param ended: whether the task ends; the result is incomplete then.

@@ -90,7 +90,7 @@ def put_limits(
 def repeated_ends(
     starts: Mapping[TopicPartition, int], limits: Mapping[TopicPartition, int], topics: Topics
 ) -> dict[TopicPartition, int]:
-    """Return the end of what may be stored and is not committed, of each partition that has such records.
+    """Return the end of stored and uncommitted records of each partition that may have any.
 
     To be called when no earlier task can store anything any more: it read no record that is not readable now.
 

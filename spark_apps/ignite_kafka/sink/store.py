@@ -101,25 +101,24 @@ class Store:
             routed = self._router.route(consumed)
             if routed.filtered is not None:
                 stored.filtered[place] = routed.filtered
-            parts, bad = self._repetition.without_superseded(consumed, routed.parts), routed.bad
+            parts = self._repetition.without_superseded(consumed, routed.parts)
             self._grow_tables(parts)
-            if self._in_order:
-                parts, bad = self._put_in_order(parts, bad)
+            parts, bad = self._put_in_order(parts, routed.bad) if self._in_order else (parts, routed.bad)
             parts = self._apply_error_policy(consumed, parts, bad, stored)
             stored.entries[place] = sum(len(entries) for _, entries in parts)
             for cache, entries in parts:
                 by_cache[cache].append(entries)
         if self._in_order:
             return stored
-        kept = [
-            (self._writer(cache), last_per_key(concat_entries(parts), overwrite=self._overwrite))
-            for cache, parts in by_cache.items()
-        ]
+        kept = [(self._writer(cache), self._last_per_key(parts)) for cache, parts in by_cache.items()]
         self.flush()
         self._in_flight = places
         for writer, entries in kept:
             _write(writer, entries)
         return stored
+
+    def _last_per_key(self, parts: Sequence[Entries]) -> Entries:
+        return last_per_key(concat_entries(parts), overwrite=self._overwrite)
 
     def flush(self) -> None:
         """Wait until the nodes have acknowledged all entries sent."""

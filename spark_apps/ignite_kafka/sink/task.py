@@ -177,7 +177,7 @@ class SinkTask(TaskLoop):
     def _read_repetition(
         self, router: EntryRouter, slots: SinkSlots, starts: Starts, limits: Mapping[TopicPartition, int], end: EpochEnd
     ) -> Repetition:
-        """Find the records that an earlier task may have stored; called when that task cannot store any more.
+        """Find the records that an earlier task may have stored, once its writes are refused.
 
         None are left out while records are put in order, since a cache may refuse the one that supersedes another.
         """

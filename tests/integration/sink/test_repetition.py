@@ -44,7 +44,7 @@ def histories(last: int) -> dict[int, list[int | None]]:
 
 
 class Commits:
-    """Commits of a task, of which those that have come to an offset fail."""
+    """Commits of a task, the first of which fail once they have come to an offset."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, at: int, *errors: IgniteKafkaError) -> None:
         self.errors = list(errors)
