@@ -210,7 +210,7 @@ class RegistryError(IgniteKafkaError):
 
 
 class TransactionTimeout(IgniteKafkaError):
-    """A cache partition was not finished within `transaction_timeout_ms`."""
+    """A transaction was not committed before its timeout: of a run, `transaction_timeout_ms`."""
 
 
 class BacklogMissing(IgniteKafkaError):
@@ -283,7 +283,7 @@ class ChangesLost(IgniteKafkaError):
 
 
 class Fenced(IgniteKafkaError):
-    """A newer run of the same connector has taken over."""
+    """A newer run of the same connector, a repair, or a change of its offsets has taken over."""
 
     exit_code = 3
 

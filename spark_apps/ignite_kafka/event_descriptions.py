@@ -20,7 +20,8 @@ CAUSES: Mapping[Event, str] = {
     events.IGNITE_DISCONNECTED: "A node ended, or the network to it broke.",
     events.CONVERTER_FAILED: "The converter cannot write a value, or the registry refuses its schema.",
     events.RUN_FAILED: "The error that the reason names.",
-    events.RUN_FENCED: "The connector was started twice, or its task was cleared or retried.",
+    events.RUN_FENCED: "The connector was started twice, its task was cleared or retried, or a repair or a change of "
+    "its offsets began during the run.",
     events.OUTCOME_UNKNOWN: "The broker or node did not answer before the timeout, or was killed.",
     events.SNAPSHOT_ALREADY_COMPLETE: "The snapshot id was used before, such as by a cleared Dag run.",
     events.SNAPSHOT_SUPERSEDED: "A snapshot with a new id begins before the last one was complete.",
@@ -36,7 +37,8 @@ CAUSES: Mapping[Event, str] = {
     events.UNITS_SENT_AGAIN: "A node's buffer or the backlog's region was full, or nodes left with unsaved changes.",
     events.OFFSET_RESET: "Retention has deleted the records, or offsets were reset.",
     events.DELIVERY_CONVERGES: "The setting's default, which needs no jar on the nodes.",
-    events.CONFLICT_DECIDED: "Two clusters wrote one key within the time that a change takes from one to the other.",
+    events.CONFLICT_DECIDED: "Two clusters wrote one key within the time that a change takes from one to the other, or "
+    "a value was lesser.",
     events.REMOVALS_FORGOTTEN: "The nodes cannot write their cache ignite-kafka-tombstones-<cache> as fast as keys are "
     "removed, or its data region is full.",
     events.BACKUPS_BEHIND: "The cache was created so: PRIMARY_SYNC is Ignite's default.",

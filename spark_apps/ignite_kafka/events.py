@@ -53,7 +53,10 @@ RUN_FAILED = Event(
     15102, ERROR, "run {run_id} of connector {connector} failed: {reason}", "The reason names the remedy."
 )
 RUN_FENCED = Event(
-    15103, WARNING, "a newer run of connector {connector} has taken over: {reason}", "Run a connector once at a time."
+    15103,
+    WARNING,
+    "a newer run, a repair or a change of offsets of connector {connector} has taken over: {reason}",
+    "Run a connector once at a time; after a repair or a change of offsets, start it again.",
 )
 OUTCOME_UNKNOWN = Event(
     15104,
@@ -366,9 +369,11 @@ DELIVERY_CONVERGES = Event(
 CONFLICT_DECIDED = Event(
     15281,
     INFO,
-    "{count} writes of cache {cache} were older than what another cluster wrote, and were not stored: {foreign} of "
-    "other clusters, {local} of this one; keys of the last ones: {keys}",
-    "None: the newest write of a key stays in all clusters (docs/active-active.md).",
+    "{count} writes of cache {cache} lost by the rule against what was there, and were not stored: {foreign} of other "
+    "clusters, {local} of this one; keys of the last ones: {keys}",
+    "None: by order, or by a field or class that the nodes name, one write of a key stays in all clusters "
+    "(docs/active-active.md). Writes of this cluster lose where its programs put lesser values than those that are "
+    "there.",
 )
 REMOVALS_FORGOTTEN = Event(
     15286,

@@ -11,6 +11,7 @@ from functools import reduce
 import numpy as np
 
 from ignite_kafka.ignite.backlog_changes import CREATED, Changes
+from ignite_kafka.ignite.entry_versions import EntryVersions
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.plan.source_plan import CachePlan
 from ignite_kafka.source.stream.batch import page_of_states
@@ -66,6 +67,5 @@ def changes_of(topology: int, units: Sequence[Sequence[Change]], more: Sequence[
         np.array(keys, np.int32),
         np.array([entry - key for entry, key in zip(entries, keys, strict=True)], np.int32),
         page_of_states([(change.key, change.value) for change in rows]).data,
-        np.zeros(len(rows), np.int64),
-        np.zeros(len(rows), np.int8),
+        EntryVersions.none(len(rows)),
     )

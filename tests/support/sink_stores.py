@@ -88,8 +88,13 @@ def make_plan(topics: tuple[str, ...] = ("topic",), **settings: Any) -> SinkPlan
 
 def by_day(monkeypatch: pytest.MonkeyPatch, **settings: Any) -> tuple[SinkPlan, RoutedCaches]:
     """Plan of a topic whose records have a cache for each day, and the cluster of these caches."""
+    return routed_plan(monkeypatch, **{**BY_DAY, **settings})
+
+
+def routed_plan(monkeypatch: pytest.MonkeyPatch, **settings: Any) -> tuple[SinkPlan, RoutedCaches]:
+    """Plan of a topic whose transforms choose the cache of each record, and the cluster of these caches."""
     caches = RoutedCaches()
     caches.replace_cluster(monkeypatch, TypesLog())
     monkeypatch.setattr("ignite_kafka.sink.caches.get_or_create_cache", caches.create)
-    made = SinkSettings.from_dict({"name": "c", "topics": "topic", **BY_DAY, **settings})
+    made = SinkSettings.from_dict({"name": "c", "topics": "topic", **settings})
     return SinkPlan("c", 1, 4, made, (TopicPlan("topic", "id", "cache", 4, routed=True),)), caches

@@ -19,7 +19,7 @@ from ignite_kafka.plan.sink_plan import SinkPlan
 from ignite_kafka.runtime.epoch import Epoch
 from ignite_kafka.settings.secrets import Secrets
 from ignite_kafka.sink.entry_router import EntryRouter
-from ignite_kafka.sink.ownership import CONFIRMED_S
+from ignite_kafka.sink.ownership import MIN_CONFIRMED_S
 from ignite_kafka.sink.task import sink_slots
 from tests.support.waiting import REQUEST_S, wait_until
 
@@ -35,7 +35,7 @@ class StoppedTask:
 
     def wake(self) -> str:
         """Let the task continue, once Kafka's last answer to it is too old; return the type of its error."""
-        wait_until(lambda: time.monotonic() - self._since_s > CONFIRMED_S, "a long sleep")
+        wait_until(lambda: time.monotonic() - self._since_s > MIN_CONFIRMED_S, "a long sleep")
         self._process.send_signal(signal.SIGCONT)
         told, _ = self._process.communicate(timeout=10 * REQUEST_S)
         return told.strip()

@@ -28,7 +28,7 @@ NOT_PYTHON = {"ignite_kafka.format", "ignite_kafka.errors.cache", "ignite_kafka.
 NOT_PYTHON |= {
     f"ignite_kafka.{metric}" for metric in ("records", "bytes", "skipped", "dead_letters", "events", "lag", "records.nightly.flights")
 }
-NOT_PYTHON |= {"ignite_kafka.version.order", "ignite_kafka.version.cluster"}  # headers
+NOT_PYTHON |= {f"ignite_kafka.version.{header}" for header in ("order", "cluster", "rank", "rule", "sender")}
 PACKAGES = {"ignite_kafka": ROOT / "spark_apps", "airflow_provider_ignite_kafka": ROOT}
 
 pages = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())

@@ -34,7 +34,7 @@ Without a terminal, with `TERM=dumb` or `--quiet` they print plain lines or noth
 | 0 | success |
 | 1 | failure |
 | 2 | wrong settings or arguments |
-| 3 | a newer run has taken over |
+| 3 | a newer run, a repair or a change of offsets has taken over |
 | 4 | the outcome is unknown |
 | 5 | `verify` found differences |
 | 130 | interrupted by Ctrl-C: what was committed stays, and the last line on stderr has the command that continues |

@@ -26,12 +26,11 @@ from ..settings.sink import group_of
 from ..settings.suggestions import did_you_mean
 from ..state.configs import ConnectorRecord, read_connector
 from ..state.internal_names import control_transactional_id, offsets_topic, slot_transactional_id
-from ..state.internal_records import FORMAT_HEADERS
 from ..state.offsets import read_slot
 from ..state.slot_claim import SlotClaim
+from .offset_transaction import MIN_TIMEOUT_MS, OffsetTransaction, timeout_ms
 from .target_state import NewestRun, list_connectors, newest_run, unknown_connector_error
 
-_TIMEOUT_MS = 30_000
 _THREADS = 8  # opening and reading a slot wait for the broker
 Unit = tuple[str, int]
 Changes = Mapping[int, Mapping[Unit, UnitOffset | None]]
@@ -78,16 +77,17 @@ def alter(
     :raises NotStopped: the newest run has not ended, and ``force`` is False.
     :raises SettingsError: the connector was never started, or has no offset of that partition.
     :raises Fenced: a newer run of the connector has begun meanwhile.
+    :raises TransactionTimeout: the brokers were too slow; nothing is changed.
     """
     hold = InactiveConnector.take(settings, secrets, force)
     slot = slot_of(cache, partition, hold.slots)
-    with hold.own([slot]) as producer:
+    with hold.own([slot], 1) as transaction:
         state = hold.read([slot], lambda state: state)[slot]
         before = state.units.get((cache, partition))
         if before is None:
             raise _no_offset_error(hold, state.by_cache, cache, partition)
         changes = {slot: {(cache, partition): replace(before, generation=hold.generation, high=sent, recent="")}}
-        hold.write(producer, changes)
+        hold.write(transaction, changes)
     hold.check(changes)
     return AlteredOffset(cache, partition, before.high, sent)
 
@@ -104,7 +104,7 @@ def reset(
 
     All or, if the command is killed, none of them. Repeatable.
 
-    :raises NotStopped, SettingsError, Fenced: as :func:`alter`.
+    :raises NotStopped, SettingsError, Fenced, TransactionTimeout: as :func:`alter`.
     """
     hold = InactiveConnector.take(settings, secrets, force)
     slots = range(hold.slots) if cache is None or partition is None else (slot_of(cache, partition, hold.slots),)
@@ -114,14 +114,15 @@ def reset(
         selected = [unit for unit in units if cache in (None, unit[0]) and partition in (None, unit[1])]
         return sorted(selected), set(state.by_cache)
 
-    with hold.own(slots) as producer:
+    expected = sum(len(units) for units, _ in hold.read(slots, chosen).values())
+    with hold.own(slots, expected) as transaction:
         selected = hold.read(slots, chosen)
         counts = Counter(name for units, _ in selected.values() for name, _ in units)
         if cache is not None and cache not in counts:
             raise _nothing_to_reset(hold, set().union(*(caches for _, caches in selected.values())), cache, partition)
         changes: Changes = {slot: dict.fromkeys(units) for slot, (units, _) in selected.items() if units}
         if changes:
-            hold.write(producer, changes)
+            hold.write(transaction, changes)
     hold.check(changes)
     return ResetOffsets(dict(counts))
 
@@ -172,23 +173,29 @@ class InactiveConnector:
         return InactiveConnector(clients, topics, prefix, settings.name, newest.connector)
 
     @contextmanager
-    def own(self, slots: Collection[int]) -> Iterator[TransactionalProducer]:
-        """Own the connector, and yield an initialised producer for the transaction that changes offsets of slots.
+    def own(self, slots: Collection[int], offsets: int) -> Iterator[OffsetTransaction]:
+        """Own the connector, and yield the transaction, not yet begun, that changes offsets of slots.
 
         Tasks of the newest run that are still alive are fenced before, and after it: what such a task read in between
         it cannot commit.
 
+        :param offsets: number of offsets to be changed, which determines the transaction's timeout.
         :raises Fenced: a newer run of the connector has begun, or begins; nothing is changed.
+        :raises TransactionTimeout: the transaction was not committed in time; nothing is changed.
         """
+        limit_ms = timeout_ms(offsets, self.record.settings.get("transaction_timeout_ms"))
         self._check_newest()  # before the init, which would end a run that has begun
-        producer = TransactionalProducer(self.clients, control_transactional_id(self.connector), _TIMEOUT_MS)
+        producer = TransactionalProducer(self.clients, control_transactional_id(self.connector), limit_ms)
+        transaction = OffsetTransaction(producer, offsets, limit_ms)
         try:
             producer.init()  # ends the transaction of a command that was killed
             self._check_newest()
             self._each(self._fence, slots)
-            yield producer
+            yield transaction
             self._each(self._fence, slots)
         except ProducerFenced as cause:
+            if transaction.timed_out:
+                raise transaction.timeout_error() from cause
             raise fenced_by_newer(self.connector, None, self.generation, self._newest_generation()) from cause
         finally:
             producer.abort_open(BRIEF_S)
@@ -203,7 +210,7 @@ class InactiveConnector:
         return read_connector(self.clients, self.topics, self.prefix, self.connector).generation
 
     def _fence(self, slot: int) -> None:
-        producer = TransactionalProducer(self.clients, slot_transactional_id(self.connector, slot), _TIMEOUT_MS)
+        producer = TransactionalProducer(self.clients, slot_transactional_id(self.connector, slot), MIN_TIMEOUT_MS)
         with closing(producer):
             producer.init()
 
@@ -226,16 +233,15 @@ class InactiveConnector:
 
         return self._each(selected, slots)
 
-    def write(self, producer: TransactionalProducer, changes: Changes) -> None:
+    def write(self, transaction: OffsetTransaction, changes: Changes) -> None:
         """Write changes of cache partitions in one transaction."""
-        producer.begin()
+        transaction.begin()
         for slot, units in changes.items():
             for (cache, partition), offset in units.items():
                 key = UnitKey(self.connector, cache, partition).to_json()
                 value = None if offset is None else offset.to_json()
-                producer.await_room(1, len(key) + len(value or b""))
-                producer.produce(self.offsets_topic, key, value, slot, FORMAT_HEADERS)
-        producer.commit()
+                transaction.produce(self.offsets_topic, key, value, slot)
+        transaction.commit()
 
     def check(self, changes: Changes) -> None:
         """Read changed cache partitions back.

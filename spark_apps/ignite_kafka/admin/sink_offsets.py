@@ -15,7 +15,6 @@ from confluent_kafka.admin import OffsetSpec
 from ..common.python_compat import parse_time_ms
 from ..errors import IgniteKafkaError, SettingsError, TopicError
 from ..kafka.bounded_calls import close_consumer
-from ..kafka.producer import TransactionalProducer
 from ..kafka.topics import TopicPartition, Topics
 from ..plan.sink_offsets import PartitionKey, PartitionOffset
 from ..plan.slots import slot_of
@@ -23,8 +22,8 @@ from ..settings.connector import ConnectorSettings
 from ..settings.secrets import Secrets
 from ..settings.sink import EARLIEST, LATEST, SinkSettings
 from ..settings.suggestions import did_you_mean
-from ..state.internal_records import FORMAT_HEADERS
 from .connector_lag import list_topics
+from .offset_transaction import OffsetTransaction
 from .offsets import InactiveConnector
 from .recorded_settings import recorded_settings
 
@@ -72,6 +71,7 @@ def move(
         continue at that position.
     :raises TopicError: a topic does not exist.
     :raises Fenced: a newer run of the connector has begun meanwhile.
+    :raises TransactionTimeout: the brokers were too slow; nothing is changed.
     """
     position = parse_position(to)
     if isinstance(position, int) and partition is None:
@@ -166,37 +166,37 @@ def _write(hold: InactiveConnector, offsets: Mapping[TopicPartition, int]) -> Mo
     copies = {place: PartitionOffset(offset, ids[place[0]], hold.generation) for place, offset in offsets.items()}
     slots = {place: slot_of(*place, hold.slots) for place in offsets}
     owned = sorted(set(slots.values()))
-    with hold.own(owned) as producer:
+    with hold.own(owned, len(offsets)) as transaction:
         states = hold.read(owned, lambda state: state.by_topic)
         group_offsets = hold.topics.group_offsets(hold.group, offsets)
         before = {
             place: group_offsets[place][0] if place in group_offsets else _offset_of(states[slots[place]].get(place))
             for place in offsets
         }
-        _commit(hold, producer, copies, slots)
+        _commit(hold, transaction, copies, slots)
     _check(hold, offsets)
     return MovedOffsets({place: (before[place], offset) for place, offset in offsets.items()})
 
 
 def _commit(
     hold: InactiveConnector,
-    producer: TransactionalProducer,
+    transaction: OffsetTransaction,
     copies: Mapping[TopicPartition, PartitionOffset],
     slots: Mapping[TopicPartition, int],
 ) -> None:
     """Commit offsets of the group and their copies in the offsets topic, in one transaction."""
     group = hold.clients.reader(**{"group.id": hold.group})
     try:
-        producer.begin()
+        transaction.begin()
         for place, copy in copies.items():
             key = PartitionKey(hold.connector, *place).to_json()
-            producer.produce(hold.offsets_topic, key, copy.to_json(), slots[place], FORMAT_HEADERS)
+            transaction.produce(hold.offsets_topic, key, copy.to_json(), slots[place])
         committed = [
             TopicPartitionOffset(*place, copy.offset, copy.metadata(hold.offsets_topic))
             for place, copy in copies.items()
         ]
-        producer.send_offsets(committed, group.consumer_group_metadata())
-        producer.commit()
+        transaction.send_offsets(committed, group.consumer_group_metadata())
+        transaction.commit()
     finally:
         close_consumer(group)
 

@@ -39,7 +39,7 @@ def switchover(arguments: CommandArguments) -> int:
         raise SettingsError("--abort has no dry run", "Leave out one of --abort and --dry-run.")
     pair = _pair_of(arguments)
     if arguments.abort:
-        return render.show(arguments, abort(pair, _show), _text)
+        return _print(arguments, abort(pair, _show))
     with _spark(arguments) as spark:
         result = switch_over(pair, spark.verify, _waits_of(arguments), _show, dry_run=arguments.dry_run)
     return _end(arguments, pair, result)
@@ -53,7 +53,7 @@ def failover(arguments: CommandArguments) -> int:
     waits = _waits_of(arguments)
     with _spark(arguments) as spark:
         result = fail_over(pair, spark.store, waits, _show, force=arguments.force, dry_run=arguments.dry_run)
-    return render.show(arguments, result, _text)
+    return _print(arguments, result)
 
 
 def failback(arguments: CommandArguments) -> int:
@@ -96,7 +96,13 @@ def _end(arguments: CommandArguments, pair: Pair, result: TransitionResult) -> i
         _show(
             f"next: ignite-kafka replicate {Path(arguments.output) / SOURCE_FILE} {Path(arguments.output) / SINK_FILE}"
         )
-    return render.show(arguments, result, _text)
+    return _print(arguments, result)
+
+
+def _print(arguments: CommandArguments, result: TransitionResult) -> int:
+    """Print the result; return exit code 0. JSON is one line, as Airflow's BashOperator returns the last one."""
+    print(json.dumps(result.to_dict()) if arguments.json else _text(result))
+    return 0
 
 
 def write_reverse(pair: Pair, folder: Path) -> None:

@@ -23,7 +23,7 @@ A run of :data:`HEALTHY_S` seconds ends the series of failures.
 """
 _NO_RESTART = {
     SettingsError.exit_code: "its settings are wrong: a restart changes nothing",
-    Fenced.exit_code: "a newer run of the connector was started elsewhere",
+    Fenced.exit_code: "a newer run of the connector was started elsewhere, or its offsets were changed meanwhile",
 }
 
 

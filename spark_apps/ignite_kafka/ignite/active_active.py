@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -51,10 +51,21 @@ class VersionCounts:
         )
 
 
-def check_active_active(cluster: Cluster, caches: Collection[str]) -> int:
-    """Check that the nodes keep and compare versions of these caches.
+@dataclass(frozen=True)
+class VersionRules:
+    """Configuration of nodes for caches that other clusters write, too.
 
-    :returns: the cluster's id, from 1 to 31; 0 without caches.
+    :param cluster_id: id of the cluster, from 1 to 31; 0 without caches.
+    :param rules: by cache, what decides before the order of writes: `field <name>` or `class <name>`; or empty.
+    """
+
+    cluster_id: int
+    rules: Mapping[str, str]
+
+
+def check_active_active(cluster: Cluster, caches: Collection[str]) -> VersionRules:
+    """Check that the nodes keep and compare versions of these caches, and return how.
+
     :raises BacklogMissing: no node has the jar.
     :raises BacklogRefused: the jar is older, the nodes' configuration lacks one of the caches, or a cache has an expiry
         policy or reads through to a cache store.
@@ -91,7 +102,16 @@ def check_active_active(cluster: Cluster, caches: Collection[str]) -> int:
                 code=EXPIRES,
                 cache=cache,
             )
-    return max((int(answer["cluster"]) for answer in answers.values()), default=0)
+    cluster_id = max((int(answer["cluster"]) for answer in answers.values()), default=0)
+    return VersionRules(cluster_id, {cache: answer["rule"] for cache, answer in answers.items()})
+
+
+def read_rule(cluster: Cluster, cache: str) -> str:
+    """Read what decides between clusters before the order of writes of a cache; empty: nothing.
+
+    :raises BacklogRefused: there is no such cache, or the user may not read it.
+    """
+    return str(_answer(cluster, cache).get("rule", ""))
 
 
 def check_unversioned(cluster: Cluster, caches: Collection[str]) -> None:

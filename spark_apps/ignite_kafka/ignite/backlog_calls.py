@@ -50,10 +50,11 @@ def values_of(data: memoryview) -> list[bytes | None]:
 def entries_of(data: memoryview) -> tuple[list[bytes | None], EntryVersions]:
     """Parse values and versions in a result of `entries`; None for a key that the cache does not hold."""
     (count,) = struct.unpack_from("<i", data)
-    orders = np.frombuffer(data, "<i8", count, 4)
-    lengths = np.frombuffer(data, "<i4", count, 4 + 8 * count)
-    clusters = np.frombuffer(data, "i1", count, 4 + 12 * count)
-    return _values(data, lengths, 4 + 13 * count), EntryVersions(orders, clusters)
+    ranks = np.frombuffer(data, "<i8", count, 4)
+    orders = np.frombuffer(data, "<i8", count, 4 + 8 * count)
+    lengths = np.frombuffer(data, "<i4", count, 4 + 16 * count)
+    clusters = np.frombuffer(data, "i1", count, 4 + 20 * count)
+    return _values(data, lengths, 4 + 21 * count), EntryVersions(orders, clusters, ranks)
 
 
 def _values(data: memoryview, lengths: Int32Array, position: int) -> list[bytes | None]:

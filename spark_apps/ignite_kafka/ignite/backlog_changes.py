@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from ..common.arrays import Int32Array, Int64Array, Mask
 from .backlog_units import UNIT, ColumnReader
+from .entry_versions import EntryVersions
 from .types import type_codes as codes
 
 CREATED = 1
@@ -25,7 +26,7 @@ EXPIRED = 4
 _MAGIC = 0x31434B42
 _MAGIC_VERSIONED = 0x32434B42
 _CHANGE_BYTES = 33  # of the columns of a change
-_VERSION_BYTES = 9
+_VERSION_BYTES = 17
 _HEADER = struct.Struct("<iiiiq")
 _ACKNOWLEDGED = np.dtype([*UNIT.descr, ("stamp", "<i8"), ("count", "<i4"), ("zero", "<i4")])
 _WRAPPER = np.array([5, -4])  # type code and length before an object, offset of its root after it
@@ -49,9 +50,8 @@ class Changes:
     :param key_length: N items: bytes of the key in `entries`, and `value_length` those of the value.
     :param entries: keys and values in the layout of a scan page: a binary object is wrapped (code 27), a missing value
         is code 101. Any run of entries is a valid page.
-    :param orders: N items: order of the version of the write, which clusters that write the same cache compare; 0 for a
-        cache that only its own cluster writes, and for expired keys.
-    :param clusters: N items: id (1 to 31) of the cluster of that write, 0 where the order is 0.
+    :param versions: N versions of the writes, which clusters that write the same cache compare; order and id of the
+        cluster are 0 for a cache that only its own cluster writes, and for expired keys.
     """
 
     topology: int
@@ -67,8 +67,7 @@ class Changes:
     key_length: Int32Array
     value_length: Int32Array
     entries: memoryview
-    orders: Int64Array
-    clusters: npt.NDArray[np.int8]
+    versions: EntryVersions
 
     @classmethod
     def decode(cls, data: memoryview) -> Changes:
@@ -88,14 +87,15 @@ class Changes:
         number = take("<i8", changes)
         time_ms = take("<i8", changes)
         hashes = take("<i8", changes)
-        orders = take("<i8", changes) if versioned else np.zeros(changes, np.int64)
+        ranks, orders = (take("<i8", changes * versioned) for _ in range(2))
         count = take("<i4", units)
         marks = take("<i4", units)
         more = take("<i4", units)
         key_length = take("<i4", changes)
         value_length = take("<i4", changes)
         kind = take("i1", changes)
-        clusters = take("i1", changes) if versioned else np.zeros(changes, np.int8)
+        clusters = take("i1", changes * versioned)
+        versions = EntryVersions(orders, clusters, ranks) if versioned else EntryVersions.none(changes)
         columns = (
             mark_number,
             stamp,
@@ -109,7 +109,7 @@ class Changes:
             key_length,
             value_length,
         )
-        return cls(topology, *columns, data[take.position :], orders, clusters)
+        return cls(topology, *columns, data[take.position :], versions)
 
     @classmethod
     def none(cls, topology: int) -> Changes:

@@ -154,7 +154,7 @@ class BacklogService:
             removal, or :data:`~.entry_versions.NO_ORDER` and cluster 0.
         """
         values: list[bytes | None] = []
-        versions = [EntryVersions(np.empty(0, np.int64), np.empty(0, np.int8))]
+        versions = [EntryVersions.none(0)]
         while len(values) < len(keys):
             part = service_calls.first_keys(keys, len(values))
             answered, of_part = service_calls.entries_of(self._call("entries", cache, service_calls.framed(part)))

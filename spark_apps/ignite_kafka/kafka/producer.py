@@ -380,11 +380,19 @@ def _message_timeout_ms(value: str | int | None, transaction_ms: int) -> str | i
 
 
 def fenced_by_newer(connector: str, slot: int | None, own: int, theirs: int) -> Fenced:
-    """Return the error to raise when a newer generation of the connector has fenced this run."""
-    newer = f"generation {theirs}" if theirs > own else "a run that is starting, or a repair,"
+    """Return the error to raise when a producer of the connector was fenced.
+
+    :param theirs: newest generation recorded; a repair, a change of offsets and a starting run record none.
+    """
+    if theirs > own:
+        newer = f"generation {theirs}"
+        remedy = "This run ends; the newer one continues. Run a connector once at a time."
+    else:
+        newer = "a run that is starting, a repair, or a change of offsets (ignite-kafka offsets reset, alter)"
+        remedy = "This run ends. After a repair or a change of offsets, start the connector again."
     return Fenced(
         f"{newer} of connector {connector!r} has taken over from generation {own}",
-        "This run ends; the newer one continues. Run a connector once at a time.",
+        remedy,
         connector=connector,
         slot=slot,
     )

@@ -77,6 +77,7 @@ class Newest:
     :param ages: age of the oldest change by cache, in seconds.
     :param nodes: backlog of each node.
     :param refused: number of writes that nodes did not store because a newer one is there, by cache.
+    :param forgotten: number of removed keys whose versions nodes had no memory for, by cache.
     :param measured: measurements of all tasks.
     :param heartbeat_s: time of the newest heartbeat that came back, in seconds since 1970; 0.0: none did.
     :param time_s: time of the status, in seconds since 1970.
@@ -88,6 +89,7 @@ class Newest:
     ages: Mapping[str, float] = field(default_factory=dict)
     nodes: tuple[NodeBacklog, ...] = ()
     refused: Mapping[str, int] = field(default_factory=dict)
+    forgotten: Mapping[str, int] = field(default_factory=dict)
     measured: Measurements = field(default_factory=Measurements)
     heartbeat_s: float = 0.0
     time_s: float = 0.0
@@ -141,9 +143,9 @@ class RunMetrics:
         before = self._newest
         self._newest = replace(before, ages={**dict.fromkeys(before.ages, 0.0), **ages}, nodes=tuple(nodes))
 
-    def update_refused(self, refused: Mapping[str, int]) -> None:
-        """Take the number of writes that nodes refused by their versions, by cache; they never fall."""
-        self._newest = replace(self._newest, refused=refused)
+    def update_refused(self, refused: Mapping[str, int], forgotten: Mapping[str, int]) -> None:
+        """Take the numbers of refused writes and of forgotten removals, by cache; they never fall."""
+        self._newest = replace(self._newest, refused=refused, forgotten=forgotten)
 
     def update_heartbeat(self, sent_s: float) -> None:
         """Take the time of the newest heartbeat that came back, in seconds since 1970; 0.0: none did."""
@@ -191,6 +193,8 @@ class RunMetrics:
             yield Sample(table.OLDEST_AGE, (connector, name, topics.get(name, "")), age_s)
         for name, count in newest.refused.items():
             yield Sample(table.REFUSED_WRITES, (connector, name), count)
+        for name, count in newest.forgotten.items():
+            yield Sample(table.FORGOTTEN_REMOVALS, (connector, name), count)
         if newest.heartbeat_s:
             yield Sample(table.HEARTBEAT_TIME, (connector,), newest.heartbeat_s)
         for node in newest.nodes:

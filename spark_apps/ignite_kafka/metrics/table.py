@@ -189,6 +189,14 @@ REFUSED_WRITES = Metric(
     "Writes that nodes did not store because another cluster's write of the key is newer, since the run's start; of "
     "sinks with active_active only",
 )
+FORGOTTEN_REMOVALS = Metric(
+    "forgotten_removals",
+    "counter",
+    "keys",
+    ("connector", "cache"),
+    "Removed keys whose versions nodes had no memory for, since the run's start: an older put of another cluster "
+    "brings such a key back; of sinks with active_active only",
+)
 LATENCY = Metric(
     "latency_seconds",
     "histogram",
@@ -312,6 +320,7 @@ METRICS = (
     BUFFERED,
     BUFFERED_BYTES,
     REFUSED_WRITES,
+    FORGOTTEN_REMOVALS,
     LATENCY,
     HEARTBEAT_LATENCY,
     HEARTBEAT_TIME,

@@ -65,8 +65,8 @@ def routes(
             why = "they are one topic" if same else "Kafka does not distinguish . and _ in names"
             raise SettingsError(
                 f"the topics of the caches {other} (by {before.rule}) and {cache} (by {topic.rule}) collide: {why}",
-                f"Give them different names ({NAMED_BY}), or leave one out with cache_blacklist and copy it with "
-                f"another connector",
+                f"Give them different names ({NAMED_BY}), or leave one out with cache_blacklist and copy it to "
+                f"another topic with another connector",
                 cache=cache,
                 topic=topic.name,
             )

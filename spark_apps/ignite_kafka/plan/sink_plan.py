@@ -38,6 +38,7 @@ class SinkPlan:
     :param generation: generation of the run; 0 without one (dry run).
     :param max_batch_bytes: maximum batch size: max.message.bytes of the dead-letter topic.
     :param fence: name of the sink in the Ignite cluster's fences, if its delivery is strict; else empty.
+    :param cluster_id: id of the cluster among those that write the same caches; 0: versions are not stored.
     """
 
     connector: str
@@ -47,6 +48,7 @@ class SinkPlan:
     topics: tuple[TopicPlan, ...]
     max_batch_bytes: int = 1_000_000
     fence: str = ""
+    cluster_id: int = 0
 
     @property
     def caches(self) -> list[str]:
@@ -63,7 +65,8 @@ class SinkPlan:
 
     def to_json(self) -> str:
         """Return the plan as JSON text, the input of :meth:`from_json`."""
-        own = {name: getattr(self, name) for name in ("connector", "generation", "slots", "max_batch_bytes", "fence")}
+        names = ("connector", "generation", "slots", "max_batch_bytes", "fence", "cluster_id")
+        own = {name: getattr(self, name) for name in names}
         value = {**own, "settings": self.settings.to_dict(), "topics": [asdict(topic) for topic in self.topics]}
         return json.dumps(value, separators=(",", ":"))
 

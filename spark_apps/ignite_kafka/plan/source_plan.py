@@ -33,6 +33,8 @@ class CachePlan:
         unknown.
     :param one_topic: whether all records go to one topic; False: transforms route each record, to topics that are
         created with their first record.
+    :param conflict_rule: what decides between clusters that write the cache, before the order of writes; empty:
+        nothing.
     """
 
     name: str
@@ -46,6 +48,7 @@ class CachePlan:
     topic_id: str = ""
     deployment: str = ""
     one_topic: bool = True
+    conflict_rule: str = ""
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> CachePlan:

@@ -29,9 +29,13 @@ class ConflictWatch:
         self._shows_keys = shows_keys
         self._before: dict[str, VersionCounts] = {}
         self._refused: dict[str, int] = {}
+        self._forgotten: dict[str, int] = {}
 
-    def look(self, caches: Iterable[str]) -> Mapping[str, int]:
-        """Read the counts, emit an event for each cache with new ones, and return all refused writes by cache."""
+    def look(self, caches: Iterable[str]) -> tuple[Mapping[str, int], Mapping[str, int]]:
+        """Read the counts, and emit events for each cache with new ones.
+
+        :returns: all refused writes, and all removals that were forgotten, by cache.
+        """
         for cache in caches:
             try:
                 now = read_counts(self._cluster, cache)
@@ -41,8 +45,9 @@ class ConflictWatch:
             new = now.since(self._before.get(cache, now))
             self._before[cache] = now
             self._refused[cache] = self._refused.get(cache, 0) + new.foreign + new.local
+            self._forgotten[cache] = self._forgotten.get(cache, 0) + new.dropped
             self._report(cache, new)
-        return dict(self._refused)
+        return dict(self._refused), dict(self._forgotten)
 
     def _report(self, cache: str, new: VersionCounts) -> None:
         if new.dropped:

@@ -13,6 +13,7 @@ from ..convert.filter import Filters
 from ..convert.rules.failure_stages import CONTRACT
 from ..convert.to_ignite import BadRecord, ClusterTypes, Entries, RecordConverter, merge_rows
 from ..errors import SettingsError
+from ..ignite.active_active import read_rule
 from ..ignite.cluster import Cluster
 from ..ignite.sql_views import with_present_tables
 from ..ignite.types.model import CacheInfo
@@ -30,6 +31,7 @@ from .entry_order import with_order
 from .program_faults import convert_or_fault
 from .record_types import RecordTypes, TypesGrown
 from .record_versions import with_versions
+from .sender_check import check_senders
 
 if TYPE_CHECKING:
     from ..convert.to_ignite.record_sides import ReadSide
@@ -60,6 +62,7 @@ class EntryRouter:
 
     def __init__(self, plan: SinkPlan, cluster: Cluster, clients: KafkaClients) -> None:
         self._settings = plan.settings
+        self._cluster_id = plan.cluster_id
         self._cluster = cluster
         self._plans = {topic.name: topic for topic in plan.topics}
         self._record_types = RecordTypes(ClusterTypes(cluster), TypesTopic(clients, plan.settings.source_types_topic))
@@ -68,6 +71,7 @@ class EntryRouter:
         self._transforms: dict[str, TransformingReader | None] = {}
         self._caches: dict[str, CacheInfo] = {}
         self._looked_up: set[SourceKey] = set()
+        self._rules: dict[str, str] = {}
 
     def begin_batch(self) -> None:
         """Begin a batch: the types topic, the cluster's types and the columns of tables may be read once more."""
@@ -85,8 +89,11 @@ class EntryRouter:
 
         :param leave_out: caches chosen by transforms whose records are ignored, and which are not created.
         :raises ProgramFault: the conversion failed by a fault of this program.
+        :raises SettingsError: by their versions, records come from a cluster with the number of the sink's.
         """
         own = self._settings.of(consumed.topic)
+        if self._cluster_id:
+            check_senders(consumed, self._cluster_id, own)
         entry_filter = self._filters.of(consumed.topic)
         filtered = 0
         bad: list[BadRecord] = []
@@ -167,7 +174,8 @@ class EntryRouter:
         if reader is None:
             entries = self._make_entries(consumed.topic, consumed, {})
             if self._settings.active_active:
-                entries = with_versions(entries, consumed)
+                rule = self._rule(self._converters[consumed.topic].cache.name)
+                entries = with_versions(entries, consumed, rule)
             bad += entries.bad
             yield consumed.topic, replace(entries, bad=())
             return
@@ -180,6 +188,12 @@ class EntryRouter:
             entries = self._make_entries(key, part.consumed, part.read)
             bad += [replace(record, row=int(part.rows[record.row])) for record in entries.bad]
             yield key, replace(entries, rows=part.rows[entries.rows], bad=())
+
+    def _rule(self, cache: str) -> str:
+        """Return what decides between clusters by the configuration of a cache's nodes; read once."""
+        if cache not in self._rules:
+            self._rules[cache] = read_rule(self._cluster, cache)
+        return self._rules[cache]
 
     def _reader(self, topic: str) -> TransformingReader | None:
         """Return the cached reader that applies a topic's transforms and `select`; None if the topic has neither."""

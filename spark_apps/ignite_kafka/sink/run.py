@@ -59,6 +59,8 @@ def run_sink(spark: SparkSession, request: RunRequest[SinkSettings]) -> RunStatu
 class SinkRun(EpochRun[SinkSettings]):
     """Driver of a sink's run: plans, creates caches, claims the connector, and runs epochs."""
 
+    _cluster_id = 0
+
     def _run(self) -> None:
         settings = self._settings
         self._cluster = self._stack.enter_context(ignite_cluster(settings, self._secrets))
@@ -81,7 +83,8 @@ class SinkRun(EpochRun[SinkSettings]):
         plan = self._retry(lambda: self._with_dead_letter_topic(chosen))
         fence = self._claim_generation(slots, state)
         plan_now = self._retry(lambda: with_first_offsets(plan, self._topics, self._clients))
-        self._plan = replace(plan_now, generation=self._control.record.generation, fence=fence)
+        generation = self._control.record.generation
+        self._plan = replace(plan_now, generation=generation, fence=fence, cluster_id=self._cluster_id)
         self._retry(self._control.begin)
         self._establish_fence()
         self._consumer = self._retry(lambda: DriverConsumer(self._clients, self._topics, self._plan))
@@ -167,7 +170,7 @@ class SinkRun(EpochRun[SinkSettings]):
     def _count_conflicts(self, plan: SinkPlan) -> None:
         """Count the writes that nodes refused by their versions; the first count of a cache is the begin."""
         if self._settings.active_active:
-            self._metrics.update_refused(self._conflicts.look(plan.caches))
+            self._metrics.update_refused(*self._conflicts.look(plan.caches))
 
     @cached_property
     def _conflict_checks(self) -> Interval:
@@ -181,7 +184,7 @@ class SinkRun(EpochRun[SinkSettings]):
         self._retry(self._types_topic.read)
         created = ensure_caches(plan, self._cluster, self._types_topic.cache)
         if self._settings.active_active:
-            self._retry(lambda: check_active_active(self._cluster, plan.caches))
+            self._cluster_id = self._retry(lambda: check_active_active(self._cluster, plan.caches)).cluster_id
             self._count_conflicts(plan)
         elif not self._settings.allow_unversioned:
             self._retry(lambda: check_unversioned(self._cluster, plan.caches))
@@ -244,7 +247,8 @@ class SinkRun(EpochRun[SinkSettings]):
         # only the first start may begin at the ends: new partitions are read from their first record
         begins = {topic.name: topic.begins for topic in self._plan.topics}
         topics = tuple(replace(topic, begins=begins.get(topic.name, ())) for topic in now.topics)
-        kept = {name: getattr(self._plan, name) for name in ("generation", "max_batch_bytes", "fence")}
+        names = ("generation", "max_batch_bytes", "fence", "cluster_id")
+        kept = {name: getattr(self._plan, name) for name in names}
         return replace(now, topics=topics, **kept)
 
     def _changed(self) -> bool:
@@ -270,7 +274,7 @@ class SinkRun(EpochRun[SinkSettings]):
         ]
         events.emit(events.TOPICS_CHANGED, connector=self._settings.name, added=", ".join(added) or "none")
         self._ensure_caches(now)
-        self._plan = now
+        self._plan = replace(now, cluster_id=self._cluster_id)
         self._report_awaited()
         self._status = replace(self._status, caches={**planned_counts(now), **self._status.caches})
 

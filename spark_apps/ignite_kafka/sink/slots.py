@@ -118,14 +118,14 @@ class SinkSlots:
 
         def commit_slot(slot: int) -> None:
             writer = self._writers[slot]
-            asked_s = self._confirmations.now()
             for place in by_slot[slot]:
                 writer.send_dead_letters(dead_letters.get(place, ()))
             writer.positions(by_slot[slot], group_metadata)
             writer.commit()
-            self._confirmations.confirmed(slot, asked_s)
 
+        asked_s = self._confirmations.now()
         self._writers.each(commit_slot, by_slot)
+        self._confirmations.confirmed(by_slot, asked_s)
 
     def confirm(self, places: Iterable[TopicPartition]) -> None:
         """Ask Kafka whether this task still owns the slots of topic partitions, unless it has just said so.
@@ -135,14 +135,10 @@ class SinkSlots:
         :raises Fenced: a newer run, or a newer attempt of the task, owns a slot.
         :raises KafkaUnavailable: the brokers did not answer, or another producer has a slot's transactional id.
         """
-
-        def confirm_slot(slot: int) -> None:
-            asked_s = self._confirmations.now()
-            self._writers[slot].confirm()
-            self._confirmations.confirmed(slot, asked_s)
-
         if outdated := self._confirmations.outdated(self.slot_of[place] for place in places):
-            self._writers.each(confirm_slot, outdated)
+            asked_s = self._confirmations.now()
+            self._writers.each(lambda slot: self._writers[slot].confirm(), outdated)
+            self._confirmations.confirmed(outdated, asked_s)
 
     def close(self) -> None:
         """Close the producers of all slots; open transactions are aborted."""

@@ -27,7 +27,7 @@ from ..kafka.dead_letters import DeadLetter, context_headers, entry_headers
 from ..kafka.headers import joined_headers
 from ..kafka.producer import TransactionalProducer
 from ..kafka.records import KeyType, Records, with_tombstones
-from ..kafka.version_headers import version_headers
+from ..kafka.version_headers import sender_headers, version_headers
 from ..plan.source_plan import CachePlan, TransferPlan
 from ..settings.error_policies import DEAD_LETTER, STOP
 from ..settings.topic_names import types_topic
@@ -88,6 +88,7 @@ class EntrySender:
         self._connector = plan.connector
         self._generation = plan.generation
         self._settings = settings
+        self._cluster_id = plan.cluster_id
         self._cluster = cluster
         self._types_topic = types_topic(settings.internal_topic_prefix)
         self._converters = converters or Converters(settings)
@@ -119,7 +120,9 @@ class EntrySender:
                 records, headers=joined_headers(records.headers, self._provenance.headers(origin, cache.topic))
             )
         if batch.versions is not None:
-            headers = version_headers(batch.versions[chosen.positions(sent)])
+            headers = version_headers(batch.versions[chosen.positions(sent)], cache.conflict_rule)
+            if self._settings.forward_foreign_changes:
+                headers = joined_headers(headers, sender_headers(self._cluster_id, len(headers)))
             records = replace(records, headers=joined_headers(records.headers, headers))
         self.note_key_types(cache.name, records.key_types)
         for target, part in self._topics.divided(writer, cache, records):

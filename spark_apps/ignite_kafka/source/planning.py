@@ -72,7 +72,9 @@ def make_plan(settings: SourceSettings, cluster: Cluster, topics: Topics, snapsh
 def _with_versions(plan: TransferPlan, cluster: Cluster, caches: Sequence[str]) -> TransferPlan:
     settings = plan.settings
     if settings.active_active:
-        return replace(plan, cluster_id=check_active_active(cluster, caches))
+        versions = check_active_active(cluster, caches)
+        ruled = tuple(replace(cache, conflict_rule=versions.rules[cache.name]) for cache in plan.caches)
+        return replace(plan, cluster_id=versions.cluster_id, caches=ruled)
     if settings.streams and settings.failover_policy == "BACKLOG" and not settings.allow_unversioned:
         check_unversioned(cluster, caches)
     return plan

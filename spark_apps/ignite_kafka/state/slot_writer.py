@@ -140,8 +140,8 @@ class SlotWriter:
         if timed_out:
             return self._timed_out(open_ms)
         return KafkaUnavailable(
-            "the slot's producer was fenced by a task of an older run, or by another program that uses its "
-            "transactional id",
+            "the slot's producer was fenced by a task of an older run, by a change of offsets (ignite-kafka offsets "
+            "reset, alter), or by another program that uses its transactional id",
             connector=self._claim.connector,
             slot=self._claim.slot,
         )

@@ -113,21 +113,27 @@ class SuspectRows:
         return [(key, values[-1]) for key, values in self.last_by_partition().items()]
 
     def last_by_partition(self, *, first: bool = False) -> dict[bytes, list[bytes | None]]:
-        """Return, by key, its last value (second column) in each topic partition.
+        """Return, by key, its last value (second column) in each topic partition, of the rows with its greatest rank.
 
         :param first: use the first row of each partition that has a value. The value that counts is then the
             first of the list, otherwise the last.
         """
         values_of: dict[bytes, dict[int, bytes | None]] = {}
+        rank_of: dict[bytes, int] = {}
         rows = self.joined_rows()
         columns = self.zip_columns()
-        for at in np.argsort(rows["order"], kind="stable").tolist():
+        for at in np.lexsort((rows["order"], rows["rank"])).tolist():
             key, value = columns[at]
             partition = int(rows["order"][at]) >> OFFSET_BITS
-            if not first:
-                values_of.setdefault(key, {})[partition] = value
-            elif value is not None:
-                values_of.setdefault(key, {}).setdefault(partition, value)
+            rank = int(rows["rank"][at])
+            if first:
+                if value is not None:
+                    values_of.setdefault(key, {}).setdefault(partition, value)
+                continue
+            if rank_of.get(key) != rank:  # greater than the ranks of the rows before
+                rank_of[key] = rank
+                values_of[key] = {}
+            values_of[key][partition] = value
         return {key: list(values.values()) for key, values in values_of.items()}
 
     def zip_columns(self) -> list[tuple[bytes, bytes | None]]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ..common.arrays import Int64Array, Mask, RowIndex
 from .fingerprints import NO_VALUE, OFFSET_BITS, Rows
@@ -22,14 +24,13 @@ def find_keys(rows: Rows, keys: Rows) -> RowIndex:
 
 
 def find_last_of_keys(rows: Rows, *, first: bool = False) -> RowIndex:
-    """Return the position of each key's last record in each partition, in ascending order.
+    """Return the position of each key's last record of the greatest rank in each partition, in ascending order.
 
     :param first: take instead the first record with a value, or the first record if none has a value.
     """
-    order = -rows["order"] if first else rows["order"]
     counts = rows["value"] != NO_VALUE if first else np.full(len(rows), True)
     partitions = rows["order"] >> OFFSET_BITS
-    by_key = np.lexsort((order, counts, partitions, rows["low"], rows["high"]))
+    by_key = np.lexsort((*_counting_order(rows, first=first), counts, partitions, rows["low"], rows["high"]))
     sorted_rows = rows[by_key]
     is_last = np.full(len(rows), True)
     for column in (sorted_rows["high"], sorted_rows["low"], partitions[by_key]):
@@ -74,10 +75,10 @@ class _Groups:
 def join_fingerprints(topic: Rows, cache: Rows, *, first: bool = False) -> JoinResult:
     """Join the fingerprints of a topic and its cache by key, and select the suspects.
 
-    A key is no suspect if its last record has the hash of its only entry, or if its last record is a tombstone and it
-    has no entry.
+    A key is no suspect if the record that counts has the hash of its only entry, or if this record is a tombstone and
+    the key has no entry. The last record of the greatest rank counts.
 
-    :param first: the first record with a value counts, not the last record.
+    :param first: the first record with a value counts instead.
     """
     groups = _group_by_key(topic, cache, first=first)
     repeated = int(np.clip(groups.records - 1, 0, None).sum())
@@ -112,10 +113,9 @@ def _group_by_key(topic: Rows, cache: Rows, *, first: bool) -> _Groups:
     rows = np.concatenate([topic, cache])
     is_entry = np.arange(len(rows)) >= len(topic)
     ignored = ~is_entry & (rows["value"] == NO_VALUE) if first else np.zeros(len(rows), bool)
-    order = -rows["order"] if first else rows["order"]
     # each key has its ignored records, then its records in their order, then its entries
     group = np.where(is_entry, 2, np.where(ignored, 0, 1)).astype(np.uint8)
-    by_key = np.lexsort((order, group, rows["low"], rows["high"]))
+    by_key = np.lexsort((*_counting_order(rows, first=first), group, rows["low"], rows["high"]))
     rows = rows[by_key]
     is_entry = is_entry[by_key]
     ignored = ignored[by_key]
@@ -132,6 +132,13 @@ def _group_by_key(topic: Rows, cache: Rows, *, first: bool) -> _Groups:
     alike = (keys["value"] == entry) & (entries <= 1)
     counted = int((is_entry & (rows["order"] >= 0)).sum())
     return _Groups(keys, alike, _sum_groups(~is_entry, starts), counted)
+
+
+def _counting_order(rows: Rows, *, first: bool) -> tuple[npt.NDArray[Any], ...]:
+    """Return keys for :func:`numpy.lexsort` that put the counting record of each key last."""
+    if first:  # no field orders the records then
+        return (-rows["order"],)
+    return (rows["order"], rows["rank"]) if rows["rank"].any() else (rows["order"],)
 
 
 def _sum_groups(flags: Mask, starts: RowIndex) -> Int64Array:

@@ -1,6 +1,6 @@
 """Fingerprints: hashes of the keys and values of records and entries. :mod:`.fingerprint_join` compares them.
 
-A fingerprint takes 32 bytes for a record of any size, so that Spark moves and sorts little. A key has a hash of 128
+A fingerprint takes 40 bytes for a record of any size, so that Spark moves and sorts little. A key has a hash of 128
 bits: among a thousand million keys, two have the same hash with a probability of 10⁻²¹. A value has 64 bits, because
 only the two values of a key are compared.
 """
@@ -18,8 +18,11 @@ from ..common.arrays import Int64Array
 from ..convert.rules.polars import pl
 from ..errors import IgniteKafkaError
 
-ROW = np.dtype([("high", np.uint64), ("low", np.uint64), ("value", np.uint64), ("order", np.int64)])
+ROW = np.dtype([("high", np.uint64), ("low", np.uint64), ("value", np.uint64), ("rank", np.int64), ("order", np.int64)])
 """``high``, ``low``: hash of the key; ``value``: hash of the value; ``order``: rises from record to record of a key.
+
+``rank`` is the number in the record's `order_field`, and 0 without this setting. Of a key's records, the one with the
+greatest rank counts; of several with this rank, the one with the greatest order.
 
 ``order`` of an entry is 0, or -1 for the second row of an entry that must be judged even if its bytes are equal.
 """
@@ -36,10 +39,13 @@ OFFSET_BITS = 44
 _PROBE = (b"", b"ignite-kafka", bytes(range(256)))
 
 
-def fingerprint(keys: pa.BinaryArray, values: pa.BinaryArray, order: Int64Array | None = None) -> Rows:
+def fingerprint(
+    keys: pa.BinaryArray, values: pa.BinaryArray, order: Int64Array | None = None, rank: Int64Array | None = None
+) -> Rows:
     """Hash N keys and values to rows of dtype ROW; a null key counts as empty.
 
     :param order: N numbers that rise with the records of a key; None: all 0.
+    :param rank: N numbers of the field that orders the records of a key; None: all 0.
     """
     rows = np.zeros(len(keys), ROW)
     series = pl.Series(values=keys.fill_null(b""), dtype=pl.Binary)
@@ -50,6 +56,8 @@ def fingerprint(keys: pa.BinaryArray, values: pa.BinaryArray, order: Int64Array 
     )
     if order is not None:
         rows["order"] = order
+    if rank is not None:
+        rows["rank"] = rank
     return rows
 
 

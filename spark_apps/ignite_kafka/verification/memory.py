@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from statistics import median_high
@@ -129,15 +129,21 @@ class ComparisonMemory:
         return result
 
     def _note_differing(self, caches: Sequence[Judged]) -> None:
-        """Keep the slices with differences due; all that were compared if a difference has no key."""
+        """Keep the slices with differences due.
+
+        A difference without a key may be in any slice that was compared. These stay due, but no more once as many as a
+        share are: each comparison would add its own, until all keys are compared every time.
+        """
         for judged in caches:
             key = judged.result.cache, judged.result.topic
             if key not in self._after:
                 continue
-            slices: Iterable[int] = ()
-            if not judged.equal:
-                with_keys = judged.slices if not judged.result.keyless else ()
-                slices = with_keys or [number for first, end in self._chosen[key] for number in range(first, end)]
+            slices = set[int]() if judged.equal else set(judged.slices)
+            if not judged.equal and (judged.result.keyless or not slices):
+                chosen = self._chosen[key]
+                due = self._before[key].differing
+                kept = due if 2 * count_slices(due) >= count_slices(chosen) else chosen
+                slices.update(number for first, end in kept for number in range(first, end))
             self._after[key] = self._after[key].with_differing(slices)
 
     def _find_gap(self) -> str:

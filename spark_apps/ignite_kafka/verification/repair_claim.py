@@ -93,10 +93,10 @@ class Idle:
 
         :param force: proceed although the newest run's status record shows no end.
         :raises NotStopped: the newest run has not ended.
-        :raises SettingsError: a field orders the sink's entries, so that the last record may be none to put.
+        :raises SettingsError: a field orders the sink's entries, and a repair does not compare it at the entry.
         """
         if isinstance(settings, SinkSettings) and settings.order_field:
-            reason = "a repair puts the last record of a partition, and the greatest field may be in an earlier one"
+            reason = "a repair would replace entries whose field is greater than that of any record"
             remedy = (
                 f"Read all records once more: ignite-kafka offsets reset {settings.name} --to earliest, then run the "
                 "sink; nodes keep the greatest"

@@ -76,7 +76,7 @@ class SinkDirection(DirectionClients):
                 order = record_order(pair.first_partition + part.partition, part.offsets[entries.rows])
                 keys = unify_codes(entries.keys)
                 values = unify_codes(entries.values)
-                rows = fingerprint(keys, values, order)
+                rows = fingerprint(keys, values, order, entries.order)
                 yield Batch(rows, make_taker(keys, values), cache=cache if pair.routed else None)
 
     def count_caches(self, pair: ComparedPair, partitions: Sequence[int]) -> Iterator[Counter[str]]:
@@ -107,8 +107,8 @@ class SinkDirection(DirectionClients):
     ) -> Judged:
         """Compare suspect keys by their decoded values; in a repair, put or remove the entries that differ.
 
-        Records of a key in several partitions or topics have no order: the entry may have the last value of any
-        partition. If the cache refused all these values, the key is skipped, whatever its entry is.
+        Records of a key in several partitions or topics have no order: the entry may have the last value (with
+        `order_field`, the last greatest) of any partition. A key whose values the cache all refused is skipped.
         """
         equality = EntryEquality(self.cluster, self.cluster.cache(pair.cache))
         first = self.first_counts

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from ignite_kafka.admin.lag_by_name import sink_lag, source_lag
-from ignite_kafka.errors import BacklogRefused, KafkaUnavailable
+from ignite_kafka.errors import BacklogRefused, BacklogUnavailable, KafkaUnavailable
 from ignite_kafka.ignite.backlog_errors import UNKNOWN_CONNECTOR
 from ignite_kafka.ignite.backlog_service import BacklogService
 from ignite_kafka.ignite.cluster import Cluster
 from ignite_kafka.ignite.endpoint import IgniteEndpoint
-from ignite_kafka.ignite.entry_versions import NO_ORDER
+from ignite_kafka.ignite.entry_versions import NO_ORDER, EntryVersions
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.headers import from_messages
 from ignite_kafka.kafka.topics import Topics, read_to_end
@@ -30,10 +30,12 @@ from tests.support.processes import App
 from tools.servers import IgniteCluster, KafkaBroker
 
 CACHE = "staff"
+RANKED = "grades"
+"""Cache of objects, whose field `grade` decides before the time of writes."""
 MOST_WAITING = 500
 """Removals that wait in a node's memory, more than the keys that the writers have."""
-Version = tuple[int, int]
-"""Order and cluster of a write."""
+Version = tuple[int, int, int]
+"""Rank, order and cluster of a write."""
 State = tuple[Version, bytes | None]
 """Version and value of a key; None: it was removed."""
 
@@ -41,7 +43,13 @@ State = tuple[Version, bytes | None]
 def node_options(number: int) -> tuple[str, ...]:
     """Java options of the nodes of a cluster whose cache other clusters write, too."""
     prefix = "-DIGNITE_KAFKA_ACTIVE_ACTIVE"
-    return (*QUICK_JVM, f"{prefix}_CLUSTER={number}", f"{prefix}_CACHES={CACHE}", f"{prefix}_MAX_TOMBSTONES={MOST_WAITING}")
+    return (
+        *QUICK_JVM,
+        f"{prefix}_CLUSTER={number}",
+        f"{prefix}_CACHES={CACHE},{RANKED}",
+        f"{prefix}_FIELDS={RANKED}:grade",
+        f"{prefix}_MAX_TOMBSTONES={MOST_WAITING}",
+    )
 
 
 @dataclass(frozen=True)
@@ -54,19 +62,20 @@ class Direction:
     master: str = "local[2]"
 
     @staticmethod
-    def between(folder: Path, kafka: KafkaBroker, here: IgniteCluster, there: IgniteCluster) -> Direction:
+    def between(folder: Path, kafka: KafkaBroker, here: IgniteCluster, there: IgniteCluster, caches: Sequence[str] = (CACHE,)) -> Direction:
         """Settings of a pair that has the name of its folder."""
         name = folder.name
+        topics = [f"{name}-{cache}" for cache in caches]
         common = {
             "bootstrap_servers": kafka.bootstrap, "key_converter": "ignite-binary", "value_converter": "ignite-binary",
             "topic_prefix": f"{name}-", "slots": 2, "progress_interval_ms": 500, "run_mode": "continuous", "active_active": True,
         }  # fmt: skip
         source = {
-            "name": f"source-{name}", "ignite_addresses": here.addresses, "cache_whitelist": [CACHE], "process_removals": True,
+            "name": f"source-{name}", "ignite_addresses": here.addresses, "cache_whitelist": list(caches), "process_removals": True,
             "failover_policy": "BACKLOG", "internal_topic_prefix": f"in-a-{name}", "poll_interval_ms": 100, "topic_partitions": 2,
         }  # fmt: skip
         sink = {
-            "name": f"sink-{name}", "ignite_addresses": there.addresses, "topics": [f"{name}-{CACHE}"], "process_updates": True,
+            "name": f"sink-{name}", "ignite_addresses": there.addresses, "topics": topics, "process_updates": True,
             "internal_topic_prefix": f"in-b-{name}", "push_interval_ms": 100, "topic_list_poll_interval_ms": 500,
         }  # fmt: skip
         return Direction(folder, {**common, **source}, {**common, **sink})
@@ -93,7 +102,7 @@ class Direction:
             if error.where["code"] != UNKNOWN_CONNECTOR:
                 raise
             return False
-        except KafkaUnavailable:  # the topic of groups is being created
+        except (BacklogUnavailable, KafkaUnavailable):  # the backlog, or the topic of groups, is being created
             return False
         return not any((*changes.values(), *records.values()))
 
@@ -117,10 +126,10 @@ def newest_records(clients: KafkaClients, directions: Sequence[Direction]) -> di
         messages = list(read_to_end(clients, topics, direction.topic, [0, 1]))
         versions, valid = read_versions(from_messages(messages))
         assert valid.all()
-        for message, order, cluster in zip(messages, versions.orders.tolist(), versions.clusters.tolist(), strict=True):
-            key, state = message.key(), ((order, cluster), message.value())
+        for message, version in zip(messages, of_writes(versions), strict=True):
+            key, state = message.key(), (version, message.value())
             assert key is not None
-            if state[0] > newest.get(key, ((0, 0), None))[0]:
+            if state[0] > newest.get(key, ((0, 0, 0), None))[0]:
                 newest[key] = state
     return newest
 
@@ -129,8 +138,13 @@ def states(cluster: IgniteCluster, keys: Sequence[bytes]) -> dict[bytes, State]:
     """Version and value of keys; without keys that the cluster never had."""
     with Cluster(IgniteEndpoint(cluster.addresses)) as nodes:
         values, versions = BacklogService(nodes.connection()).entries(CACHE, keys)
-    found = zip(keys, values, versions.orders.tolist(), versions.clusters.tolist(), strict=True)
-    return {key: ((order, number), value) for key, value, order, number in found if order != NO_ORDER}
+    found = zip(keys, values, of_writes(versions), strict=True)
+    return {key: (version, value) for key, value, version in found if version[1] != NO_ORDER}
+
+
+def of_writes(versions: EntryVersions) -> list[Version]:
+    """Versions as they compare."""
+    return list(zip(versions.ranks.tolist(), versions.orders.tolist(), versions.clusters.tolist(), strict=True))
 
 
 class Writer(threading.Thread):

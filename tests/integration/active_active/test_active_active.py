@@ -8,15 +8,29 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 
 from ignite_kafka import events
-from ignite_kafka.errors import BacklogRefused
+from ignite_kafka.errors import BacklogRefused, SettingsError
 from ignite_kafka.ignite.active_active import check_active_active, check_unversioned, read_counts
 from ignite_kafka.ignite.cluster import Cluster
 from ignite_kafka.ignite.endpoint import IgniteEndpoint
 from ignite_kafka.kafka.clients import KafkaClients
+from ignite_kafka.runtime.connector_run import RunRequest
 from ignite_kafka.settings.sink import SinkSettings
-from tests.integration.active_active.clusters import CACHE, MOST_WAITING, Direction, Writer, newest_records, node_options, running, states
+from ignite_kafka.sink.run import run_sink
+from tests.integration.active_active.clusters import (
+    CACHE,
+    MOST_WAITING,
+    RANKED,
+    Direction,
+    Writer,
+    newest_records,
+    node_options,
+    running,
+    states,
+)
+from tests.integration.active_active.grades import grades, put_grades, remove_grades
 from tests.integration.role_transitions.pairs import entries
 from tests.support.kept_events import assert_kept
 from tests.support.randomness import generator
@@ -38,18 +52,20 @@ def test_caches_that_the_nodes_do_not_know_are_refused(ignite: IgniteCluster, un
 
 
 def test_two_clusters_that_write_the_same_keys_become_equal(
-    kafka: KafkaBroker, ignite_cluster: Callable[..., IgniteCluster], tmp_path: Path
+    spark: SparkSession, kafka: KafkaBroker, ignite_cluster: Callable[..., IgniteCluster], tmp_path: Path
 ) -> None:
     clusters = [ignite_cluster(partitions=16, java_options=node_options(number)) for number in (1, 2)]
     here, there = clusters
     folders = tmp_path / f"to-there-{tmp_path.name}", tmp_path / f"to-here-{tmp_path.name}"
-    directions = [Direction.between(folders[0], kafka, here, there), Direction.between(folders[1], kafka, there, here)]
+    caches = CACHE, RANKED
+    directions = [Direction.between(folders[0], kafka, here, there, caches), Direction.between(folders[1], kafka, there, here, caches)]
     clients = KafkaClients({"bootstrap.servers": kafka.bootstrap})
     for number, cluster in enumerate(clusters):
         with cluster.client() as client:
             cache = client.create_cache(CACHE)
             cache.put_all({-key: f"loaded-{number}-{key}" for key in range(1 + number * 10, 31 + number * 10)})
             cache.put(REMOVED, f"loaded-{number}")
+        put_grades(cluster, {1: 5 - number})  # the greater grade is the older write
     with here.client() as client:
         client.get_cache(CACHE).remove_key(REMOVED)  # before there is a source
 
@@ -60,7 +76,7 @@ def test_two_clusters_that_write_the_same_keys_become_equal(
         """Whether nothing is on its way, and all entries are equal."""
         # what a sink stores is a change, too, so the first direction counts twice
         drained = all(direction.is_drained(clients) for direction in (*directions, directions[0]))
-        return drained and entries(here) == entries(there)
+        return drained and entries(here) == entries(there) and grades(here) == grades(there)
 
     with running(directions) as apps:
 
@@ -72,8 +88,10 @@ def test_two_clusters_that_write_the_same_keys_become_equal(
         loaded = entries(here)
         assert loaded is not None
         assert loaded.keys() == {-key for key in range(1, 41)}
+        assert grades(here) == {1: 5}
         loser = directions[0] if loaded[-11].startswith("loaded-1") else directions[1]  # it sent the older put of a key of both
 
+        the_greater_grade_stays(here, there, follows)
         writers = [Writer(cluster, f"c{number}", generator(number), writes=WRITES, keys=KEYS) for number, cluster in enumerate(clusters)]
         for writer in writers:
             writer.start()
@@ -91,6 +109,24 @@ def test_two_clusters_that_write_the_same_keys_become_equal(
             assert app.wait(DEADLINE_S) == 0, app.output_tail()
     assert_kept(SinkSettings.from_dict(loser.sink), events.CONFLICT_DECIDED)
     assert_kept(SinkSettings.from_dict(directions[1].sink), events.REMOVALS_FORGOTTEN)
+    # the source's cluster and the sink's have one number, as those of two clusters by mistake
+    same = {**directions[0].sink, "name": f"same-{tmp_path.name}", "ignite_addresses": here.addresses, "run_mode": "once"}
+    with pytest.raises(SettingsError, match=rf"same number, 1.*{here.addresses[0]}.*IGNITE_KAFKA_ACTIVE_ACTIVE_CLUSTER"):
+        run_sink(spark, RunRequest(SinkSettings.from_dict(same), "same-number"))
+
+
+def the_greater_grade_stays(here: IgniteCluster, there: IgniteCluster, follows: Callable[[], bool]) -> None:
+    """Write less, equal and greater grades than those of the other cluster, also over removals of either."""
+    put_grades(here, {2: 5, 3: 5, 4: 5})
+    wait_until(lambda: grades(there) == dict.fromkeys(range(1, 5), 5), "grades of the other cluster")
+    put_grades(there, {1: 4, 2: 6})
+    remove_grades(there, [3, 4])
+    assert grades(there) == {1: 5, 2: 6}, "a put of a lesser grade changes nothing in its own cluster"
+    wait_until(lambda: grades(here) == {1: 5, 2: 6}, "removals of the other cluster")
+    put_grades(here, {3: 4, 4: 5})
+    assert grades(here) == {1: 5, 2: 6, 4: 5}, "a removal has the grade of what it removed"
+    wait_until(follows, "equal grades")
+    assert grades(there) == {1: 5, 2: 6, 4: 5}
 
 
 def forgets_removals(cluster: IgniteCluster) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from confluent_kafka import Producer
 
-from ignite_kafka.admin import offsets
+from ignite_kafka.admin import offset_transaction, offsets
 from ignite_kafka.errors import Fenced
 from ignite_kafka.kafka.topics import TopicSpec
 from ignite_kafka.plan.slots import slot_of
@@ -54,7 +54,8 @@ def test_offsets_of_a_source(run: Run, command: CommandLine, moment: str, left: 
     assert command.ranges("conn", "trades") == {}
 
 
-def test_offsets_of_a_sink(run: Run, command: CommandLine) -> None:
+def test_offsets_of_a_sink(run: Run, command: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(offset_transaction, "OFFSETS_PER_REQUEST", 1)  # all requests are of one transaction
     topic = f"{run.prefix}-data"
     run.topics.ensure([TopicSpec(topic, SLOTS, 1)])
     assert len({slot_of(topic, number, SLOTS) for number in range(SLOTS)}) == SLOTS

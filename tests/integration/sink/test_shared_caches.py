@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from pyignite.datatypes import LongObject
 
 from ignite_kafka.errors import RecordRefused, SettingsError
 from ignite_kafka.settings.secrets import Secrets
@@ -45,7 +46,10 @@ def test_topics_with_disjoint_keys_are_stored_in_one_cache_and_verified(sink: Si
 
 
 def test_the_greatest_of_a_field_remains_whatever_topic_has_it_and_whenever_it_is_read(sink: Sink) -> None:
-    """The record of a topic that lags is read by a later run than greater ones; both topics have records in one batch."""
+    """A topic that lags is read by a later run than greater records; both topics have records in one batch.
+
+    `verify` reports only the entry that has the last record of a partition, and not the greatest.
+    """
     other = two_topics(sink)
     sink.settings = replace(sink.settings, delivery="strict", order_field="AT", cache_fields={**COLUMNS, "at": "java.sql.Timestamp"})
 
@@ -57,13 +61,23 @@ def test_the_greatest_of_a_field_remains_whatever_topic_has_it_and_whenever_it_i
     sink.run()
     greatest = [20_000, 10_001, 20_000, 10_003, 20_000, 10_005]
     assert [sink.entries()[number]["symbol"] for number in range(6)] == [f"at {ms}" for ms in greatest]
-    sink.send([at(0, 15_000), at(1, 30_000), at(1, 25_000), at(2, 20_000), (b"3", None), trade(4)], partition=0)
+    with sink.ignite.client() as client:
+        lesser = client.get_cache(sink.cache).get(1, key_hint=LongObject)
+    late = [at(0, 15_000), at(1, 30_000), at(1, 25_000), at(5, 40_000), at(5, 35_000), at(2, 20_000)]
+    sink.send([*late, (b"3", None), trade(4)], partition=0)
     with pytest.raises(RecordRefused, match="is a removal"):
         sink.run()
     sink.settings = replace(sink.settings, error_handling_policy="LOG_ONLY")
     status = sink.run().caches[sink.cache]
     assert (status.records, status.bad) == (2, 2)
-    greatest[1] = 30_000
+    greatest[1], greatest[5] = 30_000, 40_000
     assert [sink.entries()[number]["symbol"] for number in range(6)] == [f"at {ms}" for ms in greatest]
+    with sink.ignite.client() as client:
+        client.get_cache(sink.cache).put(1, lesser, key_hint=LongObject)
+    found = verified(sink)
+    (shared,) = (judged for judged in found.values() if judged.result.entries)
+    assert (counts(shared), sum(judged.result.skipped for judged in found.values())) == ((6, 18, 0, 1, 0), 2)
+    (example,) = (text for text in shared.result.examples if "key 1" in text)
+    assert "symbol is 'at 30000' in the record, 'at 10001' in the entry" in example
     with pytest.raises(SettingsError, match="offsets reset"):
         verify_connector(sink.spark, sink.settings, Secrets(), None, VerifyOptions(repair=True))

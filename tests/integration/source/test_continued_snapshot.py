@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from ignite_kafka import events
 from ignite_kafka.admin.offsets import reset
-from ignite_kafka.errors import IgniteKafkaError, SnapshotConflict, TopicError
+from ignite_kafka.errors import IgniteKafkaError, Retired, SnapshotConflict, TopicError
 from ignite_kafka.kafka.topics import Topics, TopicSpec
 from ignite_kafka.settings.secrets import Secrets
+from ignite_kafka.source.snapshot.run import SnapshotRun
 from ignite_kafka.state import status
+from ignite_kafka.state.configs import ConnectorState, Retirement
+from ignite_kafka.state.role_transitions import write_retirement
 from tests.support.kept_events import assert_kept
 from tests.support.snapshot_world import ROWS, World
 
@@ -46,6 +51,23 @@ def test_a_superseded_snapshot_cannot_continue(fresh: World, monkeypatch: pytest
     with pytest.raises(SnapshotConflict, match="'new' was begun before"):
         fresh.run("old")
     assert_kept(fresh.settings, events.SNAPSHOT_SUPERSEDED)
+
+
+def test_a_connector_that_is_retired_while_its_snapshot_begins_sends_nothing(fresh: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A switchover marks it after the run has claimed it: the claim's own look at the mark is over."""
+    claim = SnapshotRun._claim
+
+    def claim_before_a_switchover(run: SnapshotRun, *arguments: Any) -> ConnectorState:
+        claimed = claim(run, *arguments)
+        prefix = fresh.settings.internal_topic_prefix
+        retirement = Retirement("t", "switchover", 1)
+        write_retirement(fresh.clients, Topics(fresh.clients), prefix, fresh.settings.name, retirement)
+        return claimed
+
+    monkeypatch.setattr(SnapshotRun, "_claim", claim_before_a_switchover)
+    with pytest.raises(Retired, match="a switchover ended this connector"):
+        fresh.run("s")
+    assert fresh.verify()["trades"].records == 0
 
 
 def unfinished(world: World, snapshot_id: str, monkeypatch: pytest.MonkeyPatch) -> None:

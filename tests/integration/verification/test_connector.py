@@ -112,7 +112,7 @@ def test_a_repair_beside_a_run_is_refused(sink: Sink) -> None:
         assert verified(sink, repair=True, force=True)["cache"].equal
         running.ended = True  # the repair has taken the connector, as a run would
         running.stop()
-        with pytest.raises(Fenced, match="a run that is starting, or a repair, of connector"):
+        with pytest.raises(Fenced, match=r"a run that is starting, a repair, or a change of offsets .* of connector"):
             wait_until(lambda: not running.alive, "the end of the run")
 
 

@@ -116,6 +116,28 @@ def test_topics_that_own_transforms_give(sink: Sink, spark: SparkSession, tmp_pa
     assert {name: counts(one) for name, one in found.items()} == {"cache": (5, 5, 0, 0, 0), "odd": (5, 5, 0, 0, 0)}
 
 
+@pytest.mark.long("test_topics_that_own_transforms_give")
+def test_headers_choose_the_cache(sink: Sink) -> None:
+    """The setup of docs/routing.md: equal keys go to the cache that the name of a header chooses, or to that of the topic."""
+    routers = {
+        kind: {"type": f"{KAFKA}RegexRouter", "regex": sink.topic, "replacement": f"{sink.topic}-{kind}", "predicate": kind}
+        for kind in ("orders", "returns")
+    }
+    predicates = {kind: {"type": f"{KAFKA}predicates.HasHeaderKey", "name": kind} for kind in routers}
+    sink.settings = replace(sink.settings, **chain(**routers), predicates=tuple(predicates), predicate_config=predicates)
+    sink.send([trade(number) for number in range(3)], partition=0, headers=[("orders", b"")])
+    sink.send([trade(number, symbol="returned") for number in range(2)], partition=0, headers=[("returns", b"")])
+    sink.send([trade(7), (b"2", None)], partition=0)
+    sink.send([(b"1", None)], partition=0, headers=[("orders", b"")])
+    sink.run()
+    assert set(sink.entries(f"{sink.cache}-orders")) == {0, 2}
+    assert {key: value["symbol"] for key, value in sink.entries(f"{sink.cache}-returns").items()} == dict.fromkeys(range(2), "returned")
+    found = verified(sink)
+    assert {name: counts(one) for name, one in found.items()} == {
+        "orders": (2, 4, 0, 0, 0), "returns": (2, 2, 0, 0, 0), "cache": (1, 2, 0, 0, 0)
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize("percent", [30, 100])
 def test_a_sample_of_the_caches_of_days(percent: int, sink: Sink) -> None:
     by_day(sink)

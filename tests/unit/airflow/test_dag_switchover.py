@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 import subprocess
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
+from ignite_kafka.cli.arguments import CommandArguments
 from ignite_kafka.cli.commands import parse
+from ignite_kafka.cli.role_transitions import _print
+from ignite_kafka.role_transitions.steps import TransitionResult
+from ignite_kafka.state.role_transitions import DONE, RoleTransition
 from tests.unit.airflow.test_dags import read
 
 DAGS = {"dag": "switchover", "failover_dag": "failover", "failback_dag": "failback"}
@@ -44,3 +50,11 @@ def test_the_command_of_each_dag_exists(attribute: str, dry_run: bool, tmp_path:
         assert task.retries == 2
     if attribute == "failback_dag":
         assert (call.arguments.drop, call.arguments.send, call.arguments.report) == (True, False, False)
+
+
+def test_the_result_of_a_command_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    """Airflow keeps the last line that a command prints as the result of its task."""
+    result = TransitionResult("a", "b", RoleTransition("t", "switchover", DONE, figures={"behind": {"records": 3}}))
+    assert _print(cast(CommandArguments, SimpleNamespace(json=True)), result) == 0
+    (line,) = capsys.readouterr().out.splitlines()
+    assert json.loads(line)["transition"]["figures"] == {"behind": {"records": 3}}

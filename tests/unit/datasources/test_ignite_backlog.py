@@ -28,6 +28,7 @@ from ignite_kafka.datasources.streamed_cache import StreamedCache
 from ignite_kafka.errors import ChangesLost, SettingsError, UnsupportedType
 from ignite_kafka.ignite.backlog_changes import CREATED, EXPIRED, REMOVED, UPDATED, Changes
 from ignite_kafka.ignite.backlog_units import ASKED, GIVEN_UP, MISSED
+from ignite_kafka.ignite.entry_versions import EntryVersions
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import BinaryType, CacheInfo, Page
 from ignite_kafka.plan.source_plan import CachePlan
@@ -71,8 +72,7 @@ def changes(rows: Sequence[Row], units: int = 4) -> Changes:
         key_length=np.full(len(rows), 9, np.int32),
         value_length=np.array([len(value_of(row[4])) for row in rows], np.int32),
         entries=memoryview(b"".join(key_of(row[3]) + value_of(row[4]) for row in rows)),
-        orders=np.zeros(len(rows), np.int64),
-        clusters=np.zeros(len(rows), np.int8),
+        versions=EntryVersions.none(len(rows)),
     )
 
 

@@ -10,10 +10,18 @@ import pytest
 
 from ignite_kafka.errors import BacklogMissing, BacklogRefused
 from ignite_kafka.ignite import active_active
-from ignite_kafka.ignite.active_active import VersionCounts, check_active_active, check_unversioned, read_counts
+from ignite_kafka.ignite.active_active import VersionCounts, VersionRules, check_active_active, check_unversioned, read_counts, read_rule
 from ignite_kafka.ignite.cache_configuration import CacheConfiguration
 
-ANSWER = {"cluster": 3, "foreignRefused": 5, "localRefused": 1, "lastKeys": ["k"], "tombstonesDropped": 2, "readsThrough": 0}
+ANSWER = {
+    "cluster": 3,
+    "foreignRefused": 5,
+    "localRefused": 1,
+    "lastKeys": ["k"],
+    "tombstonesDropped": 2,
+    "readsThrough": 0,
+    "rule": "field a",
+}
 
 
 @dataclass
@@ -50,13 +58,15 @@ def service(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(active_active, "has_service", lambda nodes: nodes.has_jar)
 
 
-def check(nodes: Nodes, *caches: str) -> int:
+def check(nodes: Nodes, *caches: str) -> VersionRules:
     return check_active_active(cast(Any, nodes), caches)
 
 
-def test_configured_nodes_tell_the_clusters_id() -> None:
-    assert check(Nodes(), "a", "b") == 3
-    assert check(Nodes()) == 0
+def test_configured_nodes_tell_the_clusters_id_and_their_rules() -> None:
+    given: dict[str, dict[str, Any]] = {"a": ANSWER, "b": ANSWER | {"rule": ""}, "plain": {"cluster": 0}}
+    assert check(Nodes(caches=given), "a", "b") == VersionRules(3, {"a": "field a", "b": ""})
+    assert check(Nodes()) == VersionRules(0, {})
+    assert [read_rule(cast(Any, Nodes(caches=given)), cache) for cache in given] == ["field a", "", ""]
 
 
 def test_what_nodes_lack_is_named() -> None:
@@ -70,7 +80,7 @@ def test_what_nodes_lack_is_named() -> None:
 
 
 def test_an_expiry_policy_is_refused_unless_it_is_eternal() -> None:
-    assert check(Nodes(expiry=(-1, -2, -2)), "a") == 3
+    assert check(Nodes(expiry=(-1, -2, -2)), "a").cluster_id == 3
     with pytest.raises(BacklogRefused, match="has an expiry policy"):
         check(Nodes(expiry=(1_000, -2, -2)), "a")
 

@@ -10,6 +10,7 @@ import pytest
 
 from ignite_kafka.ignite.backlog_changes import CREATED, EXPIRED, REMOVED, UPDATED, Changes
 from ignite_kafka.ignite.backlog_units import UNIT
+from ignite_kafka.ignite.entry_versions import EntryVersions
 from ignite_kafka.ignite.types import type_codes as codes
 
 OBJECT = bytes([codes.OBJECT, 1, 2])
@@ -23,7 +24,7 @@ KINDS = [CREATED, REMOVED, UPDATED, EXPIRED]
 NUMBERS, HASHES, STAMPS, COUNTS = [10, 11, 3, -1], [1, -2, 3, 4], [0, 0, 8, 6], [2, 0, 2, 0]
 
 
-ORDERS, CLUSTERS = [1 << 56, 7, 1, 0], [2, 31, 1, 0]
+ORDERS, CLUSTERS, RANKS = [1 << 56, 7, 1, 0], [2, 31, 1, 0], [0, 1 << 55, 3, 0]
 
 
 def answer(entries: list[tuple[bytes, bytes]], *, versioned: bool = False) -> bytes:
@@ -31,7 +32,7 @@ def answer(entries: list[tuple[bytes, bytes]], *, versioned: bool = False) -> by
     rows, data = len(entries), b"".join(key + value for key, value in entries)
     header = struct.pack("<iiiiq", 0x32434B42 if versioned else 0x31434B42, len(UNITS), rows, 1, len(data))
     counts = COUNTS if rows else [0] * len(UNITS)
-    longs = [[0] * len(UNITS), STAMPS, NUMBERS[:rows], [1000] * rows, HASHES[:rows], *([ORDERS[:rows]] * versioned)]
+    longs = [[0] * len(UNITS), STAMPS, NUMBERS[:rows], [1000] * rows, HASHES[:rows], *([RANKS[:rows], ORDERS[:rows]] * versioned)]
     ints = [counts, [0] * len(UNITS), [0, 0, 0, 1], [len(key) for key, _ in entries], [len(value) for _, value in entries]]
     columns = [np.array(column, "<i8").tobytes() for column in longs] + [np.array(column, "<i4").tobytes() for column in ints]
     return header + b"".join(columns) + bytes(KINDS[:rows]) + bytes(CLUSTERS[:rows]) * versioned + data
@@ -39,6 +40,10 @@ def answer(entries: list[tuple[bytes, bytes]], *, versioned: bool = False) -> by
 
 def changes(entries: list[tuple[bytes, bytes]] = ENTRIES) -> Changes:
     return Changes.decode(memoryview(answer(entries)))
+
+
+def listed(versions: EntryVersions) -> tuple[list[int], ...]:
+    return versions.orders.tolist(), versions.clusters.tolist(), versions.ranks.tolist()
 
 
 def told(acknowledgement: bytes) -> list[tuple[int, int, list[tuple[int, int]]]]:
@@ -82,13 +87,13 @@ def test_some_are_acknowledged() -> None:
 
 def test_changes_have_the_versions_of_the_nodes() -> None:
     read = Changes.decode(memoryview(answer(ENTRIES, versioned=True)))
-    assert (read.orders.tolist(), read.clusters.tolist()) == (ORDERS, CLUSTERS)
+    assert listed(read.versions) == (ORDERS, CLUSTERS, RANKS)
     assert (read.number.tolist(), read.kind.tolist(), read.keys()) == (NUMBERS, KINDS, changes().keys())
     assert bytes(read.entries) == bytes(changes().entries)
 
 
 def test_changes_without_versions_have_zeros() -> None:
-    assert (changes().orders.tolist(), changes().clusters.tolist()) == ([0] * 4, [0] * 4)
+    assert listed(changes().versions) == ([0] * 4, [0] * 4, [0] * 4)
 
 
 OTHER_BYTES = [b"", answer(ENTRIES)[:-1], b"\0" + answer(ENTRIES)[1:], answer(ENTRIES, versioned=True)[:-1]]

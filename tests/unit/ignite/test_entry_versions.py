@@ -20,12 +20,15 @@ PUT_BY_JAVA = (
     "78fe170000006548d6811d000000000000080706050403020100000018000000000000000003080000000901000000"
     "79fe170000006548d6811d0000000000000900000000000000000000f80000000000000000"
 )
-REMOVE_BY_JAVA = "6300000000010000000307000000fe170000006548d6811d000000000000090706050403020100000018"
+# TcpClientCache.removeAllConflict: topology version 5 and number of a node 2^26 + 7 are the rank
+REMOVE_BY_JAVA = "6300000000010000000307000000fe170000006548d6811d00000500000009070605040302010700001c"
+RANK = (5 << 26) + 7
 C = CacheInfo("c", 0x63)
 
 
 def versions(*pairs: tuple[int, int]) -> EntryVersions:
-    return EntryVersions(np.array([order for order, _ in pairs], np.int64), np.array([cluster for _, cluster in pairs], np.int8))
+    orders, clusters = zip(*pairs, strict=True)
+    return EntryVersions(np.array(orders, np.int64), np.array(clusters, np.int8), np.full(len(pairs), RANK))
 
 
 def ints(*numbers: int) -> pa.BinaryArray:
@@ -56,3 +59,10 @@ def test_versions_are_chosen_by_rows_flags_and_slices_and_joined() -> None:
     assert len(joined) == 3
     assert joined.orders.tolist() == every.orders.tolist()
     assert joined.clusters.tolist() == every.clusters.tolist()
+    assert joined.ranks.tolist() == [RANK] * 3
+
+
+def test_the_rank_decides_then_the_order_then_the_cluster() -> None:
+    columns = np.array([(1, 9, 9), (2, 1, 2), (2, 2, 1), (2, 2, 2), (3, 0, 0)]).T
+    every = EntryVersions(columns[1], columns[2].astype(np.int8), columns[0])
+    assert every[np.array([4, 2, 0, 3, 1])].ascending().tolist() == [2, 4, 1, 3, 0]

@@ -10,7 +10,7 @@ from confluent_kafka import KafkaError, Producer
 
 from ignite_kafka.errors import SettingsError, TopicError
 from ignite_kafka.kafka.clients import KafkaClients, translate
-from ignite_kafka.kafka.producer import TransactionalProducer
+from ignite_kafka.kafka.producer import TransactionalProducer, fenced_by_newer
 
 Made = Callable[[dict[str, str], int], dict[str, Any]]
 
@@ -57,3 +57,13 @@ def test_records_that_the_broker_refuses_are_no_broker_that_is_away(code: int, r
     assert isinstance(error, TopicError)
     assert error.final
     assert remedy in str(error)
+
+
+def test_an_error_of_a_fenced_producer_names_each_that_may_have_taken_over() -> None:
+    """Only a run has a generation: a repair and a change of offsets, too, initialise the producer of the connector's driver."""
+    newer = str(fenced_by_newer("c", None, 3, 4))
+    assert "generation 4 of connector 'c' has taken over from generation 3" in newer
+    without = str(fenced_by_newer("c", None, 3, 3))
+    for word in ("a run that is starting", "a repair", "a change of offsets", "start the connector again"):
+        assert word in without
+        assert word not in newer

@@ -6,21 +6,25 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from ignite_kafka.ignite.entry_versions import EntryVersions
+from ignite_kafka.ignite.entry_versions import MOST_RANK, EntryVersions
 from ignite_kafka.kafka.headers import HEADERS, pairs
-from ignite_kafka.kafka.version_headers import CLUSTER, ORDER, read_versions, version_headers
+from ignite_kafka.kafka.version_headers import CLUSTER, ORDER, RANK, RULE, has_rule, read_versions, version_headers
 
 HIGHEST = 10**18 - 1  # orders are milliseconds since 1970, times 65,536: they have 18 digits until 2453
 
 
 def test_what_is_written_is_read_again() -> None:
-    versions = EntryVersions(np.array([0, 1, HIGHEST], np.int64), np.array([1, 7, 31], np.int8))
-    headers = version_headers(versions)
-    assert pairs(headers)[2] == [(ORDER, str(HIGHEST).encode()), (CLUSTER, b"31")]
-    read, valid = read_versions(headers)
-    assert valid.all()
-    assert read.orders.tolist() == versions.orders.tolist()
-    assert read.clusters.tolist() == versions.clusters.tolist()
+    versions = EntryVersions(np.array([0, 1, HIGHEST], np.int64), np.array([1, 7, 31], np.int8), np.array([0, 5, MOST_RANK]))
+    plain = [(ORDER, str(HIGHEST).encode()), (CLUSTER, b"31")]
+    for rule, expected in (("", plain), ("field a", [*plain, (RANK, str(MOST_RANK).encode()), (RULE, b"field a")])):
+        headers = version_headers(versions, rule)
+        assert pairs(headers)[2] == expected
+        read, valid = read_versions(headers)
+        assert valid.all()
+        assert read.orders.tolist() == versions.orders.tolist()
+        assert read.clusters.tolist() == versions.clusters.tolist()
+        assert read.ranks.tolist() == (versions.ranks.tolist() if rule else [0, 0, 0])
+        assert [has_rule(headers, other).all() for other in ("", "field a", "field b")] == [not rule, bool(rule), False]
 
 
 @pytest.mark.parametrize(
@@ -38,6 +42,9 @@ def test_what_is_written_is_read_again() -> None:
         [(ORDER, b"\xff\xfe"), (CLUSTER, b"1")],
         [(ORDER, b"9223372036854775808"), (CLUSTER, b"1")],
         [(ORDER, "１".encode()), (CLUSTER, b"1")],
+        [(ORDER, b"1"), (CLUSTER, b"1"), (RULE, b"field a")],
+        [(ORDER, b"1"), (CLUSTER, b"1"), (RULE, b"field a"), (RANK, b"-1")],
+        [(ORDER, b"1"), (CLUSTER, b"1"), (RULE, b"field a"), (RANK, str(MOST_RANK + 1).encode())],
     ],
 )
 def test_other_headers_are_no_version(headers: list[tuple[str, bytes | None]] | None) -> None:

@@ -76,7 +76,7 @@ def metrics_of(status: RunStatus = STATUS) -> RunMetrics:
     metrics.update(status)
     metrics.update_waiting({"flights": Waiting(5, 1)}, [NodeBacklog("node-1", 3, 300, 0.25)])
     metrics.update_heartbeat(99.5)
-    metrics.update_refused({"staff": 3})
+    metrics.update_refused({"staff": 3}, {"staff": 2})
     metrics.update_measured(Measurements({COMMIT: Histogram((0, 2, *[0] * 12, 1), 400.015)}, {"put": 2}))
     return metrics
 

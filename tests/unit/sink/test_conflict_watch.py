@@ -44,7 +44,8 @@ def test_only_what_is_counted_after_the_first_look_is_reported(monkeypatch: pyte
         VersionCounts(3, 0),
         VersionCounts(3, 0, dropped=6),
     )
-    assert looks == [{"staff": count} for count in (0, 4, 4, 4, 4, 5, 5)]
+    counts = ((0, 0), (4, 0), (4, 0), (4, 0), (4, 0), (5, 0), (5, 6))
+    assert looks == [({"staff": refused}, {"staff": forgotten}) for refused, forgotten in counts]
     assert emitted_events.counts() == {events.CONFLICT_DECIDED.id: 2, events.REMOVALS_FORGOTTEN.id: 1}
     assert "versions of 6 removed keys of cache staff" in caplog.text
     assert "4 writes of cache staff" in caplog.text

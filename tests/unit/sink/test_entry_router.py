@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from ignite_kafka.ignite.types import type_codes as codes
+from ignite_kafka.kafka.headers import headers_of
 from tests.support.ignite_bytes import number
-from tests.support.sink_stores import Caches, by_day, make_plan, make_router
+from tests.support.sink_stores import KAFKA, Caches, by_day, make_plan, make_router, routed_plan
 from tests.support.to_ignite_records import consumed
 from tests.support.types_log import NAME, TypesLog
 
@@ -46,6 +48,26 @@ def test_what_is_compared_is_by_cache_in_the_order_of_the_records(monkeypatch: p
     assert {cache: made.rows.tolist() for cache, made in parts} == {days[0]: [0, 4], days[1]: [1]}
     assert [made.keys.to_pylist() for _, made in parts] == [[number(codes.LONG, key) for key in keys] for keys in ((1, 5), (2,))]
     assert all(put == [] for put in caches.by_cache.values())
+
+
+def test_headers_choose_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    transforms = {
+        kind: {"type": f"{KAFKA}RegexRouter", "regex": "topic", "replacement": kind, "predicate": f"is-{kind}"}
+        for kind in ("orders", "returns")
+    }
+    predicates = {f"is-{kind}": {"type": f"{KAFKA}predicates.HasHeaderKey", "name": kind} for kind in transforms}
+    plan, caches = routed_plan(
+        monkeypatch,
+        transforms=",".join(transforms), transform_config=transforms, predicates=",".join(predicates), predicate_config=predicates,
+    )  # fmt: skip
+    router = make_router(plan, caches)
+    assert router.needs_headers
+    names = ["orders", "other", "returns", "returns", "orders"]  # the last record has two headers, of which the first router's counts
+    headers = headers_of(np.array([1, 1, 1, 2]), pa.array(names, pa.string()), pa.array([b""] * 5, pa.binary()))
+    given = replace(consumed([b'{"x":1}', b'{"x":2}', b'{"x":3}', None]), headers=headers)
+    assert router.count_caches(given) == {"orders": 2, "returns": 1, "topic": 1}
+    parts = {cache: made.rows.tolist() for cache, made in router.route(given).parts}
+    assert parts == {"orders": [0, 3], "returns": [2], "topic": [1]}
 
 
 def test_heads_of_json_with_schemas_are_cut() -> None:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,6 +18,7 @@ from ignite_kafka.settings.connect.names import setting_names
 from ignite_kafka.settings.connector import ConnectorSettings
 from ignite_kafka.settings.sink import SinkSettings
 from ignite_kafka.settings.source import SourceSettings
+from tests.support.waiting import REQUEST_S
 from tools.pages import PAGES
 
 DOCS = Path(__file__).parents[3] / "docs"
@@ -22,6 +27,19 @@ DOCS = Path(__file__).parents[3] / "docs"
 @pytest.mark.parametrize("name", PAGES)
 def test_a_generated_page_is_up_to_date(name: str) -> None:
     assert (DOCS / name).read_text() == PAGES[name](), "run: make pages"
+
+
+def test_a_checkout_gets_no_pages_of_another_one(tmp_path: Path) -> None:
+    """An environment has one checkout installed, from which the modules of others are imported unless PYTHONPATH names them."""
+    root = DOCS.parent
+    shutil.copytree(root / "tools", tmp_path / "tools", ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "docs").mkdir()
+    environment = {**os.environ, "PYTHONPATH": f"{root / 'spark_apps'}:{root}"}
+    command = [sys.executable, "-m", "tools.pages"]
+    ended = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=REQUEST_S, check=False)
+    assert ended.returncode == 1
+    assert f"ignite_kafka is imported from {root / 'spark_apps'}, not from {tmp_path / 'spark_apps'}" in ended.stderr
+    assert list((tmp_path / "docs").iterdir()) == []
 
 
 @pytest.mark.parametrize(

@@ -127,6 +127,18 @@ def test_slices_with_differences_are_compared_again_until_they_are_equal(
     assert pair.slices == ((*due, (1_000, 1_500)) if due[-1:] != ((500, 1_000),) else ((500, 1_500),))
 
 
+def test_a_difference_without_a_key_keeps_a_share_due_and_not_more_with_each_comparison(kept: Kept) -> None:
+    """The first comparison adds its share to a slice with a known difference; the shares of later ones still move on."""
+    record = CoverageRecord(((0, SLICES, NOW),), NOW, ((9_000, 9_001),))
+    for day, share in enumerate([(0, 500), (500, 1_000), (1_000, 1_500), (1_500, 2_000)], 10):
+        compared = made(VerifyOptions(percent=5), history(day - 1, coverage=record), day=day)
+        (pair,) = compared.with_slices([PAIR])
+        assert {*range(*share)} <= {number for first, end in pair.slices for number in range(first, end)}
+        compared.conclude([replace(judged(missing=2, keyless=1), slices={4_000})])
+        (record,) = kept.coverage[-1].values()
+        assert record.differing == ((0, 500), (4_000, 4_001), (9_000, 9_001))
+
+
 def test_all_keys_are_compared_without_a_share(kept: Kept) -> None:
     whole = made(VerifyOptions())
     assert [pair.slices for pair in whole.with_slices([PAIR])] == [ALL]

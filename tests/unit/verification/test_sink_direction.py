@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from random import Random
 from typing import Any, cast
 
 import numpy as np
@@ -192,9 +193,11 @@ def test_bad_records_are_skipped_or_end_the_comparison(
 
 @dataclass
 class Filtered(Case):
-    """The conversion is the sink's own, with its filter."""
+    """The conversion is the sink's own, with its filter and its order."""
 
-    needs_times = True
+    @property
+    def needs_times(self) -> bool:  # type: ignore[override]
+        return "where" in self.settings
 
     def job(self, monkeypatch: pytest.MonkeyPatch, **more: Any) -> Judged:
         monkeypatch.setattr("ignite_kafka.sink.entry_router.ClusterTypes", lambda _: self.types)
@@ -205,8 +208,59 @@ class Filtered(Case):
         made = SinkSettings(name="c", topics=("t",), **self.settings)
         plan = SinkPlan("c", 0, 0, made, (TopicPlan("t", "id", "tested", PARTITIONS),))
         router = EntryRouter(plan, cast(Any, self.types), cast(Any, None))
-        assert router.needs_times
+        assert router.needs_times == self.needs_times
         return router.route(replace(part, times_ms=1_000 * part.offsets))
+
+
+RANKS = st.sampled_from([-(1 << 63), 0, (1 << 63) - 1])
+ORDERED = {"process_updates": True, "delivery": "strict", "order_field": "ID", "types_topic": NAME, "error_handling_policy": "LOG_ONLY"}
+
+
+@settings(max_examples=examples(80), suppress_health_check=list(HealthCheck))
+@given(
+    st.lists(st.tuples(st.integers(0, 2), RANKS, st.none() | SYMBOLS, st.integers(0, 1)), max_size=12),
+    st.dictionaries(st.integers(0, 3), st.tuples(RANKS, SYMBOLS)),
+    st.randoms(),
+)
+def test_the_value_with_the_greatest_field_counts(
+    given_records: list[tuple[int, int, str | None, int]], held: dict[int, tuple[int, str]], chance: Random
+) -> None:
+    """Of equal greatest fields, the last one of each partition may be the entry; removals are skipped.
+
+    Most entries have the value of one of their key's records, whichever it is.
+    """
+    for key, rank, symbol, _ in chance.sample(given_records, len(given_records)):
+        if symbol is not None:
+            held[key] = rank, symbol
+    types = Cluster()
+    records: list[list[Record]] = [[], []]
+    expected: dict[int, dict[int, tuple[int, str]]] = {}
+    for at, rank, symbol, partition in given_records:
+        records[partition].append((b"%d" % at, None if symbol is None else record(rank, symbol)[1]))
+        if symbol is not None:
+            of_key = expected.setdefault(at, {})
+            greatest = max((held_rank for held_rank, _ in of_key.values()), default=rank)
+            if rank > greatest:
+                of_key.clear()
+            if rank >= greatest:
+                of_key[partition] = (rank, symbol)
+    entries = {long(at): trade(types, rank, symbol) for at, (rank, symbol) in held.items()}
+    with pytest.MonkeyPatch.context() as patched:
+        result = Filtered(records, entries, types, ORDERED).job(patched).result
+    different = {at for at, values in expected.items() if at in held and held[at] not in values.values()}
+    assert (result.missing, result.different) == (len(expected.keys() - held.keys()), len(different))
+    assert (result.unexpected, result.entries) == (len(held.keys() - expected.keys()), len(held))
+    assert (result.skipped, result.records) == (sum(symbol is None for _, _, symbol, _ in given_records), len(given_records))
+
+
+@pytest.mark.parametrize(("last", "accepted"), [(5, {"a", "d"}), (4, {"a"}), (6, {"d"})])
+def test_only_equal_fields_of_two_partitions_have_no_order(last: int, accepted: set[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    types = Cluster()
+    given = [[(5, "a"), (4, "b")], [(3, "c"), (last, "d")]]
+    records = [[(b"1", record(rank, symbol)[1]) for rank, symbol in part] for part in given]
+    for rank, symbol in (*given[0], *given[1]):
+        case = Filtered(records, {long(1): trade(types, rank, symbol)}, types, ORDERED)
+        assert case.job(monkeypatch).result.equal == (symbol in accepted), symbol
 
 
 def test_records_that_the_filter_leaves_out_make_no_entry(monkeypatch: pytest.MonkeyPatch) -> None:

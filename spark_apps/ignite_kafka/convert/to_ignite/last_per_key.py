@@ -32,7 +32,7 @@ def last_per_key(entries: Entries, *, overwrite: bool) -> Entries:
     if entries.order is not None:
         rows = np.argsort(entries.order, kind="stable")
     elif entries.versions is not None:
-        rows = np.lexsort((entries.versions.clusters, entries.versions.orders))
+        rows = entries.versions.ascending()
     # if a place occurs several times, numpy keeps the last assignment
     if overwrite:
         keep[code[rows]] = rows

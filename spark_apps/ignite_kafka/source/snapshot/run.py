@@ -103,6 +103,7 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
         record = SnapshotRecord(snapshot_id, plan.to_dict())
         # a continued snapshot is written again for the ids of its topics, which a record of 0.1.0 lacks
         ends = self._retry(lambda: control.begin(record, claimed.snapshot))
+        self._check_admitted()  # a transition that comes later finds the generation that has just been published
         events.emit(
             events.RUN_STARTED, connector=plan.connector, run_id=self._request.run_id, generation=plan.generation
         )

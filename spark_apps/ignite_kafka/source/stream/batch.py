@@ -22,7 +22,7 @@ MOST_OF_UNIT = 50_000
 The unit's offset record has some 11 bytes for each change, and brokers accept a megabyte.
 """
 
-CHANGE_COLUMNS = ("number", "time_ms", "hash", "kind", "orders", "clusters", "key_length", "value_length")
+CHANGE_COLUMNS = ("number", "time_ms", "hash", "kind", "versions", "key_length", "value_length")
 """Columns of :class:`~ignite_kafka.ignite.backlog_changes.Changes` with an item for each change."""
 
 LocatedKey = tuple[int, bytes]

@@ -121,8 +121,7 @@ class SlotsSender(CountedSlots):
         kept = rows if self._settings.process_removals else rows[batch.changes.kind[rows] != REMOVED]
         versions = None
         if self._versioned is not None:
-            versions = EntryVersions(batch.changes.orders[kept], batch.changes.clusters[kept])
-            sent, versions = self._versioned.choose(versions, batch.changes.kind[kept] == REMOVED)
+            sent, versions = self._versioned.choose(batch.changes.versions[kept], batch.changes.kind[kept] == REMOVED)
             left_out = batch.classified.unit[np.delete(kept, sent)]
             np.subtract.at(self._records, left_out, 1)  # :meth:`_send_offset` adds all
             kept = kept[sent]

@@ -7,7 +7,7 @@ another version than its own would make clusters differ for good.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -61,7 +61,7 @@ class VersionedEntries:
         if not self._foreign:
             sent &= clusters == self._cluster_id
         rows = np.flatnonzero(sent)
-        return rows, EntryVersions(versions.orders[rows], clusters[rows])
+        return rows, replace(versions, clusters=clusters)[rows]
 
     def read(self, cache: CachePlan, keys: Sequence[bytes]) -> VersionedPage:
         """Read the entries of N different keys, and choose which of them are sent.

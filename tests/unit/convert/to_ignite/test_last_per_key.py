@@ -85,20 +85,21 @@ def test_of_entries_with_versions_the_highest_of_a_key_is_kept() -> None:
     """Records of a key may come in any order: by several topics, or sent again."""
     chance = generator(8)
     operations = [(bytes([chance.randrange(20)]), chance.choice([None, b"x", b"y"])) for _ in range(500)]
-    pairs = [(chance.randrange(60), chance.randrange(1, 4)) for _ in operations]
-    versions = EntryVersions(*(np.array(column, kind) for column, kind in zip(zip(*pairs, strict=True), (np.int64, np.int8), strict=True)))
+    triples = [(chance.randrange(4), chance.randrange(60), chance.randrange(1, 4)) for _ in operations]
+    ranks, orders, clusters = np.array(triples).T
+    versions = EntryVersions(orders, clusters.astype(np.int8), ranks)
     half = len(operations) // 2
     whole = replace(entries(*operations), versions=versions)
     made = last_per_key(concat_entries([whole.part(0, half), whole.part(half, len(operations))]), overwrite=True)
     assert made.versions is not None
     found = {
-        key: (order, cluster, value)
-        for (_, key, value), order, cluster in zip(
-            listed(made), made.versions.orders.tolist(), made.versions.clusters.tolist(), strict=True
+        key: (rank, order, cluster, value)
+        for (_, key, value), rank, order, cluster in zip(
+            listed(made), made.versions.ranks.tolist(), made.versions.orders.tolist(), made.versions.clusters.tolist(), strict=True
         )
     }
-    wanted: dict[bytes, tuple[int, int, bytes | None]] = {}
-    for (key, value), version in zip(operations, pairs, strict=True):
-        if version >= wanted.get(key, (0, 0))[:2]:
+    wanted: dict[bytes, tuple[int, int, int, bytes | None]] = {}
+    for (key, value), version in zip(operations, triples, strict=True):
+        if version >= wanted.get(key, (0, 0, 0))[:3]:
             wanted[key] = (*version, value)
     assert found == wanted

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from ignite_kafka.ignite.backlog_changes import EXPIRED, UPDATED, Changes
+from ignite_kafka.ignite.entry_versions import EntryVersions
 from ignite_kafka.source.stream.batch import ChangeBatch
 from ignite_kafka.source.stream.dedup import Classification
 
@@ -28,8 +29,7 @@ def _batch(numbers: list[list[int]], *, done: list[bool], more: tuple[bool, ...]
         key_length=np.zeros(rows, np.int32),
         value_length=np.zeros(rows, np.int32),
         entries=memoryview(b""),
-        orders=nothing,
-        clusters=nothing.astype(np.int8),
+        versions=EntryVersions.none(rows),
     )
     unit = np.repeat([0, 1], changes.count)
     settled = np.array(done, bool)

@@ -35,7 +35,7 @@ class Client:
     def entries(self, cache: str, keys: Sequence[bytes]) -> tuple[list[bytes | None], EntryVersions]:
         assert cache == CACHE.name
         values, orders, clusters = zip(*(HELD[key] for key in keys), strict=True)
-        return list(values), EntryVersions(np.array(orders, np.int64), np.array(clusters, np.int8))
+        return list(values), EntryVersions(np.array(orders, np.int64), np.array(clusters, np.int8), np.array(orders, np.int64) + 1)
 
     def check_same(self, cache: Any) -> None:
         self.checked.append(cache.name)
@@ -51,6 +51,7 @@ def test_own_entries_and_removals_are_sent_and_foreign_ones_by_request(foreign: 
     assert read.removed.tolist() == [keys[row] == REMOVED for row in rows]
     assert read.versions.orders.tolist() == [HELD[keys[row]][1] for row in rows]
     assert read.versions.clusters.tolist() == [HELD[keys[row]][2] or OWN for row in rows]
+    assert read.versions.ranks.tolist() == [HELD[keys[row]][1] + 1 for row in rows]
     assert client.checked == [CACHE.name]
 
 

@@ -1,6 +1,9 @@
 package ignitekafka.backlog;
 
+import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
+import java.util.function.Function;
 import java.util.function.UnaryOperator;
 import org.apache.ignite.IgniteException;
 import org.apache.ignite.IgniteSystemProperties;
@@ -23,6 +26,12 @@ final class ActiveActive {
     /** Number of versions of removed keys that a node holds in memory for a cache while they cannot be stored. */
     static final String MAX_TOMBSTONES = "IGNITE_KAFKA_ACTIVE_ACTIVE_MAX_TOMBSTONES";
 
+    /** Pairs {@code cache:field}, separated by commas: {@link WriteRank} by a field of the value. */
+    static final String FIELDS = "IGNITE_KAFKA_ACTIVE_ACTIVE_FIELDS";
+
+    /** Pairs {@code cache:class}, separated by commas: {@link WriteRank} by a class of the node's class path. */
+    static final String RANKS = "IGNITE_KAFKA_ACTIVE_ACTIVE_RANKS";
+
     /** The bits that Ignite has for it in a version. */
     private static final long MAX_CLUSTER = 31;
 
@@ -35,6 +44,9 @@ final class ActiveActive {
     final Set<String> caches;
     final long tombstoneMs;
     final long maxTombstones;
+
+    /** By cache; in the order of names. */
+    private final Map<String, WriteRank> ranks = new TreeMap<>();
 
     /**
      * Reads the configuration of a node.
@@ -53,6 +65,24 @@ final class ActiveActive {
 
         if (caches.isEmpty() != (cluster == 0))
             throw new IgniteException(CLUSTER + " and " + CACHES + " must be set together");
+
+        addRanks(FIELDS, given, WriteRank::ofField);
+        addRanks(RANKS, given, WriteRank::ofClass);
+    }
+
+    private void addRanks(String name, NodeProperties given, Function<String, WriteRank> rule) {
+        for (String pair : given.names(name, "")) {
+            int colon = pair.lastIndexOf(':');
+            String cache = colon < 0 ? "" : pair.substring(0, colon).trim();
+            String what = pair.substring(colon + 1).trim();
+
+            if (what.isEmpty() || !has(cache))
+                throw new IgniteException(name + " has '" + pair + "'; it must be a cache of " + CACHES
+                        + ", a colon, and the name of a field or class");
+
+            if (ranks.put(cache, rule.apply(what)) != null)
+                throw new IgniteException(FIELDS + " and " + RANKS + " name cache '" + cache + "' twice");
+        }
     }
 
     /** The configuration of this process. */
@@ -69,8 +99,20 @@ final class ActiveActive {
         return caches.contains(cache);
     }
 
-    /** Text that is equal for equal ids, caches and times; empty without a configuration. */
+    /** What decides between writes of a cache before their order. */
+    WriteRank rank(String cache) {
+        return ranks.getOrDefault(cache, WriteRank.OF_ALL);
+    }
+
+    /** Text that is equal for equal ids, caches, times and rules; empty without a configuration. */
     String identity() {
-        return isConfigured() ? "cluster " + cluster + ", caches " + caches + ", " + tombstoneMs + " ms" : "";
+        if (!isConfigured()) return "";
+
+        StringBuilder rules = new StringBuilder();
+
+        ranks.forEach(
+                (cache, rank) -> rules.append(", ").append(cache).append(" by ").append(rank.rule));
+
+        return "cluster " + cluster + ", caches " + caches + ", " + tombstoneMs + " ms" + rules;
     }
 }

@@ -139,7 +139,8 @@ public final class BacklogPluginProvider implements PluginProvider<PluginConfigu
 
         if (here.equals(there)) return;
 
-        String message = ActiveActive.CLUSTER + ", " + ActiveActive.CACHES + " and " + ActiveActive.TOMBSTONE_MS
+        String message = ActiveActive.CLUSTER + ", " + ActiveActive.CACHES + ", " + ActiveActive.TOMBSTONE_MS + ", "
+                + ActiveActive.FIELDS + " and " + ActiveActive.RANKS
                 + " must be the same on all server nodes: the cluster has '" + here + "', node " + U.id8(node.id())
                 + " [addresses=" + node.addresses() + "] has '" + there + "'; stop all nodes to change them";
 

@@ -140,8 +140,9 @@ public interface BacklogService {
      *     value). Then the entries, encoded as in a page of a cache scan: key and value of each change, of the lengths
      *     in the columns; an object (type 103) is wrapped (type 27, int32 length, object, int32 0), a missing value is
      *     the byte 101. If any change has a version (its cache is written by other clusters too), the answer begins
-     *     with int32 {@code 0x32434B42} ("BKC2") and has two more columns: int64[N] order after int64[N] hash, and
-     *     int8[N] cluster after int8[N] kind, both 0 for changes without a version.
+     *     with int32 {@code 0x32434B42} ("BKC2") and has three more columns: int64[N] rank and int64[N] order after
+     *     int64[N] hash, and int8[N] cluster after int8[N] kind, all 0 for changes without a version. The rank is that
+     *     of the rule of {@link #activeActive}: 0 without one.
      */
     byte[] read(String connector, byte[] units, int maxBytes);
 
@@ -283,8 +284,10 @@ public interface BacklogService {
      *     stored because the entry, or the removal of the key, has a greater version; since the nodes started),
      *     {@code lastKeys} (String[]: keys of the last of them, at most ten of each node), {@code tombstonesWaiting}
      *     and {@code tombstonesDropped} (long: versions of removed keys that wait to be stored, and that had no place
-     *     to wait), {@code order} (long: the greatest order of a version on the nodes), {@code readsThrough} (int: 1 if
-     *     reads of the cache load entries from a cache store, else 0).
+     *     to wait), {@code rule} (String: what decides before the order of writes, {@code field <name>} or {@code class
+     *     <name>}, or empty; equal numbers, of which a rank is made, are to be equal in all clusters), {@code order}
+     *     (long: the greatest order of a version on the nodes), {@code readsThrough} (int: 1 if reads of the cache load
+     *     entries from a cache store, else 0).
      */
     Map<String, Object> activeActive(String cache);
 
@@ -296,9 +299,9 @@ public interface BacklogService {
      * permission to read the cache.
      *
      * @param keys As in {@link #lookup}.
-     * @return int32 keys N, int64[N] order, int32[N] length of value (-1: the key is not in the cache), int8[N]
-     *     cluster, then the values. A key that is absent has the version of its removal, or zeros if none is known. N
-     *     may be less than the number of requested keys, as in {@link #lookup}.
+     * @return int32 keys N, int64[N] rank, int64[N] order, int32[N] length of value (-1: the key is not in the cache),
+     *     int8[N] cluster, then the values. A key that is absent has the version of its removal, or zeros if none is
+     *     known. N may be less than the number of requested keys, as in {@link #lookup}.
      */
     byte[] entries(String cache, byte[] keys);
 

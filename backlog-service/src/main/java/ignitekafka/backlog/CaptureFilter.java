@@ -14,6 +14,7 @@ import org.apache.ignite.internal.processors.cache.GridCacheAdapter;
 import org.apache.ignite.internal.processors.cache.GridCacheContext;
 import org.apache.ignite.internal.processors.cache.GridCacheEntryEx;
 import org.apache.ignite.internal.processors.cache.GridCacheEntryRemovedException;
+import org.apache.ignite.internal.processors.cache.KeyCacheObject;
 import org.apache.ignite.resources.IgniteInstanceResource;
 
 /**
@@ -55,23 +56,33 @@ final class CaptureFilter implements CacheEntryEventSerializableFilter<Object, O
 
     @Override
     public boolean evaluate(CacheEntryEvent<?, ?> event) {
+        add(event, event.getEventType());
+
+        return false;
+    }
+
+    /** Captures the removal of a key that has no entry, of which Ignite calls no filter; see {@link AbsentRemovals}. */
+    void addRemoval(CacheEntryEvent<?, ?> update) {
+        add(update, EventType.REMOVED);
+    }
+
+    private void add(CacheEntryEvent<?, ?> event, EventType type) {
         GridKernalContext ctx = ((IgniteEx) ignite).context();
         GridCacheAdapter<?, ?> adapter = ctx.cache().internalCache(cache);
 
-        if (adapter == null) return false;
+        if (adapter == null) return;
 
         Source current = source;
 
         if (current == null || current.found != adapter.context())
             source = current = new Source(ctx, adapter.context());
 
-        if (current.capture != null) current.add(event);
-
-        return false;
+        if (current.capture != null) current.add(event, type);
     }
 
     /** One deployment of the cache on this node. */
     private final class Source {
+        final GridKernalContext ctx;
         final GridCacheContext<?, ?> found;
 
         /** That of the copies that the node owns. */
@@ -81,53 +92,60 @@ final class CaptureFilter implements CacheEntryEventSerializableFilter<Object, O
         final NodeCapture capture;
 
         /** Whether other clusters write the cache, too. */
-        final boolean shared;
+        final boolean isShared;
 
         final AtomicReferenceArray<UnitBuffer> units;
 
         Source(GridKernalContext ctx, GridCacheContext<?, ?> found) {
+            this.ctx = ctx;
             this.found = found;
             cctx = found.isNear() ? found.near().dht().context() : found;
-            shared = BacklogPlugin.of(ctx).activeActive().has(cache);
+            isShared = BacklogPlugin.of(ctx).activeActive().has(cache);
             capture = deployment.equals(String.valueOf(cctx.dynamicDeploymentId()))
                     ? BacklogPlugin.of(ctx).capture(new ConnectorSettings(connector, settings))
                     : null;
             units = new AtomicReferenceArray<>(cctx.affinity().partitions());
         }
 
-        void add(CacheEntryEvent<?, ?> event) {
+        void add(CacheEntryEvent<?, ?> event, EventType type) {
             Object key = event.getKey();
             UnitBuffer unit = unit(cctx.affinity().partition(key));
 
             try {
-                if (event.getEventType() == EventType.EXPIRED) capture.addExpired(unit, bytes(key));
-                else addChange(unit, key, event);
+                if (type == EventType.EXPIRED) capture.addExpired(unit, bytes(key));
+                else addChange(unit, key, event, type);
             } catch (IgniteCheckedException | RuntimeException e) {
                 capture.giveUp(unit, "an update could not be captured: " + e);
             }
         }
 
-        private void addChange(UnitBuffer unit, Object key, CacheEntryEvent<?, ?> event) throws IgniteCheckedException {
+        private void addChange(UnitBuffer unit, Object key, CacheEntryEvent<?, ?> event, EventType type)
+                throws IgniteCheckedException {
             long number = event.unwrap(CacheQueryEntryEvent.class).getPartitionUpdateCounter();
-            EventType type = event.getEventType();
             byte kind = type == EventType.REMOVED
                     ? Change.REMOVED
                     : type == EventType.CREATED ? Change.CREATED : Change.UPDATED;
             byte[] value = kind == Change.REMOVED ? null : bytes(event.getValue());
 
-            capture.add(unit, new Change(number, System.currentTimeMillis(), kind, bytes(key), value, version(key)));
+            capture.add(
+                    unit, new Change(number, System.currentTimeMillis(), kind, bytes(key), value, version(key, event)));
         }
 
         /** The version that the update gave its entry, whose lock this thread has. */
-        private EntryVersion version(Object key) throws IgniteCheckedException {
-            if (!shared) return null;
+        private EntryVersion version(Object key, CacheEntryEvent<?, ?> event) throws IgniteCheckedException {
+            if (!isShared) return null;
 
-            GridCacheEntryEx entry = cctx.cache().peekEx(cctx.toCacheKeyObject(key));
+            SharedCache shared = BacklogPlugin.of(ctx).shared().get(cache);
+            KeyCacheObject stored = cctx.toCacheKeyObject(key);
+            GridCacheEntryEx entry = cctx.cache().peekEx(stored);
 
-            if (entry == null) throw new IgniteCheckedException("the entry of the update is gone");
+            if (entry == null || shared == null) throw new IgniteCheckedException("the entry of the update is gone");
 
             try {
-                return EntryVersion.of(entry.version());
+                boolean isRemoval = event.getEventType() == EventType.REMOVED;
+
+                return shared.captured(
+                        stored, isRemoval ? null : event.getValue(), event.getOldValue(), entry.version());
             } catch (GridCacheEntryRemovedException e) {
                 throw new IgniteCheckedException(e);
             }

@@ -16,8 +16,8 @@ import java.util.Set;
  * one entry for each change, and makes a batch of a unit visible at once.
  *
  * <p>Little-endian, each change: int64 number, int64 time (ms), int64 hash, int8 kind, int32 length of key, int32
- * length of value (-1: none), then, if the kind has the bit {@value #VERSIONED}, int64 order and int8 cluster of the
- * version, then key, value.
+ * length of value (-1: none), then, if the kind has the bit {@value #VERSIONED}, int64 rank, int64 order and int8
+ * cluster of the version, then key, value.
  */
 final class Chunk {
     /**

@@ -1,5 +1,6 @@
 package ignitekafka.backlog;
 
+import org.apache.ignite.internal.processors.cache.CacheObject;
 import org.apache.ignite.internal.processors.cache.CacheObjectValueContext;
 import org.apache.ignite.internal.processors.cache.version.CacheVersionConflictResolver;
 import org.apache.ignite.internal.processors.cache.version.GridCacheVersionConflictContext;
@@ -7,11 +8,13 @@ import org.apache.ignite.internal.processors.cache.version.GridCacheVersionedEnt
 
 /**
  * Decides each write of a cache that other clusters write too: a write of a greater {@link EntryVersion} than that of
- * the entry, or of the key's removal, is stored, any other is not. Ignite calls it under the entry's lock, for writes
- * of this cluster and of others, on the primary node and on backups of TRANSACTIONAL caches.
+ * the entry, or of the key's removal, is stored, any other is not. Without a {@link WriteRank} these are its order and
+ * cluster. Ignite calls it under the entry's lock, for writes of this cluster and of others, on the primary node and on
+ * backups of TRANSACTIONAL caches.
  *
  * <p>This is a total order of the writes of a key, so all copies in all clusters end with the greatest. The clock of
- * {@link VersionClock} gives a write of this cluster a greater version than any that it replaces.
+ * {@link VersionClock} gives a write of this cluster a greater order than any that it replaces; a removal has the rank
+ * of what it removes. A put of this cluster is refused as any other if its rank is less than what is there.
  */
 final class ConflictRule implements CacheVersionConflictResolver {
     private final SharedCache cache;
@@ -27,26 +30,40 @@ final class ConflictRule implements CacheVersionConflictResolver {
             GridCacheVersionedEntryEx<K, V> newEntry,
             boolean atomicVerComparator) {
         GridCacheVersionConflictContext<K, V> decision = new GridCacheVersionConflictContext<>(ctx, oldEntry, newEntry);
-        EntryVersion written = EntryVersion.of(newEntry.version());
+        CacheObject value = SharedCache.value(newEntry);
+        CacheObject before = SharedCache.value(oldEntry);
+        EntryVersion written = cache.version(value, newEntry.version());
 
-        if (!SharedCache.hasValue(newEntry) && !SharedCache.hasValue(oldEntry) && written.cluster == cache.cluster()) {
+        if (value == null && before == null && written.cluster == cache.cluster()) {
             decision.useOld(); // no change that any other cluster hears of
 
             return decision;
         }
 
-        EntryVersion present = oldEntry.isStartVersion() ? null : EntryVersion.of(oldEntry.version());
+        EntryVersion present = oldEntry.isStartVersion() ? null : cache.version(before, oldEntry.version());
 
-        // An ATOMIC cache keeps removed entries for a time: then the version is that of the removal already.
-        if (present == null) present = cache.removed(SharedCache.key(newEntry));
+        // An ATOMIC cache keeps removed entries for a time: then the version is that of the removal, without its rank.
+        if (before == null && (present == null || cache.isRanked()))
+            present = EntryVersion.greater(present, cache.removed(SharedCache.key(newEntry)));
+
+        boolean removes = value == null && present != null && isOwnRemoval(newEntry, written);
+
+        if (removes) written = written.ranked(present.rank);
 
         long end = written.cluster == cache.cluster() ? VersionClock.END : VersionClock.FOREIGN_END;
 
         if (present != null && written.compareTo(present) <= 0 || written.order >= end) {
             decision.useOld();
             cache.refused(SharedCache.key(newEntry), written, present);
+        } else if (removes) {
+            cache.removing(SharedCache.key(newEntry), written);
         }
 
         return decision;
+    }
+
+    /** Whether a program of this cluster removes an entry: other removals have the rank of what they removed. */
+    private boolean isOwnRemoval(GridCacheVersionedEntryEx<?, ?> entry, EntryVersion written) {
+        return cache.isRanked() && written.cluster == cache.cluster() && !EntryVersion.hasRank(entry.version());
     }
 }

@@ -32,7 +32,7 @@ final class FieldOrder implements Comparator<Object>, Binarylizable {
 
     @Override
     public int compare(Object first, Object second) {
-        return NONE_FIRST.compare(numberOf(first), numberOf(second));
+        return NONE_FIRST.compare(numberOf(first, field), numberOf(second, field));
     }
 
     /**
@@ -42,15 +42,15 @@ final class FieldOrder implements Comparator<Object>, Binarylizable {
      * @throws BacklogException The value has no number.
      */
     void require(Object value, int row) {
-        if (numberOf(value) == null)
+        if (numberOf(value, field) == null)
             throw new BacklogException(
                     BacklogException.Code.MALFORMED,
                     "entry " + row + " has no whole number, date or timestamp in field '" + field
                             + "' of its value, as this node reads it");
     }
 
-    /** The number that is compared; null for a value without one. */
-    private Long numberOf(Object value) {
+    /** The number of a value's field that is compared; null for a value without one. */
+    static Long numberOf(Object value, String field) {
         Object found = value instanceof BinaryObject ? ((BinaryObject) value).field(field) : null;
 
         if (found instanceof Long || found instanceof Integer || found instanceof Short || found instanceof Byte)

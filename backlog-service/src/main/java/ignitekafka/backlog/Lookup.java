@@ -90,6 +90,8 @@ final class Lookup implements NodeJob.Work<HashMap<Integer, byte[]>> {
         ByteBuffer out = Chunk.buffer(new byte[Math.toIntExact(4 + (4L + EntryVersion.BYTES) * count + bytes)])
                 .putInt(count);
 
+        for (int i = 0; i < count; i++) out.putLong(EntryVersion.read(Chunk.buffer(entries.get(i))).rank);
+
         for (int i = 0; i < count; i++) out.putLong(EntryVersion.read(Chunk.buffer(entries.get(i))).order);
 
         for (int i = 0; i < count; i++) {
@@ -201,7 +203,7 @@ final class Lookup implements NodeJob.Work<HashMap<Integer, byte[]>> {
         return value == null ? ABSENT : bytes(objects, value);
     }
 
-    /** int64 order and int8 cluster of the entry or its removal, then the value; without one if the key is absent. */
+    /** The {@link EntryVersion} of the entry or its removal, then the value; without one if the key is absent. */
     private byte[] entry(GridKernalContext ctx, byte[] bytes) throws IgniteCheckedException {
         GridCacheContext<?, ?> owned = ctx.cache().internalCache(cache).context();
 
@@ -211,7 +213,7 @@ final class Lookup implements NodeJob.Work<HashMap<Integer, byte[]>> {
         SharedCache shared = BacklogPlugin.of(ctx).shared().get(cache);
         CacheDataRow row = SharedCache.row(ctx, owned, key);
         EntryVersion version =
-                row != null ? EntryVersion.of(row.version()) : shared == null ? null : shared.removed(key);
+                shared == null ? null : row == null ? shared.removed(key) : shared.version(row.value(), row.version());
         byte[] value = row == null ? ABSENT : row.value().valueBytes(owned.cacheObjectContext());
         ByteBuffer out = Chunk.buffer(new byte[EntryVersion.BYTES + value.length]);
 

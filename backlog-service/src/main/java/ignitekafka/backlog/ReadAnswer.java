@@ -50,7 +50,10 @@ final class ReadAnswer {
         changes.forEach(change -> out.putLong(change.timeMs));
         changes.forEach(change -> out.putLong(change.hash));
 
-        if (versioned) changes.forEach(change -> out.putLong(version(change).order));
+        if (versioned) {
+            changes.forEach(change -> out.putLong(version(change).rank));
+            changes.forEach(change -> out.putLong(version(change).order));
+        }
 
         units.forEach(unit -> out.putInt(unit.changes.size()));
         units.forEach(unit -> out.putInt(unit.marks()));

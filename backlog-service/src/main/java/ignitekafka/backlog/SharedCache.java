@@ -9,10 +9,12 @@ import java.util.concurrent.atomic.LongAdder;
 import org.apache.ignite.IgniteCheckedException;
 import org.apache.ignite.binary.BinaryObject;
 import org.apache.ignite.internal.GridKernalContext;
+import org.apache.ignite.internal.processors.cache.CacheObject;
 import org.apache.ignite.internal.processors.cache.GridCacheContext;
 import org.apache.ignite.internal.processors.cache.KeyCacheObject;
 import org.apache.ignite.internal.processors.cache.persistence.CacheDataRow;
 import org.apache.ignite.internal.processors.cache.version.GridCacheLazyPlainVersionedEntry;
+import org.apache.ignite.internal.processors.cache.version.GridCacheVersion;
 import org.apache.ignite.internal.processors.cache.version.GridCacheVersionedEntryEx;
 import org.apache.ignite.internal.util.typedef.internal.U;
 
@@ -27,16 +29,24 @@ final class SharedCache {
     private final LongAdder localRefused = new LongAdder();
     private final Deque<String> lastKeys = new ArrayDeque<>();
     private final Tombstones tombstones;
+    private final WriteRank rank;
+
+    /** What the thread removes, between the rule and the storage of the removal. */
+    private final ThreadLocal<Removal> removal = new ThreadLocal<>();
+
     private volatile GridCacheContext<?, ?> cache;
+    private volatile AbsentRemovals absent;
 
     SharedCache(BacklogPlugin plugin, String name) {
         this.plugin = plugin;
         tombstones = new Tombstones(plugin, name);
+        rank = plugin.activeActive().rank(name);
     }
 
     /** Called when the cache starts, before any of its entries can change. */
     void start(GridCacheContext<?, ?> context) {
         cache = context;
+        absent = new AbsentRemovals(context, cluster());
         tombstones.start(context);
         plugin.shared().put(context.name(), this);
     }
@@ -49,7 +59,63 @@ final class SharedCache {
     void stored(KeyCacheObject key, boolean isRemoval, EntryVersion version) {
         plugin.clock().raise(version.order);
 
-        if (isRemoval) tombstones.add(key, version);
+        if (!isRemoval) return;
+
+        tombstones.add(key, version);
+
+        if (version.cluster != cluster()) absent.expect();
+    }
+
+    /** Whether the value of a write decides before its order. */
+    boolean isRanked() {
+        return rank.isGiven();
+    }
+
+    /** The version of a put, or, without a value, of a removal that has its rank in its version. */
+    EntryVersion version(CacheObject value, GridCacheVersion version) {
+        EntryVersion written = EntryVersion.of(version);
+
+        if (!isRanked()) return written.ranked(WriteRank.NONE);
+
+        return value == null ? written : written.ranked(rank.of(value, cache.cacheObjectContext(), plugin.log()));
+    }
+
+    /** Notes the rank of a removal of this cluster, until this thread stores it. */
+    void removing(KeyCacheObject key, EntryVersion version) {
+        removal.set(new Removal(key, version));
+    }
+
+    /** The version of a removal as it is stored. */
+    EntryVersion removed(KeyCacheObject key, GridCacheVersion version) {
+        EntryVersion written = version(null, version);
+
+        if (!isRanked() || EntryVersion.hasRank(version)) return written;
+
+        Removal noted = removal.get();
+
+        removal.remove();
+
+        return noted != null
+                        && noted.key.equals(key)
+                        && noted.version.ranked(WriteRank.NONE).equals(written)
+                ? noted.version
+                : written;
+    }
+
+    /**
+     * The version of a captured write. A backup of an ATOMIC cache learns the rank of a removal here, because Ignite
+     * does not call the rule there.
+     */
+    EntryVersion captured(KeyCacheObject key, Object value, Object before, GridCacheVersion version) {
+        EntryVersion written = version(null, version);
+
+        if (!isRanked() || value == null && (before == null || EntryVersion.hasRank(version))) return written;
+
+        written = written.ranked(rank.of(value == null ? before : value, plugin.log()));
+
+        if (value == null) tombstones.raise(key, written);
+
+        return written;
     }
 
     /** The version of a key's removal; null if none is known. */
@@ -134,9 +200,9 @@ final class SharedCache {
         return (KeyCacheObject) get(KEY, entry);
     }
 
-    /** Whether such an entry has a value. */
-    static boolean hasValue(GridCacheVersionedEntryEx<?, ?> entry) {
-        return get(VALUE, entry) != null;
+    /** The value of such an entry; null for a removal, or for a key that is absent. */
+    static CacheObject value(GridCacheVersionedEntryEx<?, ?> entry) {
+        return (CacheObject) get(VALUE, entry);
     }
 
     private static Object get(Field field, GridCacheVersionedEntryEx<?, ?> entry) {
@@ -156,6 +222,17 @@ final class SharedCache {
             return field;
         } catch (NoSuchFieldException e) {
             throw new IllegalStateException(e);
+        }
+    }
+
+    /** A removal, and its version with its rank. */
+    private static final class Removal {
+        final KeyCacheObject key;
+        final EntryVersion version;
+
+        Removal(KeyCacheObject key, EntryVersion version) {
+            this.key = key;
+            this.version = version;
         }
     }
 }

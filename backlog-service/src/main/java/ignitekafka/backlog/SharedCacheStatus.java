@@ -46,6 +46,7 @@ final class SharedCacheStatus implements Serializable {
                 .collect(Collectors.toList());
 
         status.put("cluster", (int) plugin.activeActive().cluster);
+        status.put("rule", plugin.activeActive().rank(cache).rule);
         status.put("readsThrough", nodes.stream().anyMatch(node -> node.readsThrough) ? 1 : 0);
         status.put("foreignRefused", sum(nodes, node -> node.foreignRefused));
         status.put("localRefused", sum(nodes, node -> node.localRefused));

@@ -25,7 +25,7 @@ final class StoredWrites extends SharedCacheComponent implements GridCacheDrMana
             GridCacheVersion version,
             GridDrType type,
             AffinityTopologyVersion topology) {
-        shared.stored(key, value == null, EntryVersion.of(version));
+        shared.stored(key, value == null, value == null ? shared.removed(key, version) : EntryVersion.of(version));
     }
 
     @Override

@@ -78,6 +78,12 @@ final class Tombstones {
                 (one, other) -> other.version.compareTo(one.version) > 0 ? other : one);
     }
 
+    /** Replaces a version that waits in memory by one with its rank. */
+    void raise(KeyCacheObject key, EntryVersion version) {
+        inMemory.computeIfPresent(
+                key, (one, held) -> version.compareTo(held.version) > 0 ? new Tombstone(version, held.nanos) : held);
+    }
+
     /** The version of a key's removal; null if none is known. Takes no lock of an entry. */
     EntryVersion of(KeyCacheObject key) {
         Tombstone held = inMemory.get(key);

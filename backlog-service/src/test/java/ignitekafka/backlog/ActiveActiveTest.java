@@ -1,22 +1,28 @@
 package ignitekafka.backlog;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import ignitekafka.backlog.TestReader.Versioned;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Collections;
+import java.util.Comparator;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteException;
 import org.apache.ignite.Ignition;
+import org.apache.ignite.binary.BinaryObject;
 import org.apache.ignite.cache.CacheAtomicityMode;
 import org.apache.ignite.cache.CacheWriteSynchronizationMode;
 import org.apache.ignite.client.IgniteClient;
@@ -42,7 +48,14 @@ import org.junit.jupiter.api.io.TempDir;
  * versions, late, in part and again. One is in memory, with copies; the other is persistent, and its clock is ahead.
  */
 class ActiveActiveTest {
-    private static final List<String> CACHES = List.of("atomic", "tx");
+    private static final List<String> CACHES = List.of("atomic", "tx", "ranked-atomic", "ranked-tx");
+    private static final int NUMBERS = 8;
+
+    /** What decides, written anew: numbers of values, then orders, then clusters. */
+    private static final Comparator<EntryVersion> RULE = Comparator.<EntryVersion>comparingLong(one -> one.rank)
+            .thenComparingLong(one -> one.order)
+            .thenComparingInt(one -> one.cluster);
+
     private static final int KEYS = 20;
     private static final long AHEAD_MS = 300_000;
 
@@ -55,6 +68,9 @@ class ActiveActiveTest {
 
     /** All writes that any cluster stored for itself, by cache and key. */
     private final Map<List<Object>, List<Versioned>> written = new HashMap<>();
+
+    /** Numbers of the values that programs removed, by cluster, cache and key. */
+    private final Map<List<Object>, Set<Integer>> removed = new HashMap<>();
 
     @BeforeEach
     void start() {
@@ -86,18 +102,21 @@ class ActiveActiveTest {
 
     @Test
     void clustersConvergeToTheGreatestVersionOfEachKey() throws Exception {
-        for (String cache : CACHES) aLocalWriteIsAboveAForeignOneOfAFasterClock(cache);
+        for (String cache : CACHES) {
+            if (isRanked(cache)) aLesserNumberLosesWhoeverWritesIt(cache);
+            else aLocalWriteIsAboveAForeignOneOfAFasterClock(cache);
+        }
 
         long seed = new Random().nextLong();
         Random random = new Random(seed);
 
         for (int round = 0; round < (TestCluster.LONG_FORM ? 20 : 1); round++) {
-            write(random, 150);
+            write(random, 250);
             restartCopy();
-            write(random, 100);
+            write(random, 150);
             restartAll();
-            write(random, 100);
-            settle();
+            write(random, 150);
+            settle(sides.values());
 
             for (Side side : sides.values()) side.allAgain(random);
 
@@ -109,7 +128,7 @@ class ActiveActiveTest {
 
             assertEquals(1, state.get("cluster"));
             assertTrue((Long) state.get("foreignRefused") > 0, cache + " " + state);
-            assertEquals(0L, state.get("localRefused"), cache);
+            assertEquals(isRanked(cache), (Long) state.get("localRefused") > 0, cache + " " + state);
             assertEquals(0L, state.get("tombstonesDropped"), cache);
         }
 
@@ -146,6 +165,25 @@ class ActiveActiveTest {
         assertEquals("local", two.node(0).cache(cache).get(0));
     }
 
+    private void aLesserNumberLosesWhoeverWritesIt(String cache) throws Exception {
+        List<Side> both = List.of(side(cache, 1), side(cache, 2));
+
+        put(two, cache, 0, "foreign", 5);
+        settle(both);
+        put(one, cache, 0, "local", 4); // its clock is behind, but it has seen the other's write
+        assertEquals("foreign", TestValue.text(get(one, cache, 0)), cache);
+        remove(one, cache, 0);
+        settle(both);
+        put(two, cache, 0, "after the removal", 4);
+        put(one, cache, 0, "after the removal", 4);
+        settle(both);
+        assertNull(get(one, cache, 0), cache);
+        assertNull(get(two, cache, 0), cache);
+        put(two, cache, 0, "equal", 5);
+        settle(both);
+        assertEquals("equal", TestValue.text(get(one, cache, 0)), cache);
+    }
+
     private void write(Random random, int steps) throws Exception {
         for (int step = 0; step < steps; step++) {
             String cache = CACHES.get(random.nextInt(CACHES.size()));
@@ -163,28 +201,50 @@ class ActiveActiveTest {
                     break;
 
                 case 2:
-                    transaction(cluster, random);
+                    transaction(cluster, random.nextBoolean() ? "tx" : "ranked-tx", random);
                     break;
 
                 case 3:
                 case 4:
-                    cluster.node(0).cache(cache).remove(random.nextInt(KEYS));
+                    remove(cluster, cache, random.nextInt(KEYS));
                     break;
 
                 default:
-                    cluster.node(0).cache(cache).put(random.nextInt(KEYS), "value " + random.nextInt());
+                    put(cluster, cache, random.nextInt(KEYS), "value " + random.nextInt(), random.nextInt(NUMBERS));
             }
         }
     }
 
-    private static void transaction(TestCluster cluster, Random random) {
+    private void transaction(TestCluster cluster, String cache, Random random) {
         try (Transaction tx = cluster.node(0).transactions().txStart()) {
             int low = random.nextInt(KEYS - 1);
 
-            cluster.node(0).cache("tx").remove(low);
-            cluster.node(0).cache("tx").put(low + 1, "tx " + random.nextInt());
+            remove(cluster, cache, low);
+            put(cluster, cache, low + 1, "tx " + random.nextInt(), random.nextInt(NUMBERS));
             tx.commit();
         }
+    }
+
+    private static boolean isRanked(String cache) {
+        return cache.startsWith("ranked");
+    }
+
+    private static void put(TestCluster cluster, String cache, int key, String text, int number) {
+        Ignite node = cluster.node(0);
+
+        node.cache(cache).put(key, isRanked(cache) ? TestValue.of(node, text, number) : text);
+    }
+
+    private void remove(TestCluster cluster, String cache, int key) {
+        Object present = get(cluster, cache, key);
+
+        removed.computeIfAbsent(List.of(cluster == one ? 1 : 2, cache, key), all -> new HashSet<>())
+                .add(TestValue.number(present));
+        cluster.node(0).cache(cache).remove(key);
+    }
+
+    private static Object get(TestCluster cluster, String cache, int key) {
+        return cluster.node(0).cache(cache).withKeepBinary().get(key);
     }
 
     /** Another node takes the copies of one that leaves. */
@@ -218,14 +278,14 @@ class ActiveActiveTest {
         cluster.service().start("c", TestCluster.FAST, CACHES.toArray(new String[0]));
     }
 
-    /** Delivers until no cluster has anything left to send. */
-    private void settle() throws Exception {
+    /** Delivers until these have nothing left to send. */
+    private static void settle(Collection<Side> sides) throws Exception {
         int delivered;
 
         do {
             delivered = 0;
 
-            for (Side side : sides.values()) {
+            for (Side side : sides) {
                 side.read();
                 delivered += side.deliver(Integer.MAX_VALUE);
             }
@@ -235,9 +295,11 @@ class ActiveActiveTest {
     private void assertConverged(String cache, String what) {
         for (int key = 0; key < KEYS; key++) {
             Versioned winner = written.getOrDefault(List.of(cache, key), List.of()).stream()
-                    .max((a, b) -> a.version.compareTo(b.version))
+                    .max((a, b) -> RULE.compare(a.version, b.version))
                     .orElse(null);
-            String expected = winner == null || winner.value == null ? "none" : winner.value + " @ " + winner.version;
+            String expected = winner == null || winner.value == null
+                    ? "none"
+                    : TestValue.text(winner.value) + " @ " + winner.version;
 
             for (Ignite node : List.of(one.node(0), one.node(1), two.node(0)))
                 assertEquals(
@@ -253,9 +315,11 @@ class ActiveActiveTest {
 
         if (row == null) return "none";
 
+        SharedCache shared = BacklogPlugin.of(context(node)).shared().get(cache);
         CacheObject value = row.value();
+        Object plain = value instanceof BinaryObject ? value : value.value(cctx.cacheObjectContext(), false);
 
-        return value.value(cctx.cacheObjectContext(), false) + " @ " + EntryVersion.of(row.version());
+        return TestValue.text(plain) + " @ " + shared.version(value, row.version());
     }
 
     private Side side(String cache, int cluster) {
@@ -263,15 +327,25 @@ class ActiveActiveTest {
     }
 
     private static Map<String, String> configuration(int cluster) {
-        return Map.of(ActiveActive.CLUSTER, String.valueOf(cluster), ActiveActive.CACHES, String.join(",", CACHES));
+        return Map.of(
+                ActiveActive.CLUSTER,
+                String.valueOf(cluster),
+                ActiveActive.CACHES,
+                String.join(",", CACHES),
+                ActiveActive.FIELDS,
+                "ranked-atomic:" + TestValue.FIELD,
+                ActiveActive.RANKS,
+                "ranked-tx:" + TestValue.Rank.class.getName());
     }
 
     private static void create(TestCluster cluster) {
+        TestValue.of(cluster.node(0), "registers the type", 0);
+
         for (String cache : CACHES)
             cluster.node(0)
                     .createCache(TestCluster.cache(cache, 1)
                             .setAtomicityMode(
-                                    cache.equals("tx") ? CacheAtomicityMode.TRANSACTIONAL : CacheAtomicityMode.ATOMIC)
+                                    cache.endsWith("tx") ? CacheAtomicityMode.TRANSACTIONAL : CacheAtomicityMode.ATOMIC)
                             .setWriteSynchronizationMode(CacheWriteSynchronizationMode.FULL_SYNC));
     }
 
@@ -323,9 +397,24 @@ class ActiveActiveTest {
         private void found(Versioned write) {
             if (write.version.cluster != cluster) return;
 
+            assertRank(write);
             waiting.add(write);
             written.computeIfAbsent(List.of(cache, write.key), key -> new ArrayList<>())
                     .add(write);
+        }
+
+        private void assertRank(Versioned write) {
+            if (!isRanked(cache)) {
+                assertEquals(WriteRank.NONE, write.version.rank);
+            } else {
+                int number = (int) (write.version.rank - (1L << 56));
+                Integer own = TestValue.number(write.value);
+                Set<Integer> possible = own == null
+                        ? removed.getOrDefault(List.of((int) cluster, cache, write.key), Set.of())
+                        : Set.of(own);
+
+                assertTrue(possible.contains(number), write.value + " has rank " + write.version.rank);
+            }
         }
 
         /** All entries and known removals, as a source sends them where changes are missing. */
@@ -371,7 +460,8 @@ class ActiveActiveTest {
                 for (Versioned write : writes) {
                     GridCacheVersion version = new GridCacheVersion(0, write.version.order, 0, write.version.cluster);
 
-                    if (write.value == null) target.removeAllConflict(Map.of(write.key, version));
+                    if (write.value == null)
+                        target.removeAllConflict(Map.of(write.key, TestReader.withRank(write.version)));
                     else target.putAllConflict(Map.of(write.key, new T3<>(write.value, version, 0L)));
                 }
             }

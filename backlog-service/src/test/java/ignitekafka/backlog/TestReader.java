@@ -17,6 +17,7 @@ import java.util.TreeMap;
 import java.util.stream.Collectors;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.internal.IgniteEx;
+import org.apache.ignite.internal.processors.cache.version.GridCacheVersion;
 
 /**
  * A reader of one cache by the contract of {@link BacklogService}: it reads, remembers what it has seen, applies
@@ -155,7 +156,8 @@ final class TestReader {
             assertEquals(answer.kind[at] >= Change.REMOVED, value == null);
 
             if (answer.cluster[at] != 0)
-                versioned.add(new Versioned(key, value, new EntryVersion(answer.order[at], answer.cluster[at])));
+                versioned.add(new Versioned(
+                        key, value, new EntryVersion(answer.rank[at], answer.order[at], answer.cluster[at])));
 
             if (answer.kind[at] == Change.EXPIRED) {
                 expired.add(key);
@@ -241,6 +243,7 @@ final class TestReader {
 
         assertEquals(keys.size(), in.getInt());
 
+        long[] rank = Answer.longs(in, keys.size());
         long[] order = Answer.longs(in, keys.size());
         int[] length = Answer.ints(in, keys.size());
         byte[] cluster = new byte[keys.size()];
@@ -250,7 +253,8 @@ final class TestReader {
         for (int i = 0; i < keys.size(); i++) {
             Object value = length[i] < 0 ? null : object(in, length[i]);
 
-            if (cluster[i] != 0) found.add(new Versioned(keys.get(i), value, new EntryVersion(order[i], cluster[i])));
+            if (cluster[i] != 0)
+                found.add(new Versioned(keys.get(i), value, new EntryVersion(rank[i], order[i], cluster[i])));
         }
 
         assertFalse(in.hasRemaining());
@@ -277,6 +281,15 @@ final class TestReader {
                         null);
     }
 
+    /** Ignite's version of a removal that is sent to another cluster. */
+    static GridCacheVersion withRank(EntryVersion version) {
+        return new GridCacheVersion(
+                (int) (version.rank >>> 26),
+                version.order,
+                (int) version.rank & 0x3FFFFFF | 0x4000000,
+                version.cluster);
+    }
+
     /** A change with the version of its write; without a value for a removal. */
     static final class Versioned {
         final Object key;
@@ -296,6 +309,7 @@ final class TestReader {
         final long[] stamp;
         final long[] number;
         final long[] hash;
+        final long[] rank;
         final long[] order;
         final int[] count;
         final int[] mark;
@@ -328,6 +342,7 @@ final class TestReader {
             number = longs(in, changes);
             longs(in, changes); // time
             hash = longs(in, changes);
+            rank = versioned ? longs(in, changes) : new long[changes];
             order = versioned ? longs(in, changes) : new long[changes];
             count = ints(in, units);
             mark = ints(in, units);
