@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from ..kafka.records import Consumed
 from ..kafka.topics import TopicPartition
 from ..runtime.latencies import observe_latencies
 from ..state.status import CacheCount
+from .put_limits import exceeded, raised
 from .repetition import Repetition
 from .slots import SinkSlots
 from .store import Stored
@@ -22,63 +23,46 @@ Counts = list[tuple[TopicPartition, CacheCount]]
 """Counts of stored batches, by topic partition."""
 
 
-class PutLimits:
-    """Offsets up to which records may be stored before the next commit; each is committed before it is relied on.
-
-    The next task to read a partition finds in its limit how much an earlier one can have stored. A limit allows twice
-    what was stored between the last two commits, so that a steady task needs no commit for its limits alone.
-
-    :param limits: limit of each partition that an earlier task committed, or its start.
-    :param least: number of offsets that a new limit allows at least.
-    """
-
-    def __init__(self, limits: Mapping[TopicPartition, int], least: int) -> None:
-        self._limits = dict(limits)
-        self._least = least
-
-    def exceeded(self, ahead: Mapping[TopicPartition, int]) -> bool:
-        """Whether some records before these positions lie behind a limit."""
-        return any(position > self._limits[place] for place, position in ahead.items())
-
-    def narrow(self, ahead: Mapping[TopicPartition, int]) -> set[TopicPartition]:
-        """Return the partitions that allow less than the least: they get a new limit if any does."""
-        return {place for place, position in ahead.items() if self._limits[place] < position + self._least}
-
-    def above(self, positions: Mapping[TopicPartition, int]) -> set[TopicPartition]:
-        """Return the partitions whose limits are greater than these positions."""
-        return {place for place, position in positions.items() if self._limits[place] > position}
-
-    def extended(self, place: TopicPartition, ahead: int, stored: int) -> int:
-        """Return the next limit of a partition, never less than the present one.
-
-        :param ahead: position up to which records are read.
-        :param stored: number of offsets between the last commit and this one.
-        """
-        return max(self._limits[place], ahead + max(self._least, 2 * stored))
-
-    def committed(self, limits: Mapping[TopicPartition, int]) -> None:
-        """Note the limits of a commit."""
-        self._limits |= limits
-
-
 class Commits:
     """Commits of one task, each for all that is stored.
 
-    :param limits: limits of a strict sink, which bound what its next task has to compare; None: no limits.
+    :param limits: limits that are committed, of a strict sink whose next task must know what this one can have stored;
+        None: no limits.
+    :param least: number of offsets that a new limit allows at least.
     :param repetition: records that may be stored already: a partition is not committed amid them.
     """
 
     def __init__(
-        self, slots: SinkSlots, reader: RecordReader, limits: PutLimits | None, repetition: Repetition
+        self,
+        slots: SinkSlots,
+        reader: RecordReader,
+        repetition: Repetition,
+        limits: Mapping[TopicPartition, int] | None = None,
+        least: int = 1,
     ) -> None:
         self._slots = slots
         self._reader = reader
-        self._limits = limits
         self._repetition = repetition
+        self._limits = None if limits is None else dict(limits)
+        self._least = least
         self._committed = dict(reader.positions)
         self._counts: Counts = []
         self._letters: dict[TopicPartition, list[DeadLetter]] = defaultdict(list)
         self._begun_ms: list[int] = []
+
+    def begin(self, unrecorded: Collection[TopicPartition]) -> None:
+        """Commit the start offsets of partitions for which the group has another offset, or none."""
+        self._write({place: self._committed[place] for place in unrecorded}, self._raised(unrecorded))
+
+    def raise_limits(self) -> None:
+        """Commit higher limits if records that were read lie behind one, to be called before these are stored.
+
+        Offsets stay as they are, so this waits for no puts.
+        """
+        if self._limits is None or not exceeded(self._limits, self._reader.positions):
+            return
+        limits = {place: limit for place, limit in self._raised(self._limits).items() if limit > self._limits[place]}
+        self._write({place: self._committed[place] for place in limits}, limits)
 
     def add(
         self,
@@ -103,10 +87,6 @@ class Commits:
             self._letters[place] += of_place
             self._counts.append((place, CacheCount(dead_letters=len(of_place))))
 
-    def needed(self) -> bool:
-        """Whether records that were read may not be stored before a commit raises the limits."""
-        return self._limits is not None and self._limits.exceeded(self._reader.positions)
-
     def commit(self, positions: Mapping[TopicPartition, int], *, last: bool = False) -> Counts:
         """Commit positions up to which all is stored and acknowledged, with dead letters and limits.
 
@@ -115,15 +95,16 @@ class Commits:
         :returns: counts of what is committed now and was not before.
         """
         done = {place for place, position in positions.items() if not self._repetition.covers(place, position)}
-        settled = {place: positions[place] if place in done else offset for place, offset in self._committed.items()}
         letters = {place: self._letters.pop(place) for place in done & self._letters.keys()}
-        moved = {place for place, offset in settled.items() if offset != self._committed[place]} | letters.keys()
-        limits = self._next_limits(settled, moved, done if last else set())
-        offsets = {place: settled[place] for place in sorted(moved | limits.keys())}
-        self._slots.commit(offsets, limits, letters, self._reader.group_metadata)
-        if self._limits is not None:
-            self._limits.committed(limits)
-        self._committed = settled
+        offsets = {
+            place: positions[place] for place in done if positions[place] != self._committed[place] or place in letters
+        }
+        limits = self._raised(offsets)
+        if last and self._limits is not None:
+            limits = {
+                place: positions[place] for place in done if place in offsets or self._limits[place] > positions[place]
+            }
+        self._write({place: positions[place] for place in sorted(offsets.keys() | limits.keys())}, limits, letters)
         observe_latencies(np.array(self._begun_ms, np.int64))
         self._begun_ms = []
         counts = [(place, count) for place, count in self._counts if place in done]
@@ -132,27 +113,25 @@ class Commits:
             count.ended = time.time()
         return counts
 
-    def _next_limits(
-        self,
-        offsets: Mapping[TopicPartition, int],
-        moved: Iterable[TopicPartition],
-        ending: Collection[TopicPartition],
-    ) -> dict[TopicPartition, int]:
-        """Return the limits to commit with offsets, also of partitions without progress if they need another limit.
+    def _raised(self, places: Collection[TopicPartition]) -> dict[TopicPartition, int]:
+        """Return the next limits of partitions; none without limits.
 
-        :param ending: partitions of which nothing behind the offset is stored.
+        Records of a repetition do not count, because they say nothing about this task's rate.
         """
         if self._limits is None:
             return {}
-        ahead = self._reader.positions
-        places = {*moved}
-        if self._limits.exceeded(ahead):
-            places |= self._limits.narrow(ahead)
-        if ending:
-            places |= self._limits.above({place: offsets[place] for place in ending})
-        return {
-            place: offsets[place]
-            if place in ending
-            else self._limits.extended(place, ahead[place], offsets[place] - self._committed[place])
-            for place in places
-        }
+        ends = self._repetition.ends
+        since = {place: max(offset, ends.get(place, 0)) for place, offset in self._committed.items()}
+        limits = raised(self._limits, since, self._reader.positions, self._least)
+        return {place: limits[place] for place in places}
+
+    def _write(
+        self,
+        offsets: Mapping[TopicPartition, int],
+        limits: Mapping[TopicPartition, int],
+        letters: Mapping[TopicPartition, Sequence[DeadLetter]] | None = None,
+    ) -> None:
+        self._slots.commit(offsets, limits, letters or {}, self._reader.group_metadata)
+        self._committed |= offsets
+        if self._limits is not None:
+            self._limits |= limits

@@ -22,7 +22,8 @@ from ..plan.slots import Owner
 from ..state.open_slots import OpenSlots, SlotOpener
 from ..state.open_transaction import TransactionLimits
 from .ownership import SlotConfirmations
-from .start_offsets import Starts, put_limits, repeated_ends, resolve_starts
+from .put_limits import committed_limits
+from .start_offsets import Starts, repeated_ends, resolve_starts
 
 
 class SinkSlots:
@@ -73,9 +74,9 @@ class SinkSlots:
             events.emit(events.OFFSET_RESET, **where, reason=reason)
         return starts
 
-    def put_limits(self, starts: Starts) -> dict[TopicPartition, int]:
-        """Return the offset before which records of each partition may be stored already; see :func:`.put_limits`."""
-        return put_limits(self._plans, starts.offsets, self._copies())
+    def committed_limits(self, starts: Starts) -> dict[TopicPartition, int]:
+        """Return the offset before which records of each partition may be stored already, or its start."""
+        return committed_limits(self._plans, starts.offsets, self._copies())
 
     def repeated_ends(self, starts: Starts, limits: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
         """Return the end of what may be stored and is not committed; see :func:`.repeated_ends`."""
@@ -107,7 +108,7 @@ class SinkSlots:
     ) -> None:
         """Commit consumer offsets and dead letters, in one transaction for each slot; wait for all commits.
 
-        :param limits: offset of a partition before which records may be stored until its next commit, if that is told.
+        :param limits: of a strict sink, offsets before which records may be stored until the next commit.
         """
         by_slot: dict[int, dict[TopicPartition, PartitionOffset]] = defaultdict(dict)
         for place, offset in offsets.items():

@@ -70,23 +70,6 @@ def resolve_starts(
     return starts
 
 
-def put_limits(
-    plans: Mapping[TopicPartition, TopicPlan],
-    starts: Mapping[TopicPartition, int],
-    copies: Mapping[TopicPartition, PartitionOffset],
-) -> dict[TopicPartition, int]:
-    """Return the offset before which records of each partition may be stored already; not less than its start.
-
-    Nothing is known of a partition whose start was set back: all that follows is put again, by the user's wish.
-    """
-    return {
-        place: max(start, copies[place].put_limit)
-        if place in copies and copies[place].topic_id == plans[place].topic_id and start >= copies[place].offset
-        else start
-        for place, start in starts.items()
-    }
-
-
 def repeated_ends(
     starts: Mapping[TopicPartition, int], limits: Mapping[TopicPartition, int], topics: Topics
 ) -> dict[TopicPartition, int]:
@@ -94,7 +77,7 @@ def repeated_ends(
 
     To be called when no earlier task can store anything any more: it read no record that is not readable now.
 
-    :param limits: result of :func:`put_limits`.
+    :param limits: result of :func:`.committed_limits`.
     """
     ends = topics.offsets(
         [place for place, limit in limits.items() if limit > starts[place]], OffsetSpec.latest(), committed=True

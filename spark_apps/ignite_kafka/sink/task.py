@@ -3,7 +3,7 @@
 A batch is read and converted while the nodes store the one before. Every push_interval_ms, and when a batch has bad
 records, the task waits until the nodes have acknowledged all entries; then it commits the group's offsets, their copies
 and the dead letters, in one transaction a slot. After a task that dies before its commit, the next one stores the same
-entries again.
+entries again; a strict one stores only the last one of each key of those that may be stored already.
 """
 
 from __future__ import annotations
@@ -38,9 +38,10 @@ from ..settings.error_policies import DEAD_LETTER
 from ..settings.secrets import Secrets
 from ..settings.sink import NONE
 from ..state.status import CacheCount
-from .commits import Commits, PutLimits
+from .commits import Commits
 from .dead_letters import dead_letters
 from .entry_router import EntryRouter
+from .put_limits import least_ahead
 from .repetition import Repetition, read_repetition
 from .slots import SinkSlots
 from .start_offsets import Starts
@@ -128,7 +129,7 @@ class SinkTask(TaskLoop):
             self._fence(cluster) as fence,
         ):
             starts = slots.starts()
-            limits = slots.put_limits(starts) if self._plan.fence else {}
+            limits = slots.committed_limits(starts) if self._repeats_in_order else None
             repetition = self._read_repetition(router, slots, starts, limits, end)
             if repetition.ends and end.reached():
                 return
@@ -143,10 +144,10 @@ class SinkTask(TaskLoop):
                 repetition=repetition,
             )
             with closing(store), closing(self._reader(router, starts.offsets, ends)) as reader:
-                unrecorded = {place: starts.offsets[place] for place in starts.unrecorded}
-                slots.commit(unrecorded, limits, {}, reader.group_metadata)
-                bounds = PutLimits(limits, self._settings.batch_size) if self._repeats_in_order else None
-                self._batches(reader, store, slots, Commits(slots, reader, bounds, repetition), end)
+                least = least_ahead(self._settings.batch_size, len(starts.offsets))
+                commits = Commits(slots, reader, repetition, limits, least)
+                commits.begin(starts.unrecorded)
+                self._batches(reader, store, slots, commits, end)
 
     @property
     def _repeats_in_order(self) -> bool:
@@ -175,13 +176,18 @@ class SinkTask(TaskLoop):
         return RecordReader(self._clients, group, starts, ends, limits, **needed, head_of=router.head_of)
 
     def _read_repetition(
-        self, router: EntryRouter, slots: SinkSlots, starts: Starts, limits: Mapping[TopicPartition, int], end: EpochEnd
+        self,
+        router: EntryRouter,
+        slots: SinkSlots,
+        starts: Starts,
+        limits: Mapping[TopicPartition, int] | None,
+        end: EpochEnd,
     ) -> Repetition:
         """Find the records that an earlier task may have stored, once its writes are refused.
 
         None are left out while records are put in order, since a cache may refuse the one that supersedes another.
         """
-        if not self._repeats_in_order or self._in_order:
+        if limits is None or self._in_order:
             return Repetition()
         ends = slots.repeated_ends(starts, limits)
         if not ends:
@@ -217,11 +223,9 @@ class SinkTask(TaskLoop):
     def _batches(self, reader: RecordReader, store: Store, slots: SinkSlots, commits: Commits, end: EpochEnd) -> None:
         due = Deadline.after(self._commit_s)
         while not reader.finished:
-            positions = dict(reader.positions)
             batch = reader.read(self._wait_s)
-            if commits.needed():
-                store.flush()
-                self._count(commits.commit(positions), slots)
+            if batch:
+                commits.raise_limits()
             started = time.time()
             stored = store.store(batch)
             if batch:

@@ -28,7 +28,8 @@ from ..settings.source import SourceSettings
 from ..settings.transforms import chain_of
 from ..sink import planning as sink_planning
 from ..sink.caches import ensure_caches, routed_cache
-from ..sink.start_offsets import put_limits, repeated_ends, resolve_starts
+from ..sink.put_limits import committed_limits
+from ..sink.start_offsets import repeated_ends, resolve_starts
 from ..source import planning as source_planning
 from ..source.topic_creation import with_size_limits
 from ..state.configs import read_connector
@@ -340,7 +341,7 @@ def _read_stored_ends(
     starts = resolve_starts(planned, settings, topics, copies).offsets
     if not (repair and settings.strict):
         return starts
-    return starts | repeated_ends(starts, put_limits(planned, starts, copies), topics)
+    return starts | repeated_ends(starts, committed_limits(planned, starts, copies), topics)
 
 
 def _shorten(names: Sequence[str]) -> str:
