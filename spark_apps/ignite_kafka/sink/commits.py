@@ -51,8 +51,12 @@ class Commits:
         self._begun_ms: list[int] = []
 
     def begin(self, unrecorded: Collection[TopicPartition]) -> None:
-        """Commit the start offsets of partitions for which the group has another offset, or none."""
-        self._write({place: self._committed[place] for place in unrecorded}, self._raised(unrecorded))
+        """Commit the start offsets of partitions for which the group has another offset, or none.
+
+        Limits are raised if there is anything to read; otherwise no later commit would take them back.
+        """
+        limits = {} if self._reader.finished else self._raised(unrecorded)
+        self._write({place: self._committed[place] for place in unrecorded}, limits)
 
     def raise_limits(self) -> None:
         """Commit higher limits if records that were read lie behind one, to be called before these are stored.

@@ -42,10 +42,12 @@ def commits(
     limits: Mapping[TopicPartition, int] | None = None,
     least: int = 10,
     repetition: Repetition | None = None,
+    *,
+    finished: bool = False,
 ) -> tuple[Commits, dict[TopicPartition, int]]:
     """Commits of a task, and the positions of its reader."""
     read = dict(positions)
-    reader = SimpleNamespace(positions=read, group_metadata=None)
+    reader = SimpleNamespace(positions=read, group_metadata=None, finished=finished)
     return Commits(cast(Any, slots), cast(Any, reader), repetition or Repetition(), limits, least), read
 
 
@@ -118,6 +120,13 @@ def test_a_steady_task_needs_no_commit_for_its_limits() -> None:
     read[ONE] += 1_000
     task.raise_limits()
     assert slots.commits[7:] == [({ONE: 780}, {ONE: 3_780}, {})]
+
+
+def test_a_run_that_has_nothing_to_read_leaves_no_limits() -> None:
+    slots = Slots()
+    task, _ = commits(slots, {ONE: 3}, {ONE: 3}, finished=True)
+    task.begin({ONE})
+    assert slots.commits == [({ONE: 3}, {}, {})]
 
 
 def test_limits_are_raised_for_all_partitions_at_once() -> None:
