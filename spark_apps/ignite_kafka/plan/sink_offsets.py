@@ -10,6 +10,8 @@ key (JSON)                                                  value (JSON)
 ``["<connector>",{"kafka_topic":"t","kafka_partition":3}]`` ``{"kafka_offset":42,"topic_id":"…","generation":7}``
 =========================================================== =====================================================
 
+A strict sink adds ``"put_limit":90`` if records before that offset may be stored already.
+
 The key is the layout of sink offsets in Kafka Connect's REST interface (KIP-875). The metadata of the group's offset is
 ``{"topic_id":"…","offsets_topic":"…"}``: an offset is void for a new topic of that name, and of use to the connector of
 that offsets topic alone.
@@ -48,16 +50,20 @@ class PartitionOffset:
     """Next offset to read from a topic partition, as stored with a commit.
 
     An empty ``topic_id`` means that another program set the group's offset.
+
+    :param put_limit: of a strict sink, the offset before which records may be stored although they are not committed;
+        not greater than ``offset`` if there are none.
     """
 
     offset: int
     topic_id: str = ""
     generation: int = 0
+    put_limit: int = 0
 
     def to_json(self) -> bytes:
         """Encode the record's value as JSON."""
         value = {"kafka_offset": self.offset, "topic_id": self.topic_id, "generation": self.generation}
-        return dumps(value)
+        return dumps({**value, "put_limit": self.put_limit} if self.put_limit > self.offset else value)
 
     @staticmethod
     def from_json(data: bytes) -> PartitionOffset:
@@ -67,7 +73,10 @@ class PartitionOffset:
         """
         value = json_object(loads(data))
         return PartitionOffset(
-            integer(value.get("kafka_offset"), 0), text(value.get("topic_id")), integer(value.get("generation"))
+            integer(value.get("kafka_offset"), 0),
+            text(value.get("topic_id")),
+            integer(value.get("generation")),
+            integer(value.get("put_limit", 0)),
         )
 
     def metadata(self, offsets_topic: str) -> str:

@@ -22,7 +22,8 @@ from ..plan.slots import Owner
 from ..state.open_slots import OpenSlots, SlotOpener
 from ..state.open_transaction import TransactionLimits
 from .ownership import SlotConfirmations
-from .start_offsets import Starts, resolve_starts
+from .put_limits import committed_limits
+from .start_offsets import Starts, repeated_ends, resolve_starts
 
 
 class SinkSlots:
@@ -66,13 +67,23 @@ class SinkSlots:
         :raises TopicError, RecordsLost: see :func:`~ignite_kafka.sink.start_offsets.resolve_starts`.
         """
         self.check_topics()
-        copies = {place: copy for slot in self._writers for place, copy in self._writers[slot].state.by_topic.items()}
-        starts = resolve_starts(self._plans, self._settings, self._topics, copies)
+        starts = resolve_starts(self._plans, self._settings, self._topics, self._copies())
         for (topic, partition), start in starts.reset.items():
             reason = f"auto_offset_reset is {self._settings.auto_offset_reset}"
             where = {"topic": topic, "partition": partition, "start": start.offset, "wanted": start.instead_of}
             events.emit(events.OFFSET_RESET, **where, reason=reason)
         return starts
+
+    def committed_limits(self, starts: Starts) -> dict[TopicPartition, int]:
+        """Return the offset before which records of each partition may be stored already, or its start."""
+        return committed_limits(self._plans, starts.offsets, self._copies())
+
+    def repeated_ends(self, starts: Starts, limits: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+        """Return the end of what may be stored and is not committed; see :func:`.repeated_ends`."""
+        return repeated_ends(starts.offsets, limits, self._topics)
+
+    def _copies(self) -> dict[TopicPartition, PartitionOffset]:
+        return {place: copy for slot in self._writers for place, copy in self._writers[slot].state.by_topic.items()}
 
     def check_topics(self) -> None:
         """Check that no planned topic was deleted or recreated, because its offsets would be wrong.
@@ -91,14 +102,20 @@ class SinkSlots:
     def commit(
         self,
         offsets: Mapping[TopicPartition, int],
+        limits: Mapping[TopicPartition, int],
         dead_letters: Mapping[TopicPartition, Sequence[DeadLetter]],
         group_metadata: Any,
     ) -> None:
-        """Commit consumer offsets and dead letters, in one transaction for each slot; wait for all commits."""
+        """Commit consumer offsets and dead letters, in one transaction for each slot; wait for all commits.
+
+        :param limits: of a strict sink, offsets before which records may be stored until the next commit.
+        """
         by_slot: dict[int, dict[TopicPartition, PartitionOffset]] = defaultdict(dict)
         for place, offset in offsets.items():
             topic_id = self._plans[place].topic_id
-            by_slot[self.slot_of[place]][place] = PartitionOffset(offset, topic_id, self._plan.generation)
+            by_slot[self.slot_of[place]][place] = PartitionOffset(
+                offset, topic_id, self._plan.generation, limits.get(place, 0)
+            )
 
         def commit_slot(slot: int) -> None:
             writer = self._writers[slot]

@@ -68,3 +68,18 @@ def resolve_starts(
         if of_group is None or of_group.offset != start.offset:
             starts.unrecorded.add(place)
     return starts
+
+
+def repeated_ends(
+    starts: Mapping[TopicPartition, int], limits: Mapping[TopicPartition, int], topics: Topics
+) -> dict[TopicPartition, int]:
+    """Return the end of stored and uncommitted records of each partition that may have any.
+
+    To be called when no earlier task can store anything any more: it read no record that is not readable now.
+
+    :param limits: result of :func:`.committed_limits`.
+    """
+    ends = topics.offsets(
+        [place for place, limit in limits.items() if limit > starts[place]], OffsetSpec.latest(), committed=True
+    )
+    return {place: min(limits[place], end) for place, end in ends.items() if end > starts[place]}

@@ -21,6 +21,7 @@ from ..settings.error_policies import STOP
 from ..settings.sink import SinkSettings
 from .dead_letters import report_bad_record
 from .entry_router import CachePart, EntryRouter
+from .repetition import Repetition
 from .table_growth import TableGrowth
 
 
@@ -48,6 +49,7 @@ class Store:
     :param in_order: whether records of a partition are put in parts, one after the other. This finds the records that a
         cache refuses, which become bad records; else they end :meth:`store` or :meth:`flush`.
     :param fence: right of the task to write, if the delivery is strict.
+    :param repetition: records that may be stored already, of which superseded ones are not put; None: there are none.
     :param confirm: checks, before each request that puts records, that the task owns the slots of their topic
         partitions; called with these. None: nothing is checked, as with a fence, or where entries are not overwritten.
     """
@@ -61,9 +63,11 @@ class Store:
         in_order: bool = False,
         fence: WriteFence | None = None,
         confirm: Callable[[Sequence[TopicPartition]], None] | None = None,
+        repetition: Repetition | None = None,
     ) -> None:
         self._fence = fence
         self._confirm = confirm
+        self._repetition = repetition or Repetition()
         self._in_flight: list[TopicPartition] = []
         self._router = router
         self._cluster = cluster
@@ -97,23 +101,24 @@ class Store:
             routed = self._router.route(consumed)
             if routed.filtered is not None:
                 stored.filtered[place] = routed.filtered
-            self._grow_tables(routed.parts)
-            parts, bad = self._put_in_order(routed.parts, routed.bad) if self._in_order else (routed.parts, routed.bad)
+            parts = self._repetition.without_superseded(consumed, routed.parts)
+            self._grow_tables(parts)
+            parts, bad = self._put_in_order(parts, routed.bad) if self._in_order else (parts, routed.bad)
             parts = self._apply_error_policy(consumed, parts, bad, stored)
             stored.entries[place] = sum(len(entries) for _, entries in parts)
             for cache, entries in parts:
                 by_cache[cache].append(entries)
         if self._in_order:
             return stored
-        kept = [
-            (self._writer(cache), last_per_key(concat_entries(parts), overwrite=self._overwrite))
-            for cache, parts in by_cache.items()
-        ]
+        kept = [(self._writer(cache), self._last_per_key(parts)) for cache, parts in by_cache.items()]
         self.flush()
         self._in_flight = places
         for writer, entries in kept:
             _write(writer, entries)
         return stored
+
+    def _last_per_key(self, parts: Sequence[Entries]) -> Entries:
+        return last_per_key(concat_entries(parts), overwrite=self._overwrite)
 
     def flush(self) -> None:
         """Wait until the nodes have acknowledged all entries sent."""
@@ -201,8 +206,7 @@ class Store:
         return [(cache, entries.part(0, int(np.searchsorted(entries.rows, stopping.row)))) for cache, entries in parts]
 
     def _stopping(self, bad: Sequence[BadRecord]) -> BadRecord | None:
-        """Return the first bad record that stops the run by the error policy; None without one."""
-        return next((record for record in bad if policy_of(self._settings, record.stage, record.where) == STOP), None)
+        return stopping_record(self._settings, bad)
 
     def close(self) -> None:
         """Wait until no request is in flight, so that no older entry overwrites a newer entry of the next task.
@@ -211,6 +215,11 @@ class Store:
         """
         for writer in self._writers.values():
             writer.close()
+
+
+def stopping_record(settings: SinkSettings, bad: Sequence[BadRecord]) -> BadRecord | None:
+    """Return the first bad record that stops the run by the error policy; None without one."""
+    return next((record for record in bad if policy_of(settings, record.stage, record.where) == STOP), None)
 
 
 def _write(writer: CacheWriter, entries: Entries) -> None:

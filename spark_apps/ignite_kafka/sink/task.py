@@ -3,7 +3,7 @@
 A batch is read and converted while the nodes store the one before. Every push_interval_ms, and when a batch has bad
 records, the task waits until the nodes have acknowledged all entries; then it commits the group's offsets, their copies
 and the dead letters, in one transaction a slot. After a task that dies before its commit, the next one stores the same
-entries again.
+entries again; a strict one stores only the last one of each key of those that may be stored already.
 """
 
 from __future__ import annotations
@@ -11,11 +11,10 @@ from __future__ import annotations
 import logging
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
-
-import numpy as np
+from functools import partial
 
 from .. import events
 from ..common.deadline import Deadline, Interval
@@ -26,7 +25,6 @@ from ..ignite.cluster import Cluster
 from ..ignite.write_fence import WriteFence, WriterToken
 from ..kafka.consumer import BatchLimits, RecordReader
 from ..kafka.dead_letters import DeadLetter
-from ..kafka.records import Consumed
 from ..kafka.topics import TopicPartition
 from ..plan.sink_offsets import SKIP_REMEDY
 from ..plan.sink_plan import SinkPlan
@@ -34,17 +32,20 @@ from ..plan.slots import Owner
 from ..runtime.clients import ignite_cluster, slot_clients
 from ..runtime.counts import SlotResult
 from ..runtime.epoch import Epoch, EpochEnd
-from ..runtime.latencies import observe_latencies
 from ..runtime.memory import tune_allocation
 from ..runtime.task_loop import TaskLoop, TaskServices
 from ..settings.error_policies import DEAD_LETTER
 from ..settings.secrets import Secrets
 from ..settings.sink import NONE
 from ..state.status import CacheCount
+from .commits import Commits
 from .dead_letters import dead_letters
 from .entry_router import EntryRouter
+from .put_limits import least_ahead
+from .repetition import Repetition, read_repetition
 from .slots import SinkSlots
-from .store import Store, Stored
+from .start_offsets import Starts
+from .store import Store, Stored, stopping_record
 
 log = logging.getLogger(__name__)
 # interval of checks for deleted topics: offsets of a topic made again must not be committed for the deleted topic
@@ -122,35 +123,78 @@ class SinkTask(TaskLoop):
                 self._copy(cluster, end)
 
     def _copy(self, cluster: Cluster, end: EpochEnd) -> None:
-        limits = BatchLimits(self._settings.batch_size, self._settings.batch_bytes)
-        ends = (
-            None
-            if self._settings.streams
-            else {(t.name, p): t.ends[p] for _, t, p in self._plan.partitions(self._slots)}
-        )
         router = EntryRouter(self._plan, cluster, self._clients)
         with (
             closing(SinkSlots(self._plan, self._clients, self._slots, self._owner)) as slots,
             self._fence(cluster) as fence,
-            closing(
-                Store(
-                    router,
-                    cluster,
-                    self._settings,
-                    in_order=self._in_order,
-                    fence=fence,
-                    confirm=slots.confirm if fence is None and self._settings.process_updates else None,
-                )
-            ) as store,
         ):
             starts = slots.starts()
-            needed = {"timed": router.needs_times, "headers": router.needs_headers}
-            group = self._settings.group_id
-            with closing(
-                RecordReader(self._clients, group, starts.offsets, ends, limits, **needed, head_of=router.head_of)
-            ) as reader:
-                slots.commit({place: starts.offsets[place] for place in starts.unrecorded}, {}, reader.group_metadata)
-                self._batches(reader, store, slots, end)
+            limits = slots.committed_limits(starts) if self._repeats_in_order else None
+            repetition = self._read_repetition(router, slots, starts, limits, end)
+            if repetition.ends and end.reached():
+                return
+            ends = self._ends(repetition)
+            store = Store(
+                router,
+                cluster,
+                self._settings,
+                in_order=self._in_order,
+                fence=fence,
+                confirm=slots.confirm if fence is None and self._settings.process_updates else None,
+                repetition=repetition,
+            )
+            with closing(store), closing(self._reader(router, starts.offsets, ends)) as reader:
+                least = least_ahead(self._settings.batch_size, len(starts.offsets))
+                commits = Commits(slots, reader, repetition, limits, least)
+                commits.begin(starts.unrecorded)
+                self._batches(reader, store, slots, commits, end)
+
+    @property
+    def _repeats_in_order(self) -> bool:
+        """Whether a strict sink would take a key back to an older record if it put records again in their order.
+
+        Nodes leave existing entries without `process_updates`, and greater ones with `order_field`.
+        """
+        return bool(self._plan.fence) and self._settings.process_updates and not self._settings.order_field
+
+    def _ends(self, repetition: Repetition) -> dict[TopicPartition, int] | None:
+        """Return the end of each partition; None if the run has no ends.
+
+        A run that ends before what an earlier one may have stored reads that, too: part of it would be a step back.
+        """
+        if self._settings.streams:
+            return None
+        ends = {(topic.name, number): topic.ends[number] for _, topic, number in self._plan.partitions(self._slots)}
+        return {place: max(offset, repetition.ends.get(place, 0)) for place, offset in ends.items()}
+
+    def _reader(
+        self, router: EntryRouter, starts: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, int] | None
+    ) -> RecordReader:
+        limits = BatchLimits(self._settings.batch_size, self._settings.batch_bytes)
+        needed = {"timed": router.needs_times, "headers": router.needs_headers}
+        group = self._settings.group_id
+        return RecordReader(self._clients, group, starts, ends, limits, **needed, head_of=router.head_of)
+
+    def _read_repetition(
+        self,
+        router: EntryRouter,
+        slots: SinkSlots,
+        starts: Starts,
+        limits: Mapping[TopicPartition, int] | None,
+        end: EpochEnd,
+    ) -> Repetition:
+        """Find the records that an earlier task may have stored, once its writes are refused.
+
+        None are left out while records are put in order, since a cache may refuse the one that supersedes another.
+        """
+        if limits is None or self._in_order:
+            return Repetition()
+        ends = slots.repeated_ends(starts, limits)
+        if not ends:
+            return Repetition()
+        repeated = {place: starts.offsets[place] for place in ends}
+        with closing(self._reader(router, repeated, ends)) as reader:
+            return read_repetition(reader, router, ends, partial(stopping_record, self._settings), end.reached)
 
     @contextmanager
     def _fence(self, cluster: Cluster) -> Iterator[WriteFence | None]:
@@ -176,37 +220,27 @@ class SinkTask(TaskLoop):
         finally:
             self._token = replace(fence.token, turn=fence.token.turn + 1)
 
-    def _batches(self, reader: RecordReader, store: Store, slots: SinkSlots, end: EpochEnd) -> None:
-        committed = dict(reader.positions)
+    def _batches(self, reader: RecordReader, store: Store, slots: SinkSlots, commits: Commits, end: EpochEnd) -> None:
         due = Deadline.after(self._commit_s)
-        pending: list[tuple[TopicPartition, CacheCount]] = []
-        begun_ms: list[int] = []
         while not reader.finished:
             batch = reader.read(self._wait_s)
+            if batch:
+                commits.raise_limits()
             started = time.time()
             stored = store.store(batch)
             if batch:
                 observe(BATCH, time.time() - started)
-            begun_ms += [consumed.first_ms for consumed in batch]
-            pending += _counted(batch, stored, started)
+            commits.add(batch, stored, self._dead_letters(stored, slots), started)
             ends = reader.finished or end.reached()
             if not (ends or due.expired or stored.stopped or stored.skipped):
                 continue
             store.flush()
-            moved = {place: position for place, position in reader.positions.items() if position != committed[place]}
-            for place, error in stored.stopped.items():
-                moved[place] = int(error.where["offset"])
             if self._checks.due():
                 slots.check_topics()
-            letters = self._dead_letters(stored, slots)
-            pending += [(place, CacheCount(dead_letters=len(of_place))) for place, of_place in letters.items()]
-            slots.commit(moved, letters, reader.group_metadata)
-            observe_latencies(np.array(begun_ms, np.int64))
-            begun_ms = []
-            committed = committed | moved
+            stops = {place: int(error.where["offset"]) for place, error in stored.stopped.items()}
+            clean = ends and not stops and not self._in_order
+            self._count(commits.commit({**reader.positions, **stops}, last=clean), slots)
             due = Deadline.after(self._commit_s)
-            self._count(pending, slots)
-            pending = []
             self.progressed()
             self.report_progress(self._counts.values(), loaded=True)
             for error in stored.stopped.values():
@@ -237,27 +271,5 @@ class SinkTask(TaskLoop):
 
     def _count(self, done: Sequence[tuple[TopicPartition, CacheCount]], slots: SinkSlots) -> None:
         """Add the counts of batches, once committed, to the counts of their slots."""
-        for place, count_of_place in done:
-            count = self._counts[slots.slot_of[place]][self._caches[place[0]]]
-            count_of_place.ended = time.time()
-            count.add(count_of_place)
-
-
-def _counted(batch: Sequence[Consumed], stored: Stored, started: float) -> Iterator[tuple[TopicPartition, CacheCount]]:
-    """Yield entry, record and byte counts of a stored batch, by topic partition."""
-    skipped = {(consumed.topic, consumed.partition): len(records) for consumed, records in stored.skipped}
-    for consumed in batch:
-        place = consumed.topic, consumed.partition
-        size = consumed.read_bytes
-        filtered = stored.filtered.get(place, 0)
-        yield (
-            place,
-            CacheCount(
-                stored.entries[place],
-                len(consumed),
-                size,
-                started=started,
-                bad=skipped.get(place, 0),
-                filtered=filtered,
-            ),
-        )
+        for place, count in done:
+            self._counts[slots.slot_of[place]][self._caches[place[0]]].add(count)

@@ -28,7 +28,8 @@ from ..settings.source import SourceSettings
 from ..settings.transforms import chain_of
 from ..sink import planning as sink_planning
 from ..sink.caches import ensure_caches, routed_cache
-from ..sink.start_offsets import resolve_starts
+from ..sink.put_limits import committed_limits
+from ..sink.start_offsets import repeated_ends, resolve_starts
 from ..source import planning as source_planning
 from ..source.topic_creation import with_size_limits
 from ..state.configs import read_connector
@@ -256,7 +257,7 @@ def _verify_sink(settings: SinkSettings, context: _Context) -> list[Judged]:
     firsts = topics.offsets(sink_planning.partitions_of(plan.topics), OffsetSpec.earliest())
 
     def with_latest_ends(pairs: Sequence[ComparedPair]) -> list[ComparedPair]:
-        ends = _read_stored_ends(plan, clients, topics)
+        ends = _read_stored_ends(plan, clients, topics, repair=context.options.repair)
         return [replace(pair, ends=topic_bounds(pair.topic, firsts, ends)) for pair in pairs]
 
     pairs = with_latest_ends(
@@ -320,8 +321,14 @@ def _make_sink_direction(
     return SinkDirection(plan, secrets.load() if secrets else Secrets(), options.limit, absent, claim)
 
 
-def _read_stored_ends(plan: SinkPlan, clients: KafkaClients, topics: Topics) -> dict[TopicPartition, int]:
-    """Read up to which offset the sink has stored each topic partition; the comparison ends there."""
+def _read_stored_ends(
+    plan: SinkPlan, clients: KafkaClients, topics: Topics, *, repair: bool
+) -> dict[TopicPartition, int]:
+    """Read up to which offset the sink has stored each topic partition; the comparison ends there.
+
+    A repair of a strict sink includes what a killed run may have stored without a commit, so that it puts no older
+    record after that.
+    """
     settings = plan.settings
     copies = dict[TopicPartition, PartitionOffset]()
     control = read_connector(clients, topics, settings.internal_topic_prefix, settings.name)
@@ -331,7 +338,10 @@ def _read_stored_ends(plan: SinkPlan, clients: KafkaClients, topics: Topics) -> 
         ):
             copies |= state.by_topic
     planned = {(topic.name, number): topic for topic in plan.topics for number in range(topic.partitions)}
-    return resolve_starts(planned, settings, topics, copies).offsets
+    starts = resolve_starts(planned, settings, topics, copies).offsets
+    if not (repair and settings.strict):
+        return starts
+    return starts | repeated_ends(starts, committed_limits(planned, starts, copies), topics)
 
 
 def _shorten(names: Sequence[str]) -> str:

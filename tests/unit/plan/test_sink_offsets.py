@@ -20,6 +20,10 @@ def test_the_layout_is_that_of_connect_s_rest_interface() -> None:
     offset = PartitionOffset(42, "id", 7)
     assert json.loads(offset.to_json()) == {"kafka_offset": 42, "topic_id": "id", "generation": 7}
     assert PartitionOffset.from_json(offset.to_json()) == offset
+    ahead = PartitionOffset(42, "id", 7, put_limit=90)
+    assert json.loads(ahead.to_json()) == {"kafka_offset": 42, "topic_id": "id", "generation": 7, "put_limit": 90}
+    assert PartitionOffset.from_json(ahead.to_json()) == ahead
+    assert PartitionOffset(42, "id", 7, put_limit=42).to_json() == offset.to_json()
 
 
 FOREIGN = (None, "", "a note", "[1]", '{"topic_id":7,"offsets_topic":[]}', "{}", "[" * 4_000)
