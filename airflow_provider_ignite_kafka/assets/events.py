@@ -49,7 +49,7 @@ def emit_verified_events(context: Context, outlets: Sequence[Any], verified: Cop
     """Add the result of a comparison to the asset events of a task that succeeds.
 
     - An asset of one of the connector's topics (of a sink: caches) gets the counts of this topic and its cache.
-    - Any other asset stands for the connector, and gets the sums.
+    - Any other asset stands for the connector, and gets the sums; so does a topic of several caches.
     - An asset alias gets an event of each topic (of a sink: cache) that equals its other side.
 
     :param verified: the compared caches and topics.
@@ -65,8 +65,8 @@ def emit_verified_events(context: Context, outlets: Sequence[Any], verified: Cop
                 if extra["equal"]:
                     events[outlet].add(Asset(uri=verified.target_uri(cache)), extra=extra)
         elif uri := getattr(outlet, "uri", None):
-            cache_of_outlet = _filled(uri, verified)
-            events[outlet].extra.update(extras[-1] if cache_of_outlet is None else by_cache[cache_of_outlet])
+            caches = _written(uri, verified)
+            events[outlet].extra.update(by_cache[caches[0]] if len(caches) == 1 else extras[-1])
 
 
 def report_hook_lineage(hook: Any, copied: Copied) -> None:
@@ -86,13 +86,21 @@ def report_hook_lineage(hook: Any, copied: Copied) -> None:
 
 
 def _filled(uri: str, copied: Copied) -> CopiedCache | None:
-    """Find the cache or topic with this asset URI among those written by the run; None without one."""
+    """Find the cache or topic with this asset URI among those written by the run; None without one.
+
+    Of several caches with one topic, it is the one with most records.
+    """
+    return max(_written(uri, copied), key=lambda copied_cache: copied_cache.records, default=None)
+
+
+def _written(uri: str, copied: Copied) -> list[CopiedCache]:
+    """Find the caches of an asset URI: by their topic or, of a sink, by their own name."""
     parts = urlsplit(uri)
     if parts.scheme == KAFKA_SCHEME and copied.to_kafka:
         if normalized(parts.netloc, KAFKA_PORT) in copied.kafka:
-            return next((copied_cache for copied_cache in copied.caches if copied_cache.topic == parts.path[1:]), None)
+            return [copied_cache for copied_cache in copied.caches if copied_cache.topic == parts.path[1:]]
     elif parts.scheme == SCHEME and not copied.to_kafka:
         address, cache = cache_of(uri)
         if normalized(address, IGNITE_PORT) in copied.ignite:
-            return next((copied_cache for copied_cache in copied.caches if copied_cache.cache == cache), None)
-    return None
+            return [copied_cache for copied_cache in copied.caches if copied_cache.cache == cache]
+    return []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -73,7 +74,9 @@ class RunReport:
         """
         self._export(status, exported=exported, with_lag=True)
         self._store(links.SparkLink, links.history_url(status.application_id))
-        records = {cache.topic: cache.records for cache in status.caches.values()}
+        records = Counter[str]()
+        for cache in status.caches.values():
+            records[cache.topic] += cache.records
         self._store(links.TopicLink, links.topic_url(records))
 
     def _export(self, status: RunStatus, *, exported: bool, with_lag: bool) -> None:

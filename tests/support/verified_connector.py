@@ -78,7 +78,7 @@ class Compared:
         slices = more.pop("slices", ALL)
         direction = InMemory(self.types, self.plan, Secrets(), limit=more.get("limit", 5), **of_direction)
         monkeypatch.setattr(source_direction, "scan_partitions", lambda _cluster, _info, numbers, **_: self._pages(numbers))
-        monkeypatch.setattr(source_direction, "topic_batches", lambda _clients, _pair, numbers: self._consumed(numbers))
+        monkeypatch.setattr(source_direction, "topic_batches", lambda _clients, _pair, numbers, **_: self._consumed(numbers))
         pair = ComparedPair(CACHE.name, "t", tuple((0, len(part)) for part in self.records), len(self.entries), slices=slices)
         options = {"buckets": 2, "cores": 2, **more}
         (judged,) = VerifyJob(LocalExchange, pairs=[pair], open=lambda: direction, **options).run()

@@ -11,9 +11,10 @@ from ignite_kafka.verification.direction import Judged
 from ignite_kafka.verification.result import VerifyOptions
 from tests.support.sink_connector import Sink
 from tests.support.snapshot_world import World
+from tests.support.stream_world import World as StreamWorld
 
 
-def verified(world: World | Sink, settings: ConnectorSettings | None = None, **options: Any) -> dict[str, Judged]:
+def verified(world: World | StreamWorld | Sink, settings: ConnectorSettings | None = None, **options: Any) -> dict[str, Judged]:
     """Compare, and return the results by the last part of the cache's name."""
     found = verify_connector(world.spark, settings or world.settings, Secrets(), None, VerifyOptions(**options))
     return {one.result.cache.rpartition("-")[2]: one for one in found.caches}

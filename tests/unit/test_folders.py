@@ -94,7 +94,7 @@ COVERED_BY = {
     "unit/convert/to_ignite/test_transforming_reader.py": "convert.to_ignite.header_columns",
     "unit/ignite/binary/test_encode_sparse.py": "ignite.binary.encode_headers",
     "unit/verification/test_entry_comparison.py": "verification.differences verification.entry_reader",
-    "unit/verification/test_job.py": "verification.direction verification.source_direction",
+    "unit/verification/test_job.py": "verification.direction",
     "unit/verification/test_sink_direction.py": "verification.entry_equality",
     "integration/cli/test_local_run.py": "runtime.spark_conf",
     "unit/cli/test_commands.py": "cli.command_table cli.options cli.rows_of_control cli.rows_of_pairs cli.rows_of_runs cli.rows_of_shell",
@@ -162,7 +162,7 @@ COVERED_BY = {
     "unit/source/stream/test_stream.py": (
         "source.counted_slots source.stream.backlog_client source.stream.backlog_reader source.stream.cache_infos"
         " source.stream.change_reader source.stream.loader source.stream.node_watch source.stream.sender source.stream.state_lookup"
-        " source.stream.topic_scan source.stream.unit_reader source.stream.unit_states"
+        " source.stream.unit_reader source.stream.unit_states"
     ),
     "unit/migration/test_migrate.py": "migration.client_security migration.node_settings migration.settings_text settings.connect.worker",
     "integration/settings/files/test_load.py": "java.properties",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from typing import Any
 
 from confluent_kafka import KafkaError, Message
@@ -12,6 +13,7 @@ from confluent_kafka.admin import OffsetSpec
 from ..common.deadline import Deadline
 from ..common.typed_json import integer
 from ..errors import KafkaUnavailable, SettingsError
+from ..kafka.cache_headers import cache_in
 from ..kafka.clients import REQUEST_TIMEOUT_S, KafkaClients, translate
 from ..kafka.dead_letters import CONNECT, OURS
 from ..kafka.topics import TopicPartition, Topics, read_to
@@ -148,7 +150,8 @@ def replay(settings: ConnectorSettings, secrets: Secrets, limit_s: float | None 
             without_key += 1
         else:
             keyed.setdefault(letter.place, []).append(letter)
-    current = [each for place in sorted(keyed) for each in _newest(clients, topics, place, keyed[place], deadline)]
+    newest = partial(_newest, clients, topics, deadline=deadline, cache_header=sink.cache_header)
+    current = [each for place in sorted(keyed) for each in newest(place, keyed[place])]
     superseded = sum(map(len, keyed.values())) - len(current)
     _write(clients, current)
     return Replay(sink.name, len(current), superseded, without_key, waiting, elsewhere)
@@ -262,10 +265,24 @@ def _row(message: Message, *, log_values: bool) -> DeadLetterRow:
 
 
 def _newest(
-    clients: KafkaClients, topics: Topics, place: TopicPartition, letters: Sequence[_Letter], deadline: Deadline
+    clients: KafkaClients,
+    topics: Topics,
+    place: TopicPartition,
+    letters: Sequence[_Letter],
+    *,
+    deadline: Deadline,
+    cache_header: str,
 ) -> list[_Letter]:
-    """Return the letters without a newer record of their key in the partition of their origin."""
-    last = {letter.message.key(): letter.offset for letter in sorted(letters, key=lambda each: each.offset)}
+    """Return the letters without a newer record of their key and cache in the partition of their origin.
+
+    :param cache_header: header that names the cache of a record; empty: all records are of one cache.
+    """
+
+    def entry_of(key: object, headers: Any) -> tuple[object, object]:
+        return key, cache_in(headers, cache_header) if cache_header else None
+
+    entries = {letter.offset: entry_of(letter.message.key(), _own_headers(letter.message)) for letter in letters}
+    last = {entries[offset]: offset for offset in sorted(entries)}
     topic, partition = place
     ends = topics.ends(topic, [partition])
     for message in read_to(clients, topic, ends, {partition: min(last.values())}):
@@ -277,10 +294,10 @@ def _newest(
                 partition=partition,
                 offset=message.offset(),
             )
-        key = message.key()
-        if key in last:
-            last[key] = max(last[key], message.offset() or 0)
-    newest = [letter for letter in letters if last[letter.message.key()] == letter.offset]
+        entry = entry_of(message.key(), message.headers())
+        if entry in last:
+            last[entry] = max(last[entry], message.offset() or 0)
+    newest = [letter for letter in letters if last[entries[letter.offset]] == letter.offset]
     return sorted(newest, key=lambda letter: letter.offset)
 
 

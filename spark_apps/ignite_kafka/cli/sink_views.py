@@ -23,7 +23,10 @@ from .tables import table
 
 @dataclass(frozen=True)
 class TopicPreview:
-    """A topic of a plan; ``records`` is the number of offsets to read, including transaction markers."""
+    """A topic of a plan; ``records`` is the number of offsets to read, including transaction markers.
+
+    :param cache: name of the cache; empty: a header of each record names it.
+    """
 
     topic: str
     cache: str
@@ -48,7 +51,12 @@ class SinkPlanView:
     def text(self) -> str:
         """Return the plan as text for a terminal."""
         rows = [
-            (t.topic, t.partitions, t.cache if t.cache_exists else f"{t.cache}, to be created", t.records)
+            (
+                t.topic,
+                t.partitions,
+                t.cache if t.cache_exists else f"{t.cache}, to be created" if t.cache else "named by a header",
+                t.records,
+            )
             for t in self.topics
         ]
         head = f"connector {self.connector}, group {self.group}, converter {self.converter}"
@@ -87,7 +95,8 @@ def sink_plan_view(settings: SinkSettings, secrets: Secrets) -> SinkPlanView:
     for topic_partition in by_partition:
         left[topic_partition[0]] += max(0, ends[topic_partition] - starts.offsets[topic_partition])
     previews = tuple(
-        TopicPreview(topic.name, topic.cache, topic.cache in existing, topic.partitions, left[topic.name])
+        TopicPreview(topic.name, cache, cache in existing, topic.partitions, left[topic.name])
         for topic in plan.topics
+        for cache in ["" if settings.cache_header else topic.cache]
     )
     return SinkPlanView(settings.name, settings.group_id, settings.value_converter, previews)

@@ -153,6 +153,21 @@ def take_rows(records: Records, rows: Int64Array) -> Records:
     return replace(records, keys=keys, values=values, headers=headers, times_ms=times, rows=of, topics=topics)
 
 
+def take_consumed(consumed: Consumed, rows: RowIndex) -> Consumed:
+    """Return the consumed records at the given row numbers, in the order of these numbers."""
+    if rows.size == len(consumed) and np.array_equal(rows, np.arange(rows.size)):
+        return consumed
+    index = pa.array(rows)
+    return replace(
+        consumed,
+        keys=consumed.keys.take(index),
+        values=consumed.values.take(index),
+        offsets=consumed.offsets[rows],
+        times_ms=None if consumed.times_ms is None else consumed.times_ms[rows],
+        headers=None if consumed.headers is None else consumed.headers.take(index),
+    )
+
+
 def concat_records(parts: Sequence[Records]) -> Records:
     """Concatenate batches of records into one batch."""
     if len(parts) == 1:

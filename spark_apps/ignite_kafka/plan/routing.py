@@ -46,11 +46,16 @@ def select(
 
 
 def routes(
-    caches: Iterable[str], topic_of: Callable[[str], NamedBy], internal_topic_prefix: str = DEFAULT_PREFIX
+    caches: Iterable[str],
+    topic_of: Callable[[str], NamedBy],
+    internal_topic_prefix: str = DEFAULT_PREFIX,
+    *,
+    shared: bool = False,
 ) -> dict[str, str]:
     """Return the topic of each cache, after checks that names are valid and no two topics collide.
 
     :param topic_of: returns the name of a cache's topic.
+    :param shared: whether caches may have the same topic, because a header names the cache of each record.
     :raises SettingsError: a topic's name is not valid (1 to 249 of a-z A-Z 0-9 . _ -, and neither . nor ..) or
         internal, or two topics collide (Kafka does not distinguish `.` and `_` in metric names).
     """
@@ -62,11 +67,15 @@ def routes(
         other, before = names.setdefault(topic.name.replace(".", "_"), (cache, topic))
         if other != cache:
             same = topic.name == before.name
+            if same and shared:
+                result[cache] = topic.name
+                continue
             why = "they are one topic" if same else "Kafka does not distinguish . and _ in names"
             raise SettingsError(
                 f"the topics of the caches {other} (by {before.rule}) and {cache} (by {topic.rule}) collide: {why}",
                 f"Give them different names ({NAMED_BY}), or leave one out with cache_blacklist and copy it to "
-                f"another topic with another connector",
+                f"another topic with another connector"
+                f"{'. With cache_header, caches may share a topic' if same else ''}",
                 cache=cache,
                 topic=topic.name,
             )

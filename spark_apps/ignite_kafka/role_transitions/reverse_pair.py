@@ -22,7 +22,7 @@ MARK = "reverse-"
 """Beginning of names and topic prefixes of a reverse pair; reversed again, they are the first pair's."""
 _ASYMMETRIC = (
     "transforms", "predicates", "transform_config", "filter", "cache_filter", "where", "select", "overrides",
-    "topic_names", "record_key", "cache_names", "cache_prefix", "key_fields",
+    "topic_names", "record_key", "cache_names", "cache_prefix", "key_fields", "cache_header",
 )  # fmt: skip
 _REQUIRED: Mapping[str, Mapping[str, Any]] = {
     "source": {"run_mode": "continuous", "failover_policy": "BACKLOG", "process_removals": True},

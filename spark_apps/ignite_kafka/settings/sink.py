@@ -16,6 +16,9 @@ from .active_active import SINK as ACTIVE_ACTIVE
 from .active_active import SINK_UNVERSIONED as ALLOW_UNVERSIONED
 from .active_active import check_sink
 from .base import setting
+from .cache_header import HEADER_CACHES
+from .cache_header import SINK as CACHE_HEADER
+from .cache_header import check_sink as check_cache_header
 from .connector import PREFIX, TIME, ConnectorSettings
 from .converters import FIELDLESS, IGNITE_BINARY, SCALARS
 from .fields import BOOLEAN, LINE, MAPPING, RULES, TEXTS, SettingType, choice, text_like, whole_number
@@ -100,6 +103,8 @@ class SinkSettings(ConnectorSettings):
         "Cache names by regular expressions (Java's) of whole topic names: the first matching expression names the "
         "cache, with $1 and ${name} as groups; topics without a match are named by topic_prefix and cache_prefix",
     )  # fmt: skip
+    cache_header: str = CACHE_HEADER
+    header_caches: tuple[str, ...] = HEADER_CACHES
     shared_caches: str = SHARED_CACHES
     order_field: str = ORDER_FIELD
     process_updates: bool = setting(
@@ -209,8 +214,12 @@ class SinkSettings(ConnectorSettings):
     def cache_of(self, topic: str) -> NamedBy:
         """Return the name of the cache that a topic's records are stored in; the name is not checked.
 
+        With `cache_header` it is the topic's name, for counts only.
+
         :raises SettingsError: an expression cannot be used with this name.
         """
+        if self.cache_header:
+            return NamedBy(topic, "cache_header")
         named = self._own_name(topic) or self.named_by("cache_names", topic)
         return named or NamedBy(self.cache_prefix + topic.removeprefix(self.topic_prefix), "topic_prefix")
 
@@ -218,6 +227,7 @@ class SinkSettings(ConnectorSettings):
         """Check settings that depend on one another, among them topics, keys and caches."""
         super().check_together(findings)
         check_sink(self, findings)
+        check_cache_header(self, findings)
         with findings.check("select", "where", "key_policy", "key_fields", "value_converter"):
             self._check_select()
         with findings.check("order_field", "delivery", "process_updates", "select", "value_converter"):

@@ -13,6 +13,8 @@ from .active_active import FORWARD_FOREIGN_CHANGES, check_source
 from .active_active import SOURCE as ACTIVE_ACTIVE
 from .active_active import SOURCE_UNVERSIONED as ALLOW_UNVERSIONED
 from .base import setting
+from .cache_header import SOURCE as CACHE_HEADER
+from .cache_header import check_source as check_cache_header
 from .connector import PREFIX, TIME, ConnectorSettings
 from .converters import IGNITE_BINARY, uses_registry
 from .fields import BOOLEAN, LINE, MAPPING, RULES, TEXTS, choice, text_like, whole_number
@@ -55,6 +57,7 @@ class SourceSettings(ConnectorSettings):
         "topic, with $1 and ${name} as groups; caches without a match are named by topic_prefix",
         fixed_in_snapshot=True,
     )  # fmt: skip
+    cache_header: str = CACHE_HEADER
     load_initial_data: bool = setting(
         True, BOOLEAN, "Send the entries that are in the caches at the start",
         reference="shallLoadInitialData", fixed_in_snapshot=True,
@@ -308,6 +311,7 @@ class SourceSettings(ConnectorSettings):
         self._check_record(findings)
         provenance.check_headers(self, findings)
         check_source(self, findings)
+        check_cache_header(self, findings)
         signals.check_topics(self, findings)
         for group in self.topic_creation_groups.values():
             for pattern in (*group.get(INCLUDE, ()), *group.get(EXCLUDE, ())):

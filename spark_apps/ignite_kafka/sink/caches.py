@@ -56,16 +56,28 @@ def ensure_caches(plan: SinkPlan, cluster: Cluster, source_configuration: Source
     return list(templates)
 
 
-def routed_cache(cluster: Cluster, name: str, settings: SinkSettings) -> CacheInfo:
-    """Return the cache for a topic name that transforms gave a record; create the cache if it is missing.
+def no_source() -> CacheConfiguration | None:
+    """Return None: the configuration of a source's cache is unknown."""
+    return None
+
+
+def routed_cache(
+    cluster: Cluster,
+    name: str,
+    settings: SinkSettings,
+    source: Callable[[], CacheConfiguration | None] = no_source,
+) -> CacheInfo:
+    """Return the cache that transforms or a header chose for a record; create the cache if it is missing.
 
     :param settings: settings of the topic that is read.
+    :param source: returns the configuration of the source's cache; None: unknown.
     :raises CacheNotFound: cache_template is no cache of the cluster.
     :raises WriteFailed: the cluster did not create the cache.
     """
     with suppress(CacheNotFound):
         return cluster.cache(name)
-    cache = get_or_create_cache(cluster, new_cache(name, settings, _template(name, settings, cluster)))
+    configuration = source() if settings.cache_as_source else None
+    cache = get_or_create_cache(cluster, new_cache(name, settings, _template(name, settings, cluster), configuration))
     events.emit(events.CACHES_MADE, caches=name)
     return cache
 

@@ -21,10 +21,12 @@ from ..kafka.clients import KafkaClients
 from ..kafka.records import Consumed
 from ..kafka.value_heads import HeadOf
 from ..plan.sink_plan import SinkPlan
+from ..settings.cache_header import described_name
 from ..settings.schema_contracts import EVOLVE, STORE
 from ..settings.sink import HEADER, SinkSettings
 from ..state.types_topic import TypesTopic
-from .caches import routed_cache
+from .cache_division import cache_of_name, divide_by_cache
+from .caches import no_source, routed_cache
 from .conversion import inbound_rules, reads_headers, transforming, value_head_of
 from .entry_filter import kept_entries
 from .entry_order import with_order
@@ -38,7 +40,8 @@ if TYPE_CHECKING:
     from ..convert.to_ignite.transforming_reader import TransformingReader
 
 SourceKey = str | tuple[str, str]
-"""Source of a cache's records: a topic or, with transforms or select, a pair of original and new topic."""
+"""Source of a cache's records: a topic; with transforms or select, a pair of original and new topic; with a header that
+names the cache, a pair of topic and name in the header."""
 CachePart = tuple[str, Entries]
 """Name of a cache, and entries for this cache."""
 
@@ -119,6 +122,11 @@ class EntryRouter:
         :param consumed: records of one topic partition.
         """
         reader = self._reader(consumed.topic)
+        if self._settings.cache_header:
+            counts = Counter[str]()
+            for of_cache in divide_by_cache(consumed, self._settings)[0]:
+                counts[of_cache.cache] += _count_kept(reader, of_cache.consumed)
+            return +counts
         if reader is None:
             return Counter({self._plans[consumed.topic].cache: len(consumed.offsets)})
         routed, _ = convert_or_fault(consumed, lambda: reader.read(consumed))
@@ -148,8 +156,10 @@ class EntryRouter:
     @property
     def needs_headers(self) -> bool:
         """Whether keys, transforms or versions need record headers; otherwise these are not read."""
-        return self._settings.active_active or any(
-            settings.key_policy == HEADER or reads_headers(settings) for settings in self._of_topics
+        return (
+            self._settings.active_active
+            or bool(self._settings.cache_header)
+            or any(settings.key_policy == HEADER or reads_headers(settings) for settings in self._of_topics)
         )
 
     @property
@@ -170,21 +180,42 @@ class EntryRouter:
         self, consumed: Consumed, leave_out: Collection[str], bad: list[BadRecord]
     ) -> Iterator[tuple[SourceKey, Entries]]:
         """Convert records, and yield entries by topic after transforms; bad records are added to `bad`."""
+        if not self._settings.cache_header:
+            yield from self._convert_part(consumed, "", leave_out, bad)
+            return
+        parts, refused = divide_by_cache(consumed, self._settings)
+        bad += refused
+        for part in parts:
+            if part.cache in leave_out:
+                continue
+            refused = []
+            for key, entries in self._convert_part(part.consumed, part.named, (), refused):
+                yield key, replace(entries, rows=part.rows[entries.rows])
+            bad += [replace(record, row=int(part.rows[record.row])) for record in refused]
+
+    def _convert_part(
+        self, consumed: Consumed, named: str, leave_out: Collection[str], bad: list[BadRecord]
+    ) -> Iterator[tuple[SourceKey, Entries]]:
+        """Convert records of one topic partition.
+
+        :param named: name of their cache in their header; empty: their topic names it.
+        """
         reader = self._reader(consumed.topic)
         if reader is None:
-            entries = self._make_entries(consumed.topic, consumed, {})
+            key: SourceKey = (consumed.topic, named) if named else consumed.topic
+            entries = self._make_entries(key, consumed, {})
             if self._settings.active_active:
-                rule = self._rule(self._converters[consumed.topic].cache.name)
+                rule = self._rule(self._converters[key].cache.name)
                 entries = with_versions(entries, consumed, rule)
             bad += entries.bad
-            yield consumed.topic, replace(entries, bad=())
+            yield key, replace(entries, bad=())
             return
         routed, refused = convert_or_fault(consumed, lambda: reader.read(consumed))
         bad += refused
         for part in routed:
             if leave_out and self._name_cache(part.topic) in leave_out:
                 continue
-            key = consumed.topic, part.topic
+            key = consumed.topic, named or part.topic
             entries = self._make_entries(key, part.consumed, part.read)
             bad += [replace(record, row=int(part.rows[record.row])) for record in entries.bad]
             yield key, replace(entries, rows=part.rows[entries.rows], bad=())
@@ -233,18 +264,21 @@ class EntryRouter:
             self._converters[key] = self._make_converter(key, cache)
         elif self._settings.streams:  # in other runs, the source described all types before the first record was read
             converter = self._converters[key]
-            if converter.uses is not None and self._record_types.register_used(_read_topic(key)) != converter.uses:
+            if converter.uses is not None and self._record_types.register_used(self._described(key)) != converter.uses:
                 self._converters[key] = self._make_converter(key, converter.cache)
         return self._converters[key]
 
     def _get_cache(self, key: SourceKey) -> CacheInfo:
-        """Return the cache that records go to; create a missing one if transforms set the topic."""
+        """Return the cache that records go to; create a missing one if transforms or a header chose it."""
         plan = self._plans[_read_topic(key)]
         settings = self._settings.of(plan.name)
         if isinstance(key, str):
             cache = self._cluster.cache(plan.cache)
         else:
-            cache = routed_cache(self._cluster, self._name_cache(key[1]), settings)
+            source = partial(self._record_types.source_configuration, self._described(key))
+            cache = routed_cache(
+                self._cluster, self._name_cache(key[1]), settings, source if settings.cache_header else no_source
+            )
         return cache if settings.schema_contract == STORE else self._with_tables(cache)
 
     def _with_tables(self, cache: CacheInfo) -> CacheInfo:
@@ -253,16 +287,25 @@ class EntryRouter:
         return replace(cache, query_entities=present.query_entities)
 
     def _name_cache(self, topic: str) -> str:
-        """Derive the cache name from a topic name that transforms gave a record."""
+        """Derive the cache name from a topic name that transforms gave a record, or from an admitted header."""
+        if self._settings.cache_header:
+            admitted = cache_of_name(topic, self._settings)
+            assert admitted is not None, "records of other names are bad records"
+            return admitted
         named = self._settings.cache_of(topic)
         if not named.name:
             remedy = "Choose another topic_prefix, or a cache_prefix"
             raise SettingsError("a topic's name leaves none for its cache", remedy, topic=topic, named_by=named.rule)
         return named.name
 
+    def _described(self, key: SourceKey) -> str:
+        """Return the name under which the types topic describes the records."""
+        topic = _read_topic(key)
+        return topic if isinstance(key, str) else described_name(topic, key[1], self._settings.cache_header)
+
     def _make_converter(self, key: SourceKey, cache: CacheInfo) -> RecordConverter:
         topic = _read_topic(key)
-        uses = self._record_types.register_used(topic)
+        uses = self._record_types.register_used(self._described(key))
         rules = inbound_rules(self._settings.of(topic))
         reader = None if isinstance(key, str) else self._reader(topic)
         return RecordConverter(
@@ -280,3 +323,11 @@ class EntryRouter:
 def _read_topic(key: SourceKey) -> str:
     """Return the topic that records were read from, before transforms renamed it."""
     return key if isinstance(key, str) else key[0]
+
+
+def _count_kept(reader: TransformingReader | None, consumed: Consumed) -> int:
+    """Count the records that transforms neither refuse nor drop."""
+    if reader is None:
+        return len(consumed)
+    routed, _ = convert_or_fault(consumed, partial(reader.read, consumed))
+    return sum(len(part.rows) for part in routed)

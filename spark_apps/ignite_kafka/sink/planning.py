@@ -145,6 +145,8 @@ def cache_of(topic: str, settings: SinkSettings) -> NamedBy:
 
 
 def _is_routed(settings: SinkSettings, topic: str) -> bool:
+    if settings.cache_header:
+        return True
     own = settings.of(topic)
     if not own.transforms:
         return False

@@ -5,6 +5,7 @@ from __future__ import annotations
 from .. import events
 from ..convert.to_ignite import ClusterTypes
 from ..errors import TypeClash, UnknownBinaryType
+from ..ignite.cache_configuration import CacheConfiguration
 from ..ignite.types.model import BinaryType, TypeUse
 from ..ignite.types.type_table import code_name
 from ..state.types_topic import TypesTopic
@@ -72,16 +73,22 @@ class RecordTypes:
             raise TypesGrown(kind.name)
         return self._types.register(kind, unless_known=unless_known)
 
-    def register_used(self, topic: str) -> frozenset[TypeUse]:
+    def register_used(self, described: str) -> frozenset[TypeUse]:
         """Register all types that the source saw in a data topic's records, and return their uses.
 
+        :param described: name of :func:`.described_name`.
         :raises TypeClash: the cluster has a type in a form that contradicts the topic's.
         """
         self._read_once()
-        uses = self._topic.uses(topic)
+        uses = self._topic.uses(described)
         for type_id in sorted({use.type_id for use in uses} - {0}):
             self._register(type_id)
         return uses
+
+    def source_configuration(self, described: str) -> CacheConfiguration | None:
+        """Return the configuration of the source's cache for a :func:`.described_name`; None if it is unknown."""
+        self._read_once()
+        return self._topic.cache(described)
 
     def _register(self, type_id: int) -> bool:
         """Register the new forms of a type in the types topic; return whether the topic has the type."""

@@ -23,12 +23,14 @@ from ..errors import AmbiguousKeys, IgniteKafkaError
 from ..ignite.cluster import Cluster
 from ..ignite.entry_versions import EntryVersions
 from ..ignite.types.model import CacheInfo, Page
+from ..kafka.cache_headers import with_cache_header
 from ..kafka.dead_letters import DeadLetter, context_headers, entry_headers
 from ..kafka.headers import joined_headers
 from ..kafka.producer import TransactionalProducer
 from ..kafka.records import KeyType, Records, with_tombstones
 from ..kafka.version_headers import sender_headers, version_headers
 from ..plan.source_plan import CachePlan, TransferPlan
+from ..settings.cache_header import described_name
 from ..settings.error_policies import DEAD_LETTER, STOP
 from ..settings.topic_names import types_topic
 from ..state.slot_writer import SlotWriter
@@ -88,6 +90,7 @@ class EntrySender:
         self._connector = plan.connector
         self._generation = plan.generation
         self._settings = settings
+        self._header = settings.cache_header
         self._cluster_id = plan.cluster_id
         self._cluster = cluster
         self._types_topic = types_topic(settings.internal_topic_prefix)
@@ -116,17 +119,18 @@ class EntrySender:
             records = with_tombstones(records, chosen.removed[sent])
         if self._provenance:
             origin = Origin(cache, batch.partitions, *(batch.changes or (None, None))).of_rows(chosen.positions(sent))
-            records = replace(
-                records, headers=joined_headers(records.headers, self._provenance.headers(origin, cache.topic))
-            )
+            headers = self._provenance.headers(origin, cache.topic)
+            records = replace(records, headers=joined_headers(records.headers, headers))
         if batch.versions is not None:
             headers = version_headers(batch.versions[chosen.positions(sent)], cache.conflict_rule)
             if self._settings.forward_foreign_changes:
                 headers = joined_headers(headers, sender_headers(self._cluster_id, len(headers)))
             records = replace(records, headers=joined_headers(records.headers, headers))
+        records = with_cache_header(records, self._header, cache.name)
         self.note_key_types(cache.name, records.key_types)
         for target, part in self._topics.divided(writer, cache, records):
-            write_uses(writer, self._types_topic, target.topic, part, self._cluster)
+            name = described_name(target.topic, cache.name, self._header)
+            write_uses(writer, self._types_topic, name, part, self._cluster)
             writer.send(target.topic, target.topic_partitions, part, target.topic_id)
         every_bad = np.concatenate([np.array([bad.row for bad in chosen.bad], np.int64), chosen.positions(rows)])
         dead = [
@@ -135,8 +139,7 @@ class EntrySender:
         ]
         every_one = len(sent) + len(rows) == chosen.count
         dropped = _NONE if every_one else np.setdiff1d(np.arange(chosen.count), np.concatenate([sent, rows]))
-        dead_letters = every_bad[np.array(dead, bool)]
-        return Sent(records, every_bad, chosen.filtered, chosen.positions(dropped), dead_letters)
+        return Sent(records, every_bad, chosen.filtered, chosen.positions(dropped), every_bad[np.array(dead, bool)])
 
     def note_key_types(self, cache: str, types: Iterable[KeyType]) -> None:
         """Report or refuse a cache's key types that can give the same Kafka key, such as the text 1 and the number 1.
@@ -169,9 +172,10 @@ class EntrySender:
             return Conversion(self._all_or_none(cache, info, pages, in_order=in_order))
 
         def refuses(records: Records) -> Mapping[int, IgniteKafkaError]:
-            return (
-                {} if settings.conversion_policy == STOP else writer.too_large(cache.topic, cache.topic_bytes, records)
-            )
+            if settings.conversion_policy == STOP:
+                return {}
+            sent = with_cache_header(records, self._header, cache.name)
+            return writer.too_large(cache.topic, cache.topic_bytes, sent)
 
         try:
             records = self._converters.of(cache.name).convert(

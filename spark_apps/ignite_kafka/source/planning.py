@@ -5,13 +5,13 @@ Only :func:`register_schemas` writes. :mod:`.topic_creation` creates the topics 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
 from ..convert import Converters, check_transforms
 from ..convert.filter import Filters
-from ..errors import CacheNotFound, SnapshotConflict, TopicError, UnsupportedType
+from ..errors import CacheNotFound, SettingsError, SnapshotConflict, TopicError, UnsupportedType
 from ..ignite.active_active import check_active_active, check_unversioned
 from ..ignite.cache_configuration import CacheConfiguration
 from ..ignite.cluster import Cluster
@@ -20,6 +20,7 @@ from ..java.patterns import matches_whole
 from ..kafka.topics import Topics
 from ..plan.routing import routes, select
 from ..plan.source_plan import CachePlan, TransferPlan
+from ..settings.cache_header import described_name
 from ..settings.name_rules import NamedBy
 from ..settings.source import SourceSettings
 from ..settings.suggestions import did_you_mean
@@ -44,9 +45,7 @@ def make_plan(settings: SourceSettings, cluster: Cluster, topics: Topics, snapsh
     existing = topics.existing()
     caches = []
     copied = chosen if settings.load_initial_data or settings.streams else ()
-    topic_names = routes(copied, topic_of(settings), settings.internal_topic_prefix)
-    by_record = routed_by_record(settings, copied)
-    _check_own_topics(settings, topic_names.values())
+    topic_names, by_record = _topic_names(settings, copied)
     for name, topic in topic_names.items():
         info = cluster.cache(name)
         if not info.partitions:
@@ -67,6 +66,17 @@ def make_plan(settings: SourceSettings, cluster: Cluster, topics: Topics, snapsh
         )
     plan = TransferPlan(settings.name, snapshot_id, 0, slots, settings, tuple(caches))
     return _with_versions(plan, cluster, list(topic_names))
+
+
+def _topic_names(settings: SourceSettings, caches: Sequence[str]) -> tuple[dict[str, str], set[str]]:
+    """Return the topic of each cache, and the caches whose transforms may give each record its own topic."""
+    shared = bool(settings.cache_header)
+    topic_names = routes(caches, topic_of(settings), settings.internal_topic_prefix, shared=shared)
+    by_record = routed_by_record(settings, caches)
+    if shared:
+        check_shared(settings, topic_names, by_record)
+    _check_own_topics(settings, topic_names.values())
+    return topic_names, by_record
 
 
 def _with_versions(plan: TransferPlan, cluster: Cluster, caches: Sequence[str]) -> TransferPlan:
@@ -106,6 +116,27 @@ def routed_by_record(settings: SourceSettings, caches: Iterable[str]) -> set[str
     routed = [cache for cache in caches if routes_records(settings.of(cache))]
     routes(routed, example_topics(settings), settings.internal_topic_prefix)
     return set(routed)
+
+
+def check_shared(settings: SourceSettings, topic_names: Mapping[str, str], by_record: Collection[str]) -> None:
+    """Check the topics of caches that a header names: known before the run, and created in one way.
+
+    :param topic_names: topic of each cache.
+    :param by_record: caches whose transforms may give each record its own topic.
+    :raises SettingsError: transforms route records, or overrides create one topic in two ways.
+    """
+    if by_record:
+        reason = f"transforms give each record of {min(by_record)} a topic, and topics with a cache_header are checked"
+        raise settings.wrong("cache_header", reason, "Leave the transforms out, or cache_header")
+    first: dict[str, str] = {}
+    for cache, topic in topic_names.items():
+        other = first.setdefault(topic, cache)
+        if settings.of(cache).new_topic(topic) != settings.of(other).new_topic(topic):
+            raise SettingsError(
+                f"the caches {other} and {cache} share a topic, and their overrides create it in two ways",
+                "Give them the same topic_partitions and topic_config.",
+                topic=topic,
+            )
 
 
 def chosen_caches(settings: SourceSettings, names: Sequence[str]) -> list[str]:
@@ -191,15 +222,21 @@ def register_schemas(settings: SourceSettings, caches: Iterable[CachePlan], clus
             converters.of(cache.name).register(cluster.cache(cache.name), cluster, cache.topic)
 
 
-def cache_configurations(caches: Iterable[CachePlan], cluster: Cluster) -> dict[str, CacheConfiguration]:
-    """Read the caches' configurations from the cluster, by topic, so that a sink can create the same caches.
+def cache_configurations(
+    caches: Iterable[CachePlan], cluster: Cluster, cache_header: str = ""
+) -> dict[str, CacheConfiguration]:
+    """Read the caches' configurations from the cluster, so that a sink can create the same caches.
 
-    Caches that were destroyed meanwhile, or whose records have several topics, are left out.
+    They are by the names of :func:`.described_name`. Caches that were destroyed meanwhile, or whose records have
+    several topics, are left out.
+
+    :param cache_header: the source's setting.
     """
     configurations = {}
     for cache in caches:
         if not cache.one_topic:
             continue
         with suppress(CacheNotFound):
-            configurations[cache.topic] = with_present_tables(cluster, cluster.configuration(cache.name))
+            name = described_name(cache.topic, cache.name, cache_header)
+            configurations[name] = with_present_tables(cluster, cluster.configuration(cache.name))
     return configurations

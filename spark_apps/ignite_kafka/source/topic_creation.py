@@ -6,12 +6,13 @@ The settings of a new topic are those of the first matching group (:mod:`~ignite
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from ..errors import TopicError
 from ..kafka.topics import COMPACTED, Topics, TopicSpec, TopicState
 from ..plan.source_plan import TransferPlan
+from ..settings.cache_header import is_compacted
 from ..settings.source import SourceSettings
 from ..settings.topic_names import types_topic
 
@@ -40,7 +41,8 @@ def ensure_topics(plan: TransferPlan, topics: Topics) -> TransferPlan:
     """Create the missing topics of a plan; a topic chosen by transforms is created with its first record.
 
     :returns: the plan with the ids of the topics, and a batch limit that each of them accepts.
-    :raises TopicError: a topic was deleted meanwhile, or the user may not write to it.
+    :raises TopicError: a topic was deleted meanwhile, the user may not write to it, or it is compacted and may have
+        several caches.
     """
     settings = plan.settings
     dead_letters = plan.settings.dead_letter_topic
@@ -48,7 +50,7 @@ def ensure_topics(plan: TransferPlan, topics: Topics) -> TransferPlan:
     specs = [topic_spec(settings, cache.name, cache.topic, cache.topic_partitions) for cache in fixed]
     if dead_letters:
         specs.append(TopicSpec(dead_letters, 1, settings.dead_letter_copies))
-    counts = topics.ensure(specs)
+    counts = topics.ensure(list({spec.name: spec for spec in specs}.values()))
     states = topics.describe(_fixed_topics(plan))
     for cache in fixed:
         if cache.topic not in states:
@@ -57,6 +59,8 @@ def ensure_topics(plan: TransferPlan, topics: Topics) -> TransferPlan:
             )
     for state in states.values():
         state.check_writable()
+    if settings.cache_header:
+        _check_not_compacted(states[cache.topic] for cache in fixed)
     caches = tuple(
         replace(cache, topic_partitions=counts[cache.topic], topic_id=states[cache.topic].topic_id)
         if cache.one_topic
@@ -74,7 +78,23 @@ def with_size_limits(plan: TransferPlan, topics: Topics) -> TransferPlan:
 def _fixed_topics(plan: TransferPlan) -> list[str]:
     """Return the names of the topics known before the run, the dead-letter topic last."""
     dead_letters = plan.settings.dead_letter_topic
-    return [cache.topic for cache in plan.caches if cache.one_topic] + ([dead_letters] if dead_letters else [])
+    names = [cache.topic for cache in plan.caches if cache.one_topic] + ([dead_letters] if dead_letters else [])
+    return list(dict.fromkeys(names))
+
+
+def _check_not_compacted(states: Iterable[TopicState]) -> None:
+    """Refuse topics of several caches in which Kafka keeps one record of a key.
+
+    :raises TopicError: a topic is compacted, or the user may not see whether it is.
+    """
+    for state in states:
+        where = {"topic": state.name, "setting": "cache_header"}
+        if state.cleanup_policy is None:
+            what = "the user of the Kafka connection may not see whether the topic of several caches is compacted"
+            raise TopicError(what, "Grant it the permission DESCRIBE_CONFIGS on the topic.", **where)
+        if is_compacted(state.cleanup_policy):
+            what = "the topic may have several caches and is compacted: Kafka would keep one record of their equal keys"
+            raise TopicError(what, "Set its cleanup.policy to delete, or give each cache a topic.", **where)
 
 
 def _with_size_limits(plan: TransferPlan, states: Mapping[str, TopicState]) -> TransferPlan:

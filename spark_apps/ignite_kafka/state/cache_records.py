@@ -10,7 +10,8 @@ key                                       value
 ``["use",<topic>,<side>,<path>,<name>]``  ``{"type_id":…}``: a class or binary type seen in the topic's records
 ========================================  ===========================================================================
 
-They are by topic, not by cache: connectors of several clusters may share the types topic, and a sink knows topics.
+They are by topic, not by cache: connectors of several clusters may share the types topic, and a sink knows topics. If a
+header names the cache of each record in the topic, `<topic>` is ``topic/cache`` (:func:`.described_name`).
 """
 
 from __future__ import annotations

@@ -168,7 +168,7 @@ def _verify_source(settings: ConnectorSettings, context: _Context) -> list[Judge
     topics = Topics(context.clients)
     plan, counts = _make_source_plan(settings, context.clients, context.cluster)
     compared = [cache for cache in plan.caches if cache.topic in counts]
-    partitions = [(cache.topic, number) for cache in compared for number in range(counts[cache.topic])]
+    partitions = [(topic, number) for topic in {cache.topic for cache in compared} for number in range(counts[topic])]
     firsts = topics.offsets(partitions, OffsetSpec.earliest())
 
     def with_latest_ends(pairs: Sequence[ComparedPair]) -> list[ComparedPair]:

@@ -15,11 +15,14 @@ from ..ignite.cache_writer import CacheWriter
 from ..ignite.cluster import Cluster
 from ..ignite.types.model import BinaryType, TypeUse
 from ..ignite.write_fence import WriteFence
+from ..kafka.cache_headers import with_cache_header
 from ..kafka.clients import BRIEF_S, KafkaClients
 from ..kafka.producer import ProducerFenced, TransactionalProducer
 from ..kafka.records import Records, take_rows
 from ..plan.source_plan import CachePlan, TransferPlan
 from ..runtime.clients import producer_settings
+from ..settings.cache_header import described_name
+from ..settings.source import SourceSettings
 from ..settings.topic_names import types_topic
 from ..sink.fence import repair_token
 from ..state.internal_records import FORMAT_HEADERS
@@ -68,7 +71,9 @@ def send_again(
     cache: CachePlan,
     records: Sequence[Records],
 ) -> int:
-    """Send records of a repair in one transaction, without provenance headers, and return their number.
+    """Send records of a repair in one transaction, and return their number.
+
+    They have no header but the one that names their cache, if the source's records have it.
 
     :raises KafkaUnavailable, OutcomeUnknown: nothing, or all, of this transaction was written.
     :raises Fenced: a run or another repair of the connector has begun; nothing of this transaction was written.
@@ -83,7 +88,7 @@ def send_again(
         try:
             producer.init()
             claim.check(clients)  # a run that begins from now on fences the producer
-            _send(producer, types_topic(plan.settings.internal_topic_prefix), cache.topic, records, cluster)
+            _send(producer, plan.settings, cache, records, cluster)
         except ProducerFenced as cause:
             raise claim.superseded_error(topic=cache.topic) from cause
         finally:
@@ -92,14 +97,20 @@ def send_again(
 
 
 def _send(
-    producer: TransactionalProducer, types: str, topic: str, records: Sequence[Records], cluster: Cluster
+    producer: TransactionalProducer,
+    settings: SourceSettings,
+    cache: CachePlan,
+    records: Sequence[Records],
+    cluster: Cluster,
 ) -> None:
     """Send records, and the binary types that sinks need for them, in one transaction."""
     producer.begin()
     controls = _Controls(producer)
+    types = types_topic(settings.internal_topic_prefix)
+    header = settings.cache_header
     for part in records:
-        write_uses(controls, types, topic, part, cluster)
-        producer.produce_records(topic, part)
+        write_uses(controls, types, described_name(cache.topic, cache.name, header), part, cluster)
+        producer.produce_records(cache.topic, with_cache_header(part, header, cache.name))
     producer.commit()
 
 

@@ -23,9 +23,10 @@ from ..ignite.binary import decode_rows, entry_bounds
 from ..ignite.page_batches import batches
 from ..ignite.scan import scan_partitions
 from ..ignite.types.model import CacheInfo, Page
+from ..kafka.cache_headers import is_of_cache, with_cache_header
 from ..kafka.producer import size_limit
 from ..kafka.record_size import SizeLimit
-from ..kafka.records import Records
+from ..kafka.records import Records, take_consumed
 from ..plan.source_plan import CachePlan, TransferPlan
 from ..runtime.clients import producer_settings
 from ..settings.error_policies import STOP
@@ -81,8 +82,13 @@ class SourceDirection(DirectionClients):
         return EntrySelectors(self.plan.settings, self.converters, self.cluster)
 
     def read_records(self, pair: ComparedPair, partitions: Sequence[int]) -> Iterator[Batch]:
-        """Read records of topic partitions, and fingerprint them."""
-        for part in topic_batches(self.clients, pair, partitions):
+        """Read the cache's records of topic partitions, and fingerprint them."""
+        header = self.plan.settings.cache_header
+        for whole in topic_batches(self.clients, pair, partitions, headers=bool(header)):
+            part = whole
+            if header:
+                assert whole.headers is not None
+                part = take_consumed(whole, np.flatnonzero(is_of_cache(whole.headers, header, pair.cache)))
             keys = part.keys.fill_null(b"")
             rows = fingerprint(keys, part.values, record_order(part.partition, part.offsets))
             yield Batch(rows, make_taker(keys, part.values))
@@ -153,7 +159,8 @@ class SourceDirection(DirectionClients):
         """Return errors, by row, of records too large to be sent, which a run would skip."""
         if self.plan.settings.conversion_policy == STOP:
             return {}
-        return self.size_limit.exceeded(records, pair.topic, self._plan_of(pair).topic_bytes)
+        sent = with_cache_header(records, self.plan.settings.cache_header, pair.cache)
+        return self.size_limit.exceeded(sent, pair.topic, self._plan_of(pair).topic_bytes)
 
     def _plan_of(self, pair: ComparedPair) -> CachePlan:
         return next(cache for cache in self.plan.caches if cache.name == pair.cache)
@@ -189,7 +196,7 @@ class SourceDirection(DirectionClients):
         return Batch(rows, make_taker(at_fault, same_value))
 
     def count_caches(self, pair: ComparedPair, partitions: Sequence[int]) -> Iterator[Counter[str]]:
-        """Yield nothing, because all records of a source's topic belong to one cache."""
+        """Yield nothing, because a pair reads the records of its own cache only."""
         yield from ()
 
     def judge(

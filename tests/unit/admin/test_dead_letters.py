@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import cast
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from confluent_kafka import Message
 
-from ignite_kafka.admin.dead_letters import _Letter
+from ignite_kafka.admin import dead_letters
+from ignite_kafka.admin.dead_letters import _Letter, _newest
+from ignite_kafka.common.deadline import Deadline
 from tests.support.fake_messages import FakeMessage
 
 CONTEXT = {"topic": "t", "partition": "3", "offset": "7"}
@@ -40,3 +43,23 @@ def test_the_place_is_that_of_the_headers() -> None:
 )
 def test_a_place_that_no_record_has_is_none(changed: dict[str, str]) -> None:
     assert letter(**changed) is None
+
+
+@pytest.mark.parametrize(("cache_header", "left"), [("cache", [7]), ("", [])])
+def test_a_newer_record_of_the_key_in_another_cache_supersedes_no_letter(
+    monkeypatch: pytest.MonkeyPatch, cache_header: str, left: list[int]
+) -> None:
+    context: list[tuple[str, bytes | None]] = [(f"__connect.errors.{name}", value.encode()) for name, value in CONTEXT.items()]
+    found = _Letter.of(cast(Message, FakeMessage(b"k", b"v", [("cache", b"orders"), *context])))
+    assert found is not None
+
+    def message(offset: int, cache: bytes) -> Any:
+        return SimpleNamespace(key=lambda: b"k", headers=lambda: [("cache", cache)], offset=lambda: offset)
+
+    topic = [message(7, b"orders"), message(8, b"returns")]
+    monkeypatch.setattr(dead_letters, "read_to", lambda *_: iter(topic))
+    topics = cast(Any, SimpleNamespace(ends=lambda *_: {3: 9}))
+    given: Any = {"deadline": Deadline.after(600), "cache_header": cache_header}
+    assert [letter.offset for letter in _newest(cast(Any, None), topics, ("t", 3), [found], **given)] == left
+    topic.append(message(9, b"orders"))
+    assert _newest(cast(Any, None), topics, ("t", 3), [found], **given) == []

@@ -111,6 +111,16 @@ def test_colliding_topics() -> None:
         routes(["eu-a", "a"], topic_names={"..-(.*)": "$1"})
 
 
+def test_caches_share_a_topic_only_if_a_header_names_the_cache() -> None:
+    settings = SourceSettings(name="c", topic_names={"(orders|returns)": "shop", "planes": "sh.op"})
+    with pytest.raises(SettingsError, match=r"collide: they are one topic.*With cache_header, caches may share a topic"):
+        routing.routes(["orders", "returns"], settings.topic_of)
+    assert routing.routes(["orders", "returns"], settings.topic_of, shared=True) == {"orders": "shop", "returns": "shop"}
+    settings = SourceSettings(name="c", topic_names={"(orders|returns)": "s_hop", "planes": "s.hop"})
+    with pytest.raises(SettingsError, match="Kafka does not distinguish"):
+        routing.routes(["orders", "returns", "planes"], settings.topic_of, shared=True)
+
+
 @pytest.mark.parametrize("topic", ["configs", "status", "types", "offsets-c", "offsets"])
 def test_internal_topics_are_no_data_topics(topic: str) -> None:
     with pytest.raises(SettingsError, match="internal topic"):

@@ -111,6 +111,8 @@ def test_topics_by_name_get_the_other_prefix() -> None:
         ("source", {"topic_prefix": "other-"}, "caches have other names"),
         ("sink", {"process_updates": False}, "process_updates of the sink is not true"),
         ("sink", {"cache_prefix": "copy-"}, "the sink sets cache_prefix"),
+        ("source", {"cache_header": "cache"}, "the source sets cache_header"),
+        ("sink", {"cache_header": "cache", "header_caches": ".*"}, "the sink sets cache_header"),
         ("sink", {"topics_regex": ".*staff-.*"}, "changes would run in a circle"),
     ],
 )

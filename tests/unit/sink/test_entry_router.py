@@ -8,12 +8,16 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from ignite_kafka.ignite.cache_configuration import CacheConfiguration
 from ignite_kafka.ignite.types import type_codes as codes
+from ignite_kafka.ignite.types.model import CacheInfo
 from ignite_kafka.kafka.headers import headers_of
+from ignite_kafka.state.cache_records import cache_key, cache_to_json
 from tests.support.ignite_bytes import number
 from tests.support.sink_stores import KAFKA, Caches, by_day, make_plan, make_router, routed_plan
 from tests.support.to_ignite_records import consumed
 from tests.support.types_log import NAME, TypesLog
+from tests.unit.sink.test_cache_division import with_names
 
 SCHEMAS = {"schemas.enable": "true"}
 ENVELOPE = b'{"schema":{"type":"int32","optional":false},"payload":7}'
@@ -68,6 +72,53 @@ def test_headers_choose_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     assert router.count_caches(given) == {"orders": 2, "returns": 1, "topic": 1}
     parts = {cache: made.rows.tolist() for cache, made in router.route(given).parts}
     assert parts == {"orders": [0, 3], "returns": [2], "topic": [1]}
+
+
+def test_a_header_names_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan, caches = routed_plan(monkeypatch, cache_header="cache", header_caches="orders,returns,absent", where="_key <> 9")
+    router = make_router(plan, caches)
+    assert (router.needs_headers, router.needs_times) == (True, False)
+    names: list[bytes | None] = [b"orders", b"returns", b"staff", b"orders", b"returns", None, b"absent", b"orders"]
+    values = [b'{"x":1}', b'{"x":2}', b'{"x":3}', None, b'{"x":', b'{"x":6}', b'{"x":7}', b'{"x":8}']
+    given = with_names(consumed(values, [b"1", b"1", b"1", b"1", b"1", b"1", b"1", b"9"]), names)
+    assert router.count_caches(given) == {"orders": 3, "returns": 2, "absent": 1}
+    routed = router.route(given, leave_out=["absent"])
+    assert sorted(caches.names) == ["orders", "returns"], "neither a cache that is left out nor one that is not admitted is created"
+    parts = {cache: (made.rows.tolist(), made.keys.to_pylist(), made.values.null_count) for cache, made in routed.parts}
+    key = number(codes.LONG, 1)
+    assert parts == {"orders": ([0, 3], [key, key], 1), "returns": ([1], [key], 0)}
+    assert [record.row for record in routed.bad] == [2, 4, 5]
+    assert routed.filtered == 1
+
+
+def test_transforms_see_the_records_of_each_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    drop = {"type": f"{KAFKA}Filter", "predicate": "gone"}
+    gone = {"gone": {"type": f"{KAFKA}predicates.RecordIsTombstone"}}
+    plan, caches = routed_plan(
+        monkeypatch, cache_header="cache", header_caches=".*",
+        transforms="drop", transform_config={"drop": drop}, predicates="gone", predicate_config=gone,
+    )  # fmt: skip
+    router = make_router(plan, caches)
+    given = with_names(consumed([b'{"x":1}', None, b'{"x":3}', b'{"x":4}', None]), [b"a", b"a", b"b", b"a", b"c"])
+    assert router.count_caches(given) == {"a": 2, "b": 1}
+    assert {cache: made.rows.tolist() for cache, made in router.route(given).parts} == {"a": [0, 3], "b": [2]}
+    assert sorted(caches.names) == ["a", "b"]
+
+
+def test_a_cache_that_a_header_names_is_created_as_that_of_the_source(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan, caches = routed_plan(monkeypatch, cache_header="cache", header_caches=".*", cache_prefix="copy-")
+    log, made = TypesLog(), list[CacheConfiguration]()
+    for name, backups in (("topic/a", 2), ("topic", 1)):
+        log.records.append((cache_key(name), cache_to_json(CacheConfiguration("a", backups=backups))))
+    caches.replace_cluster(monkeypatch, log)
+
+    def create(cluster: object, wanted: CacheConfiguration) -> CacheInfo:
+        made.append(wanted)
+        return caches.create(cluster, wanted)
+
+    monkeypatch.setattr("ignite_kafka.sink.caches.get_or_create_cache", create)
+    make_router(plan, caches).route(with_names(consumed([b"1", b"2"]), [b"a", b"b"]))
+    assert [(cache.name, cache.backups) for cache in made] == [("copy-a", 2), ("copy-b", CacheConfiguration("b").backups)]
 
 
 def test_heads_of_json_with_schemas_are_cut() -> None:

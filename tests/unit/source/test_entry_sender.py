@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from dataclasses import replace
 from decimal import Decimal
@@ -31,6 +32,7 @@ from ignite_kafka.errors import (
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import CacheInfo, Page, QueryEntity, QueryField
 from ignite_kafka.kafka.dead_letters import DeadLetter
+from ignite_kafka.kafka.headers import pairs
 from ignite_kafka.kafka.records import Records
 from ignite_kafka.plan.source_plan import CachePlan, TransferPlan
 from ignite_kafka.settings.source import SourceSettings
@@ -84,13 +86,14 @@ def send(
     predicates: dict[str, dict[str, str]] | None = None,
     dropped: tuple[int, ...] = (),
     conversions: str = "",
+    cache_header: str = "",
 ) -> tuple[Records, list[int]]:
     dead_letter_topic = "dead" if "DEAD_LETTER" in (policy, conversions) else ""
     settings = SourceSettings(
         name="c", error_handling_policy=policy, conversion_error_policy=conversions, dead_letter_topic=dead_letter_topic,
         transforms=tuple(transforms or ()),
         transform_config=transforms or {}, predicates=tuple(predicates or ()), predicate_config=predicates or {},
-        overrides={".*": {"topic": PLAN.topic}},
+        overrides={".*": {"topic": PLAN.topic}}, cache_header=cache_header,
     )  # fmt: skip
     converters = Converters(settings, lambda _: value_converter) if value_converter else None
     sender = EntrySender(TransferPlan("c", "s", 1, 16, settings, (PLAN,)), cast(Any, types or Types()), converters)
@@ -112,6 +115,7 @@ def test_the_default_policy_stops_the_task() -> None:
 
 PRICES = Types()
 PRICE = PRICES.add("Price", {"d": codes.DECIMAL})
+OF_PRICE = (long(1), wrapped(binary(PRICE, {"d": decimal(Decimal("1.5"))})))
 OF_PRICES = replace(
     CACHE, query_entities=(QueryEntity("java.lang.Long", "Price", fields=(QueryField("d", "java.math.BigDecimal", scale=2),)),)
 )
@@ -318,3 +322,14 @@ def test_an_exception_of_a_transform_makes_a_dead_letter_with_the_class_of_the_t
     assert headers["__connect.errors.stage"] == b"TRANSFORMATION"
     assert headers["__connect.errors.class.name"] == f"{KAFKA}Cast$Value".encode()
     assert headers["__connect.errors.exception.class.name"] == b"org.apache.kafka.connect.errors.DataException"
+
+
+def test_each_record_and_tombstone_has_the_header_with_its_cache() -> None:
+    writer = Writer()
+    records, _ = send(writer, "STOP_TASK", page([OF_PRICE, OF_PRICE], 3), [False, True], types=PRICES, cache_header="cache")
+    assert records.values.null_count == 1
+    assert records.headers is not None
+    assert pairs(records.headers) == [[("cache", b"tested")]] * 2
+    uses = [json.loads(key)[1] for _, key, _ in writer.control if key.startswith(b'["use"')]
+    assert uses
+    assert set(uses) == {"topic/tested"}

@@ -8,7 +8,7 @@ import pytest
 
 from ignite_kafka.errors import SettingsError
 from ignite_kafka.settings.source import SourceSettings
-from ignite_kafka.source.planning import routed_by_record, topic_of
+from ignite_kafka.source.planning import check_shared, routed_by_record, topic_of
 
 
 def test_the_topic_of_a_plan_is_that_of_the_routers_and_the_chain_is_checked() -> None:
@@ -34,3 +34,15 @@ def test_caches_whose_records_have_topics_of_their_own() -> None:
     assert routed_by_record(SourceSettings(name="c"), ["flights"]) == set()
     with pytest.raises(SettingsError, match=r"flights \(by topic_prefix and routers\) and planes .* collide: they are one topic"):
         routed_by_record(settings, ["flights", "planes"])
+
+
+def test_caches_that_share_a_topic_create_it_in_one_way() -> None:
+    settings = SourceSettings(
+        name="c", cache_header="cache", overrides={"orders": {"topic_partitions": 3}, "planes": {"topic_partitions": 3}}
+    )
+    topics = {"flights": "air", "orders": "shop", "planes": "shop", "wings": "air"}
+    check_shared(settings, topics, ())
+    with pytest.raises(SettingsError, match="flights and orders share a topic, and their overrides create it in two ways"):
+        check_shared(settings, {**topics, "orders": "air"}, ())
+    with pytest.raises(SettingsError, match="transforms give each record of flights a topic"):
+        check_shared(settings, topics, {"flights"})

@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 from confluent_kafka import KafkaError
 
-from ignite_kafka.errors import KafkaUnavailable
+from ignite_kafka.errors import KafkaUnavailable, TopicError
 from ignite_kafka.kafka.record_size import SizeLimit
 from ignite_kafka.plan.slots import Owner
 from ignite_kafka.plan.source_plan import CachePlan, TransferPlan
@@ -66,3 +66,24 @@ def test_no_topic_is_created_for_a_cache_whose_records_have_topics_of_their_own(
     plan = ensure_topics(replace(PLAN, caches=(replace(first, one_topic=False), second)), described({"b": {}, "dead": {}}))
     assert plan.caches[0] == replace(first, one_topic=False)
     assert plan.caches[1].topic_id
+
+
+def shared(policy: str | None) -> TransferPlan:
+    """Run with two caches in one topic of this policy; None: the user may not see it."""
+    settings = replace(PLAN.settings, cache_header="cache", dead_letter_topic="", error_handling_policy="STOP_TASK")
+    caches = tuple(replace(cache, topic="shop") for cache in PLAN.caches)
+    topics = described({"shop": HIDDEN if policy is None else {"cleanup.policy": policy}})
+    return ensure_topics(replace(PLAN, settings=settings, caches=caches), topics)
+
+
+def test_caches_may_share_a_topic_that_keeps_all_their_records() -> None:
+    plan = shared("delete")
+    assert {(cache.name, cache.topic_id, cache.topic_partitions) for cache in plan.caches} == {("a", "id-shop", 2), ("b", "id-shop", 2)}
+
+
+@pytest.mark.parametrize(
+    ("policy", "what"), [("compact", "is compacted"), ("delete,compact", "is compacted"), (None, "may not see whether the topic")]
+)
+def test_caches_share_no_compacted_topic(policy: str | None, what: str) -> None:
+    with pytest.raises(TopicError, match=what):
+        shared(policy)

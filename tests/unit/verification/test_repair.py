@@ -8,7 +8,10 @@ from typing import Any, cast
 import pyarrow as pa
 import pytest
 
+from ignite_kafka.kafka.headers import pairs
 from ignite_kafka.kafka.records import Records
+from ignite_kafka.plan.source_plan import CachePlan
+from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.verification import repair
 from ignite_kafka.verification.entry_comparison import PairDifferences
 from ignite_kafka.verification.repair import select_records, store_again
@@ -70,3 +73,13 @@ def test_entries_are_put_and_removed_at_once(monkeypatch: pytest.MonkeyPatch) ->
     claim: Any = SimpleNamespace(fence="", check=lambda clients: calls.append((clients, [])))
     assert store_again(claim, cast(Any, "check by these clients"), cluster, "c", {b"1": b"a"}, [b"2", b"3"]) == 3
     assert calls == [("check by these clients", []), ("put", [b"1", b"a"]), ("remove", [b"2", b"3"]), ("flush", []), ("close", [])]
+
+
+def test_records_and_tombstones_of_a_repair_have_the_header_with_their_cache() -> None:
+    produced: list[tuple[str, Records]] = []
+    producer = SimpleNamespace(begin=lambda: None, commit=lambda: None, produce_records=lambda *given: produced.append(given))
+    parts = [records((b"1", b"a")), Records(pa.array([b"2"], pa.binary()), pa.nulls(1, pa.binary()))]
+    cache = CachePlan("orders", 1, "shop", 1, 1)
+    repair._send(cast(Any, producer), SourceSettings(name="c", cache_header="cache"), cache, parts, cast(Any, None))
+    assert [(topic, part.values.null_count) for topic, part in produced] == [("shop", 0), ("shop", 1)]
+    assert [pairs(part.headers) for _, part in produced if part.headers is not None] == [[[("cache", b"orders")]]] * 2

@@ -158,7 +158,7 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
                 plan = make_plan(self._settings, cluster, self._topics, snapshot_id, slots)
                 resumed = False
             register_schemas(self._settings, plan.caches, cluster)
-            return plan, resumed, cache_configurations(plan.caches, cluster)
+            return plan, resumed, cache_configurations(plan.caches, cluster, self._settings.cache_header)
 
     def _copy(
         self, plan: TransferPlan, control: ConfigsWriter, record: SnapshotRecord, ends: tuple[int, ...] | None

@@ -142,7 +142,9 @@ class Reconciler:
         units = [unit for unit in ready if table.cache_of(unit) is cache]
         position = min(states.pending_reconcile[unit] for unit in units)
         unit_of = {table.partition(unit): unit for unit in units}
-        return TopicScan(self._clients, self._topics, cache, unit_of, position, self.keys_of(cache), self._most_held)
+        keys = self.keys_of(cache)
+        header = states.plan.settings.cache_header
+        return TopicScan(self._clients, self._topics, cache, unit_of, position, keys, header, self._most_held)
 
     def keys_of(self, cache: CachePlan) -> TopicKeys:
         """Return the converter of a cache's record keys back to Ignite keys."""

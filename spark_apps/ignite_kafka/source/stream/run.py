@@ -157,7 +157,7 @@ class StreamRun(EpochRun[SourceSettings]):
         chosen = [cache for cache in plan.caches if cache.name in added]
         self._retry(lambda: register_schemas(plan.settings, chosen, self._cluster))
         self._retry(lambda: ensure_types_topic(self._settings, self._topics))
-        configurations = self._retry(lambda: cache_configurations(chosen, self._cluster))
+        configurations = self._retry(lambda: cache_configurations(chosen, self._cluster, plan.settings.cache_header))
         self._retry(lambda: self._control.write_caches(configurations))
         report_expiry_policies(self._settings, configurations.values())
         return replace(self._retry(lambda: ensure_topics(plan, self._topics)), generation=generation)

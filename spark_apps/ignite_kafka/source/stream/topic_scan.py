@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +20,7 @@ from ...convert.to_kafka.read_back import KeyReader
 from ...ignite.cluster import Cluster
 from ...ignite.types.key_kind import KeyKind
 from ...ignite.types.model import CacheInfo
+from ...kafka.cache_headers import cache_in
 from ...kafka.clients import KafkaClients, translate
 from ...kafka.topics import Topics
 from ...plan.source_plan import CachePlan
@@ -91,6 +93,8 @@ class TopicScan:
 
     :param units: partition to unit, of the units to reconcile.
     :param position: first record to read.
+    :param cache_header: header that names the cache of a record, for a topic that may have several; empty: all records
+        are of the cache.
     :param most_held: maximum held keys.
     """
 
@@ -102,9 +106,12 @@ class TopicScan:
         units: Mapping[int, int],
         position: ReconcilePosition,
         keys: TopicKeys,
+        cache_header: str = "",
         most_held: int = MOST_HELD,
     ) -> None:
         self._cache = cache
+        self._header = cache_header
+        self._named = cache.name.encode()
         self._keys = keys
         self.position = position
         self._most_held = most_held
@@ -168,7 +175,7 @@ class TopicScan:
         self._skip_ends()
 
     def _is_record(self, message: Message) -> bool:
-        """Return whether a message is a record to look at (no error, below the end), and advance the position."""
+        """Return whether a message is a record of the cache, without error and below the end; advance the position."""
         error = message.error()
         partition = message.partition()
         offset = message.offset()
@@ -177,7 +184,14 @@ class TopicScan:
         if error is not None and error.code() != KafkaError._PARTITION_EOF:
             raise translate(error, "reconciling a topic", topic=self._cache.topic, partition=partition)
         self.position = partition, max(self.position[1], offset + (error is None))
-        return error is None and offset < self._ends[partition]
+        return error is None and offset < self._ends[partition] and self._is_own(message)
+
+    def _is_own(self, message: Message) -> bool:
+        """Return whether a message is a record of the cache."""
+        if not self._header:
+            return True
+        headers: Any = message.headers()
+        return cache_in(headers, self._header) == self._named
 
     def _skip_ends(self) -> None:
         while self.position[0] < self._cache.topic_partitions and self.position[1] >= self._ends[self.position[0]]:

@@ -10,7 +10,7 @@ from airflow.sdk import Asset, AssetAlias
 from airflow.sdk.execution_time.context import OutletEventAccessors
 
 from airflow_provider_ignite_kafka.assets.copied import Copied, CopiedCache
-from airflow_provider_ignite_kafka.assets.events import emit_asset_events, report_hook_lineage
+from airflow_provider_ignite_kafka.assets.events import emit_asset_events, emit_verified_events, report_hook_lineage
 from tests.support.airflow_versions import HookLineageCollector
 
 EXTRA = {"connector": "c", "cache": "flights", "topic": "t-flights", "records": 10, "bytes": 1000, "skipped": 1}
@@ -44,6 +44,16 @@ def test_alias_and_named_asset_of_one_topic_are_one_asset(copied: Copied) -> Non
 def test_alias_of_a_sink_gets_events_of_caches(copied: Copied) -> None:
     [event] = emitted(replace(copied, to_kafka=False), ALIAS)[ALIAS].asset_alias_events
     assert event.dest_asset_key.uri == "ignite://node:10800/flights"
+
+
+def test_a_topic_of_several_caches_has_the_counts_of_the_largest_and_is_verified_as_a_whole(copied: Copied) -> None:
+    asset = Asset("flights", "kafka://broker:9092/t-flights")
+    both = replace(copied, caches=(CopiedCache("air", "t-flights"), *copied.caches))
+    assert emitted(both, asset)[asset].extra == EXTRA
+    accessors = OutletEventAccessors()
+    context: Any = {"outlet_events": accessors}
+    emit_verified_events(context, [asset], both, [{"entries": 0}, {"entries": 9}, {"entries": 9, "caches": 2}])
+    assert accessors[asset].extra == {"entries": 9, "caches": 2}
 
 
 @pytest.mark.parametrize(
