@@ -13,7 +13,21 @@ from pathlib import Path
 from tools.servers.jars import CHECKOUT, WORK
 
 from . import tables
-from .parts import converters, copy, filtered, growth, idle, memory, metrics, read, sink, stream, transforms, verify
+from .parts import (
+    active_active,
+    converters,
+    copy,
+    filtered,
+    growth,
+    idle,
+    memory,
+    metrics,
+    read,
+    sink,
+    stream,
+    transforms,
+    verify,
+)
 from .report import Section, document, section_text, updated
 from .rounds import Log
 from .stack import FULL, QUICK, Stack
@@ -39,6 +53,7 @@ PARTS: dict[str, Part] = {
     "memory": memory.by_converters,
     "empty": lambda stack, log: read.empty_units(stack, _EMPTY.cache, log),
     "capture": stream.capture,
+    "active-active": active_active.writers,
     "catchup": stream.catch_up,
     "queries": stream.queries,
     "latency": stream.latency,

@@ -23,6 +23,13 @@ from .contender import Contender
 
 _JAVA_SOURCES = CHECKOUT / "benchmarks" / "java"
 TOPIC_PARTITIONS = 4
+SHARED, RANKED = "shared", "ranked"
+"""Caches that other clusters could write, too; the second with a rule by a field."""
+_ACTIVE_ACTIVE = (
+    "-DIGNITE_KAFKA_ACTIVE_ACTIVE_CLUSTER=1",
+    f"-DIGNITE_KAFKA_ACTIVE_ACTIVE_CACHES={SHARED},{RANKED}",
+    f"-DIGNITE_KAFKA_ACTIVE_ACTIVE_FIELDS={RANKED}:id",
+)
 
 
 @dataclass(frozen=True)
@@ -106,7 +113,7 @@ class Stack:
             backlog_mib=sizes.backlog_mib,
             heap_mib=1024,
             partitions=sizes.partitions,
-            java_options=sizes.java_options,
+            java_options=(*sizes.java_options, *_ACTIVE_ACTIVE),
         )
         self.ignite = IgniteCluster(work / "ignite", jars=self._jars, options=node)
         self.kafka = KafkaBroker(work / "kafka", jars=self._jars, heap_mib=1024, java_options=sizes.java_options)

@@ -2,7 +2,9 @@ import com.fasterxml.jackson.databind.JsonNode;
 import java.sql.Timestamp;
 import java.util.Random;
 import java.util.SortedMap;
+import java.util.SortedSet;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import org.apache.ignite.Ignition;
 import org.apache.ignite.binary.BinaryObject;
 import org.apache.ignite.client.ClientCache;
@@ -11,7 +13,7 @@ import org.apache.ignite.configuration.ClientConfiguration;
 
 /**
  * Writers: T threads, each with a thin client of its own, put six-field objects under random keys; with batch above 1
- * by putAll.
+ * by putAll. With `removals` they remove keys 0, 1, 2, ... instead, each once, by removeAll.
  */
 public final class Puts {
     private static final int KEYS = 100_000;
@@ -35,16 +37,28 @@ public final class Puts {
             ClientCache<Long, BinaryObject> cache = client.<Long, BinaryObject>cache(
                             request.get("cache").asText())
                     .withKeepBinary();
+            if (request.path("removals").asBoolean()) return remove(cache, (long) seed * puts, puts, batch);
             for (int done = 0; done < puts; ) {
                 SortedMap<Long, BinaryObject> entries = new TreeMap<>(); // one order for all writers
-                while (entries.size() < batch && done + entries.size() < puts)
-                    entries.put((long) random.nextInt(KEYS), trade(client, random.nextInt()));
+                while (entries.size() < batch && done + entries.size() < puts) {
+                    int key = random.nextInt(KEYS);
+                    entries.put((long) key, trade(client, key));
+                }
                 if (batch == 1) cache.put(entries.firstKey(), entries.get(entries.firstKey()));
                 else cache.putAll(entries);
                 done += entries.size();
             }
         }
         return puts;
+    }
+
+    private static int remove(ClientCache<Long, BinaryObject> cache, long first, int count, int batch) {
+        for (long key = first; key < first + count; key += batch) {
+            SortedSet<Long> keys = new TreeSet<>();
+            for (long each = key; each < Math.min(key + batch, first + count); each++) keys.add(each);
+            cache.removeAll(keys);
+        }
+        return count;
     }
 
     private static BinaryObject trade(IgniteClient client, int row) {

@@ -31,6 +31,7 @@ _FINDINGS = (
     "Peak memory of a Python worker",
     "put: with capture against without",
     "putAll of 1,000: the node's buffer held at most",
+    "removeAll of 1,000, TRANSACTIONAL: shared, by a field, against one cluster",
     "Changes sent by each run: 5,000\n",
     "Scraped against no metrics",
     "A task's measurements alone",
