@@ -13,7 +13,7 @@ from ..convert.filter import Filters
 from ..convert.rules.failure_stages import CONTRACT
 from ..convert.to_ignite import BadRecord, ClusterTypes, Entries, RecordConverter, merge_rows
 from ..errors import SettingsError
-from ..ignite.active_active import read_rule
+from ..ignite.active_active import check_unversioned, read_rule
 from ..ignite.cluster import Cluster
 from ..ignite.sql_views import with_present_tables
 from ..ignite.types.model import CacheInfo
@@ -269,7 +269,10 @@ class EntryRouter:
         return self._converters[key]
 
     def _get_cache(self, key: SourceKey) -> CacheInfo:
-        """Return the cache that records go to; create a missing one if transforms or a header chose it."""
+        """Return the cache that records go to; create a missing one if transforms or a header chose it.
+
+        :raises BacklogRefused: records chose a cache that other clusters write, too.
+        """
         plan = self._plans[_read_topic(key)]
         settings = self._settings.of(plan.name)
         if isinstance(key, str):
@@ -279,6 +282,8 @@ class EntryRouter:
             cache = routed_cache(
                 self._cluster, self._name_cache(key[1]), settings, source if settings.cache_header else no_source
             )
+            if not settings.allow_unversioned:  # active_active excludes transforms and headers that choose caches
+                check_unversioned(self._cluster, [cache.name])
         return cache if settings.schema_contract == STORE else self._with_tables(cache)
 
     def _with_tables(self, cache: CacheInfo) -> CacheInfo:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from confluent_kafka import Producer
 from pyspark.sql import SparkSession
 
 from ignite_kafka import events
@@ -16,6 +17,7 @@ from ignite_kafka.ignite.active_active import check_active_active, check_unversi
 from ignite_kafka.ignite.cluster import Cluster
 from ignite_kafka.ignite.endpoint import IgniteEndpoint
 from ignite_kafka.kafka.clients import KafkaClients
+from ignite_kafka.kafka.topics import Topics, TopicSpec
 from ignite_kafka.runtime.connector_run import RunRequest
 from ignite_kafka.settings.sink import SinkSettings
 from ignite_kafka.sink.run import run_sink
@@ -34,7 +36,7 @@ from tests.integration.active_active.grades import grades, put_grades, remove_gr
 from tests.integration.role_transitions.pairs import entries
 from tests.support.kept_events import assert_kept
 from tests.support.randomness import generator
-from tests.support.waiting import DEADLINE_S, wait_until
+from tests.support.waiting import DEADLINE_S, REQUEST_S, wait_until
 from tools.servers import IgniteCluster, KafkaBroker
 
 WRITES, KEYS = 600, 80
@@ -71,6 +73,7 @@ def test_two_clusters_that_write_the_same_keys_become_equal(
 
     with Cluster(IgniteEndpoint(here.addresses)) as nodes, pytest.raises(BacklogRefused, match="allow_unversioned"):
         check_unversioned(nodes, [CACHE])
+    a_record_that_names_the_cache_is_refused(spark, kafka, here, tmp_path.name)
 
     def at_rest() -> bool:
         """Whether nothing is on its way, and all entries are equal."""
@@ -137,3 +140,20 @@ def forgets_removals(cluster: IgniteCluster) -> bool:
         cache.put_all(dict.fromkeys(keys, "burst"))
         cache.remove_keys(keys)
         return read_counts(nodes, CACHE).dropped > 0
+
+
+def a_record_that_names_the_cache_is_refused(spark: SparkSession, kafka: KafkaBroker, cluster: IgniteCluster, stem: str) -> None:
+    """A sink without versions whose records choose their cache by a header."""
+    topic, before = f"{stem}-shop", entries(cluster)
+    Topics(KafkaClients({"bootstrap.servers": kafka.bootstrap})).ensure([TopicSpec(topic, 1, 1)])
+    producer = Producer({"bootstrap.servers": kafka.bootstrap})
+    producer.produce(topic, b'"new"', b"1", headers=[("cache", CACHE.encode())])
+    assert producer.flush(REQUEST_S) == 0
+    settings = SinkSettings(
+        name=f"shop-{stem}", ignite_addresses=cluster.addresses, bootstrap_servers=kafka.bootstrap, topics=(topic,), slots=1,
+        cache_header="cache", header_caches=(".*",), internal_topic_prefix=f"in-c-{stem}",
+    )  # fmt: skip
+    with pytest.raises(BacklogRefused, match="allow_unversioned") as refused:
+        run_sink(spark, RunRequest(settings, f"shop-{stem}"))
+    assert refused.value.where["cache"] == CACHE
+    assert entries(cluster) == before

@@ -58,6 +58,7 @@ class Stored:
             process_updates=True,
             error_handling_policy="LOG_ONLY",
             slots=2,
+            delivery="strict",
         )
 
     def run(self) -> RunStatus:
