@@ -64,6 +64,10 @@ class RoutedCaches(Caches):
             raise CacheNotFound("no cache", cache=name)
         return CacheInfo(name, 1 + self.names.index(name))
 
+    def ask(self, _: object) -> bool:
+        """Answer that no node has the jar, so that no cache is of several clusters."""
+        return False
+
     def create(self, _: Any, wanted: CacheConfiguration) -> CacheInfo:
         self.names.append(wanted.name)
         return self.cache(wanted.name)

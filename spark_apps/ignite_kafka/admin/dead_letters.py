@@ -13,7 +13,6 @@ from confluent_kafka.admin import OffsetSpec
 from ..common.deadline import Deadline
 from ..common.typed_json import integer
 from ..errors import KafkaUnavailable, SettingsError
-from ..kafka.cache_headers import cache_in
 from ..kafka.clients import REQUEST_TIMEOUT_S, KafkaClients, translate
 from ..kafka.dead_letters import CONNECT, OURS
 from ..kafka.topics import TopicPartition, Topics, read_to
@@ -21,6 +20,7 @@ from ..runtime.clients import kafka_clients
 from ..settings.connector import ConnectorSettings
 from ..settings.secrets import Secrets
 from ..settings.sink import KEY, SinkSettings
+from ..sink.cache_division import cache_of_header
 from ..state.configs import ConnectorRecord
 from ..state.internal_records import written_ms
 from .connector_lag import list_topics
@@ -150,7 +150,7 @@ def replay(settings: ConnectorSettings, secrets: Secrets, limit_s: float | None 
             without_key += 1
         else:
             keyed.setdefault(letter.place, []).append(letter)
-    newest = partial(_newest, clients, topics, deadline=deadline, cache_header=sink.cache_header)
+    newest = partial(_newest, clients, topics, sink, deadline=deadline)
     current = [each for place in sorted(keyed) for each in newest(place, keyed[place])]
     superseded = sum(map(len, keyed.values())) - len(current)
     _write(clients, current)
@@ -267,19 +267,16 @@ def _row(message: Message, *, log_values: bool) -> DeadLetterRow:
 def _newest(
     clients: KafkaClients,
     topics: Topics,
+    sink: SinkSettings,
     place: TopicPartition,
     letters: Sequence[_Letter],
     *,
     deadline: Deadline,
-    cache_header: str,
 ) -> list[_Letter]:
-    """Return the letters without a newer record of their key and cache in the partition of their origin.
+    """Return the letters without a newer record of their key and cache in the partition of their origin."""
 
-    :param cache_header: header that names the cache of a record; empty: all records are of one cache.
-    """
-
-    def entry_of(key: object, headers: Any) -> tuple[object, object]:
-        return key, cache_in(headers, cache_header) if cache_header else None
+    def entry_of(key: object, headers: Any) -> tuple[object, str | None]:
+        return key, cache_of_header(headers, sink) if sink.cache_header else None
 
     entries = {letter.offset: entry_of(letter.message.key(), _own_headers(letter.message)) for letter in letters}
     last = {entries[offset]: offset for offset in sorted(entries)}

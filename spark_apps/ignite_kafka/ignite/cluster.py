@@ -23,7 +23,7 @@ from . import protocol
 from .address_map import AddressMap
 from .backlog_service import BacklogService, has_service
 from .cache_configuration import CacheConfiguration, read_configuration
-from .cluster_errors import cache_error, is_class_id, type_error, unknown_type
+from .cluster_errors import cache_error, is_class_id, same_id_error, type_error, unknown_type
 from .connection import ThinConnection
 from .endpoint import IgniteCredentials, IgniteEndpoint
 from .metadata_replies import Partitions
@@ -36,6 +36,7 @@ _LOOK_MS = 2_000
 _INVALID_PARTITION = "Invalid partition number"
 _NO_CLASS = "Failed to resolve class name"
 T = TypeVar("T")
+Configured = TypeVar("Configured", CacheInfo, CacheConfiguration)
 
 
 class Cluster:
@@ -96,6 +97,7 @@ class Cluster:
         `partitions` of a LOCAL cache (before Ignite 2.14) is 0: no other node can read it.
 
         :raises CacheNotFound: the cluster has no such cache.
+        :raises IgniteKafkaError: the name has the id of another cache.
         """
         cache_id = protocol.cache_id(name)
 
@@ -111,14 +113,18 @@ class Cluster:
         """Read a cache's whole configuration, as far as nodes report it to thin clients.
 
         :raises CacheNotFound: the cluster has no such cache.
+        :raises IgniteKafkaError: the name has the id of another cache.
         """
         return self._request_configuration(name, lambda body: read_configuration(Reader(body)))
 
-    def _request_configuration(self, name: str, read: Callable[[memoryview], T]) -> T:
+    def _request_configuration(self, name: str, read: Callable[[memoryview], Configured]) -> Configured:
         try:
-            return self._request(protocol.CACHE_CONFIGURATION, struct.pack("<iB", protocol.cache_id(name), 0), read)
+            info = self._request(protocol.CACHE_CONFIGURATION, struct.pack("<iB", protocol.cache_id(name), 0), read)
         except ThinError as error:
             raise cache_error(name, error) from error
+        if info.name != name:  # requests name a cache by the hash code of its name alone
+            raise same_id_error(name, info.name)
+        return info
 
     def _deployment_ids(self) -> Mapping[str, str]:
         """Return deployment ids by cache name, from the backlog service; empty without it.

@@ -19,6 +19,12 @@ def cache_error(name: str, error: ThinError) -> IgniteKafkaError:
     return IgniteKafkaError(f"Ignite cannot describe a cache: {error.message}", "The node's log says more", cache=name)
 
 
+def same_id_error(name: str, other: str) -> IgniteKafkaError:
+    """Make the error for a name that has the id of another cache, by which nodes would take one for the other."""
+    what = f"the name of a cache has the same hash code as cache {other}, and the cluster can have one of them only"
+    return IgniteKafkaError(what, "Choose another name for the cache", cache=name)
+
+
 def type_error(type_id: int, error: ThinError) -> IgniteKafkaError:
     """Make the error for a binary type that a node cannot describe now."""
     what = f"Ignite does not report the metadata of a binary type: {error.message}"

@@ -125,6 +125,8 @@ def _check(settings: _Connector, findings: Findings) -> None:
         if settings.cache_header.startswith(_RESERVED):
             reason = f"headers that begin with {' or '.join(_RESERVED)} have other uses"
             raise settings.wrong("cache_header", reason, "Choose another name, such as cache")
+        if settings.cache_header != settings.cache_header.strip():
+            raise settings.wrong("cache_header", "it begins or ends with a space", "Leave the space out")
         if settings.cache_header and settings.active_active:
             reason = "active_active is true, and its caches have topics of their own"
             raise settings.wrong("cache_header", reason, "Leave one of them out")

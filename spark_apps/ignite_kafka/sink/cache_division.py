@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +13,8 @@ from ..common.redaction import in_message
 from ..convert.rules.failure_stages import Stage
 from ..convert.to_ignite import BadRecord
 from ..java.patterns import matches_whole
-from ..kafka.headers import last_values
+from ..kafka.cache_headers import cache_in
+from ..kafka.headers import Header, last_values
 from ..kafka.records import Consumed, take_consumed
 from ..plan.routing import INTERNAL_CACHES, is_backlog
 from ..settings.sink import SinkSettings
@@ -19,6 +22,9 @@ from ..settings.sink import SinkSettings
 _BACKLOGS = "kafka-connect-backlog"
 _LONGEST = 255
 """Bytes of a name; Ignite's nodes keep a persistent cache in a folder of its name."""
+_NO_FOLDER = re.compile(r"\.\.?|.*[/\\\x00-\x1f\x7f].*", re.DOTALL)
+_DATA_STRUCTURES = re.compile(r"datastructures_.*|default-(volatile-)?ds-group", re.DOTALL)
+"""Caches of Ignite's queues, sets and atomic numbers."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +59,7 @@ def divide_by_cache(consumed: Consumed, settings: SinkSettings) -> tuple[list[Ca
     for at, value in enumerate(names.dictionary.to_pylist()):
         rows = np.flatnonzero(number == at)
         named = _decoded(value)
-        cache = None if named is None else cache_of_name(named, settings)
+        cache = cache_of_bytes(value, settings)
         if named is None or cache is None:
             shown = in_message(value[:_LONGEST].decode(errors="backslashreplace"))
             reason = f"header {header} names cache {shown}, which header_caches does not admit"
@@ -61,6 +67,18 @@ def divide_by_cache(consumed: Consumed, settings: SinkSettings) -> tuple[list[Ca
         else:
             parts.append(CacheRecords(named, cache, rows, take_consumed(consumed, rows)))
     return parts, sorted(bad, key=lambda record: record.row)
+
+
+def cache_of_header(headers: Iterable[Header] | None, settings: SinkSettings) -> str | None:
+    """Return the cache of one record by its headers; None for a bad record."""
+    value = cache_in(headers, settings.cache_header)
+    return None if value is None else cache_of_bytes(value.encode() if isinstance(value, str) else value, settings)
+
+
+def cache_of_bytes(value: bytes, settings: SinkSettings) -> str | None:
+    """Return the cache for records whose header has a value; None if it is no admitted name."""
+    name = _decoded(value)
+    return None if name is None else cache_of_name(name, settings)
 
 
 def _decoded(value: bytes) -> str | None:
@@ -72,9 +90,9 @@ def _decoded(value: bytes) -> str | None:
 
 
 def cache_of_name(name: str, settings: SinkSettings) -> str | None:
-    """Return the cache for records whose header has a name; None if it is not admitted.
+    """Return the cache for records whose header has a name; None if it is not admitted, or leads to no cache's name.
 
-    Caches of Ignite and of this package, which hold its tokens and backlogs, are never admitted.
+    Caches of Ignite, of removed keys, and of backlogs with the default name are never admitted.
 
     :raises SettingsError: an expression cannot be used with a name of that length.
     """
@@ -85,4 +103,6 @@ def cache_of_name(name: str, settings: SinkSettings) -> str | None:
         raise settings.wrong("header_caches", f"{error}") from error
     named = settings.named_by("cache_names", name)
     cache = settings.cache_prefix + name if named is None else named.name
-    return None if INTERNAL_CACHES.fullmatch(cache) or is_backlog(cache, _BACKLOGS) else cache
+    is_name = 0 < len(cache.encode()) <= _LONGEST and not _NO_FOLDER.fullmatch(cache)
+    is_internal = INTERNAL_CACHES.match(cache) or _DATA_STRUCTURES.fullmatch(cache) or is_backlog(cache, _BACKLOGS)
+    return cache if is_name and not is_internal else None

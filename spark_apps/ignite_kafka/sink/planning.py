@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from confluent_kafka.admin import OffsetSpec
@@ -101,6 +101,8 @@ def cache_names(topics: Iterable[str], settings: SinkSettings) -> dict[str, str]
 
     :raises SettingsError: two topics go to one cache and may not, or the name of a cache is empty.
     """
+    topics = list(topics)
+    _check_shared_by_header(topics, settings)
     caches: dict[str, str] = {}
     topic_of_cache: dict[str, tuple[str, NamedBy]] = {}
     for topic in topics:
@@ -123,6 +125,18 @@ def cache_names(topics: Iterable[str], settings: SinkSettings) -> dict[str, str]
             raise SettingsError(what, remedy, cache=cache.name, topic=topic)
         caches[topic] = cache.name
     return caches
+
+
+def _check_shared_by_header(topics: Sequence[str], settings: SinkSettings) -> None:
+    """Refuse several topics if a header names caches: equal keys of one cache may be in two topics."""
+    if settings.cache_header and len(topics) > 1 and not _may_share(settings, *topics):
+        raise SettingsError(
+            f"records of {len(topics)} topics may name the same cache by header {settings.cache_header}",
+            f"Give each topic a sink of its own, or set shared_caches to {DISJOINT_KEYS} if no key of a cache is in "
+            "two topics: the records of a key have an order in one topic only. With order_field, a field of the values "
+            "orders those of several topics.",
+            topics=", ".join(sorted(topics)[:_SHOWN_TOPICS]),
+        )
 
 
 def _may_share(settings: SinkSettings, *topics: str) -> bool:

@@ -90,7 +90,8 @@ class Repetition:
         superseded = self.superseded.get((consumed.topic, consumed.partition))
         if superseded is None or not len(superseded) or consumed.offsets[0] > superseded[-1]:
             return list(parts)
-        kept = ~np.isin(consumed.offsets, superseded)
+        at = np.minimum(np.searchsorted(superseded, consumed.offsets), len(superseded) - 1)
+        kept = superseded[at] != consumed.offsets
         return [(cache, entries.take(np.flatnonzero(kept[entries.rows]))) for cache, entries in parts]
 
 
@@ -115,12 +116,13 @@ def read_repetition(
             place = consumed.topic, consumed.partition
             routed = router.route(consumed)
             stop = stopping(routed.bad)
-            rows = int(np.searchsorted(consumed.offsets, open_ends[place])) if stop is None else stop.row
+            rows = int(np.searchsorted(consumed.offsets, open_ends[place]))
+            if stop is not None and stop.row < rows:
+                rows = stop.row
+                open_ends[place] = int(consumed.offsets[rows])
             for cache, entries in routed.parts:
                 part = entries.part(0, int(np.searchsorted(entries.rows, rows)))
                 folds[place][cache].add(part.keys, consumed.offsets[part.rows])
-            if stop is not None:
-                open_ends[place] = min(open_ends[place], int(consumed.offsets[stop.row]))
             count += len(consumed)
     superseded = {
         place: np.sort(np.concatenate([fold.superseded() for fold in by_cache.values()]))

@@ -8,7 +8,7 @@ import pytest
 from pyignite import GenericObjectMeta
 from pyignite.datatypes import IntObject, String
 
-from ignite_kafka.errors import CacheNotFound, UnknownBinaryType
+from ignite_kafka.errors import CacheNotFound, IgniteKafkaError, UnknownBinaryType
 from ignite_kafka.ignite.cluster import Cluster
 from ignite_kafka.ignite.endpoint import IgniteEndpoint
 from ignite_kafka.ignite.protocol import cache_id
@@ -45,6 +45,13 @@ def test_cache_names_are_the_users(cluster: Cluster, make_cache: MakeCache) -> N
 def test_unknown_cache(cluster: Cluster) -> None:
     with pytest.raises(CacheNotFound, match="cache Parts-32"):
         cluster.cache("Parts-32")
+
+
+def test_a_name_with_the_id_of_another_cache_is_not_that_cache(cluster: Cluster) -> None:
+    assert cache_id("parts-2Q") == cache_id("parts-32")
+    for read in (cluster.cache, cluster.configuration):
+        with pytest.raises(IgniteKafkaError, match="same hash code as cache parts-32"):
+            read("parts-2Q")
 
 
 def test_query_entity(cluster: Cluster, pair: IgniteCluster) -> None:

@@ -11,6 +11,7 @@ from confluent_kafka import Message
 from ignite_kafka.admin import dead_letters
 from ignite_kafka.admin.dead_letters import _Letter, _newest
 from ignite_kafka.common.deadline import Deadline
+from ignite_kafka.settings.sink import SinkSettings
 from tests.support.fake_messages import FakeMessage
 
 CONTEXT = {"topic": "t", "partition": "3", "offset": "7"}
@@ -45,9 +46,16 @@ def test_a_place_that_no_record_has_is_none(changed: dict[str, str]) -> None:
     assert letter(**changed) is None
 
 
-@pytest.mark.parametrize(("cache_header", "left"), [("cache", [7]), ("", [])])
+@pytest.mark.parametrize(
+    ("settings", "left"),
+    [
+        ({"cache_header": "cache", "header_caches": ("orders", "returns")}, [7]),
+        ({"cache_header": "cache", "header_caches": ("orders", "returns"), "cache_names": {".*": "all"}}, []),
+        ({}, []),
+    ],
+)
 def test_a_newer_record_of_the_key_in_another_cache_supersedes_no_letter(
-    monkeypatch: pytest.MonkeyPatch, cache_header: str, left: list[int]
+    monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any], left: list[int]
 ) -> None:
     context: list[tuple[str, bytes | None]] = [(f"__connect.errors.{name}", value.encode()) for name, value in CONTEXT.items()]
     found = _Letter.of(cast(Message, FakeMessage(b"k", b"v", [("cache", b"orders"), *context])))
@@ -59,7 +67,12 @@ def test_a_newer_record_of_the_key_in_another_cache_supersedes_no_letter(
     topic = [message(7, b"orders"), message(8, b"returns")]
     monkeypatch.setattr(dead_letters, "read_to", lambda *_: iter(topic))
     topics = cast(Any, SimpleNamespace(ends=lambda *_: {3: 9}))
-    given: Any = {"deadline": Deadline.after(600), "cache_header": cache_header}
-    assert [letter.offset for letter in _newest(cast(Any, None), topics, ("t", 3), [found], **given)] == left
+    sink = SinkSettings(name="c", topics=("t",), **settings)
+
+    def offsets() -> list[int]:
+        newest = _newest(cast(Any, None), topics, sink, ("t", 3), [found], deadline=Deadline.after(600))
+        return [each.offset for each in newest]
+
+    assert offsets() == left
     topic.append(message(9, b"orders"))
-    assert _newest(cast(Any, None), topics, ("t", 3), [found], **given) == []
+    assert offsets() == []

@@ -64,8 +64,26 @@ def test_no_record_has_the_header() -> None:
         ("ignite-kafka-tombstones-staff", None),
         ("backlog", None),
         ("own", "mine"),
+        ("none", None),
+        ("up", None),
+        ("twice" * 40, None),
+        ("datastructures_x", None),
+        ("default-ds-group", None),
+        ("a/b", None),
+        ("a\\b", None),
+        ("a\nb", None),
+        ("a\0b", None),
     ],
 )
 def test_a_name_becomes_a_cache_by_the_settings_and_never_one_of_the_nodes(name: str, cache: str | None) -> None:
-    rules = {"atomic": "ignite-sys-atomic", "backlog": "kafka-connect-backlog-c", "own": "mine", "ignite-.*": "$0"}
+    rules = {
+        "none()": "$1",
+        "up": "..",
+        "(twice)+": "$0$0",
+        "datastructures_.*|default.*": "$0",
+        "atomic": "ignite-sys-atomic",
+        "backlog": "kafka-connect-backlog-c",
+        "own": "mine",
+        "ignite-.*": "$0",
+    }
     assert cache_of_name(name, settings(header_caches=".*", cache_prefix="copy-", cache_names=rules)) == cache

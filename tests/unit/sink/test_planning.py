@@ -71,6 +71,15 @@ def test_topics_share_a_cache_where_their_keys_cannot_be_equal() -> None:
             cache_names(topics, settings(**by_place, overrides=overrides))
 
 
+def test_topics_whose_records_name_their_cache_are_refused_unless_their_keys_have_an_order() -> None:
+    header = {"cache_header": "cache", "header_caches": "orders"}
+    assert cache_names(["a"], settings(**header)) == {"a": "a"}
+    with pytest.raises(SettingsError, match="2 topics may name the same cache by header cache") as refused:
+        cache_names(iter(["a", "b"]), settings(**header))
+    assert refused.value.where["topics"] == "a, b"
+    assert cache_names(["a", "b"], settings(**header, shared_caches="disjoint_keys")) == {"a": "a", "b": "b"}
+
+
 def test_the_counts_of_a_shared_cache_are_of_all_its_topics() -> None:
     plan = SinkPlan(
         "c", 3, 4, settings(), (TopicPlan("t", "id", "both", 5), TopicPlan("u", "id2", "both", 3), TopicPlan("v", "id3", "own", 1))

@@ -120,6 +120,11 @@ def test_a_fold_in_parts_equals_the_fold_of_all(parts: list[list[str]], pending:
         assert newest.superseded().tolist() == sorted(set(range(at)) - set(last.values()))
 
 
+def test_records_behind_a_record_that_stops_supersede_nothing_though_another_follows() -> None:
+    found = find([(1, "a"), (2, "c"), (3, BAD), (10, "b"), (12, "a"), (15, BAD)], 20, 3, stops=True)
+    assert (found.ends, found.superseded[PLACE].tolist()) == ({PLACE: 3}, [])
+
+
 def test_without_repetition_all_is_put() -> None:
     consumed = batch([(1, "a"), (2, "a")])
     parts = route(consumed).parts
