@@ -20,7 +20,7 @@ def cache_error(name: str, error: ThinError) -> IgniteKafkaError:
 
 
 def same_id_error(name: str, other: str) -> IgniteKafkaError:
-    """Make the error for a name that has the id of another cache, by which nodes would take one for the other."""
+    """Make the error for a name with the id of another cache: requests have the id alone."""
     what = f"the name of a cache has the same hash code as cache {other}, and the cluster can have one of them only"
     return IgniteKafkaError(what, "Choose another name for the cache", cache=name)
 

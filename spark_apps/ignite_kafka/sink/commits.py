@@ -48,7 +48,7 @@ class Commits:
         self._committed = dict(reader.positions)
         self._counts: Counts = []
         self._letters: dict[TopicPartition, list[DeadLetter]] = defaultdict(list)
-        self._begun_ms: list[int] = []
+        self._begun_ms: list[tuple[TopicPartition, int]] = []
 
     def begin(self, unrecorded: Collection[TopicPartition]) -> None:
         """Commit the start offsets of partitions for which the group has another offset, or none.
@@ -80,7 +80,7 @@ class Commits:
         :param letters: the dead letters of its bad records.
         :param started: time when its storing began, in seconds since 1970.
         """
-        self._begun_ms += [consumed.first_ms for consumed in batch]
+        self._begun_ms += [((consumed.topic, consumed.partition), consumed.first_ms) for consumed in batch]
         skipped = {(consumed.topic, consumed.partition): len(records) for consumed, records in stored.skipped}
         for consumed in batch:
             place = consumed.topic, consumed.partition
@@ -109,8 +109,8 @@ class Commits:
                 place: positions[place] for place in done if place in offsets or self._limits[place] > positions[place]
             }
         self._write({place: positions[place] for place in sorted(offsets.keys() | limits.keys())}, limits, letters)
-        observe_latencies(np.array(self._begun_ms, np.int64))
-        self._begun_ms = []
+        observe_latencies(np.array([first_ms for place, first_ms in self._begun_ms if place in done], np.int64))
+        self._begun_ms = [begun for begun in self._begun_ms if begun[0] not in done]
         counts = [(place, count) for place, count in self._counts if place in done]
         self._counts = [(place, count) for place, count in self._counts if place not in done]
         for _, count in counts:

@@ -257,8 +257,15 @@ def _verify_sink(settings: SinkSettings, context: _Context) -> list[Judged]:
     firsts = topics.offsets(sink_planning.partitions_of(plan.topics), OffsetSpec.earliest())
 
     def with_latest_ends(pairs: Sequence[ComparedPair]) -> list[ComparedPair]:
-        ends = _read_stored_ends(plan, clients, topics, repair=context.options.repair)
-        return [replace(pair, ends=topic_bounds(pair.topic, firsts, ends)) for pair in pairs]
+        committed, ends = _read_stored_ends(plan, clients, topics, repair=context.options.repair)
+        return [
+            replace(
+                pair,
+                ends=topic_bounds(pair.topic, firsts, ends),
+                committed=tuple(end for _, end in topic_bounds(pair.topic, firsts, committed)),
+            )
+            for pair in pairs
+        ]
 
     pairs = with_latest_ends(
         make_pairs(plan.topics, {topic.cache: _count_partitions(cluster, topic) for topic in plan.topics})
@@ -323,11 +330,13 @@ def _make_sink_direction(
 
 def _read_stored_ends(
     plan: SinkPlan, clients: KafkaClients, topics: Topics, *, repair: bool
-) -> dict[TopicPartition, int]:
-    """Read up to which offset the sink has stored each topic partition; the comparison ends there.
+) -> tuple[dict[TopicPartition, int], dict[TopicPartition, int]]:
+    """Read up to which offset the sink has committed each topic partition, and where the comparison ends.
 
     A repair of a strict sink includes what a killed run may have stored without a commit, so that it puts no older
     record after that.
+
+    :returns: committed offsets, and ends.
     """
     settings = plan.settings
     copies = dict[TopicPartition, PartitionOffset]()
@@ -340,8 +349,8 @@ def _read_stored_ends(
     planned = {(topic.name, number): topic for topic in plan.topics for number in range(topic.partitions)}
     starts = resolve_starts(planned, settings, topics, copies).offsets
     if not (repair and settings.strict):
-        return starts
-    return starts | repeated_ends(starts, committed_limits(planned, starts, copies), topics)
+        return starts, starts
+    return starts, starts | repeated_ends(starts, committed_limits(planned, starts, copies), topics)
 
 
 def _shorten(names: Sequence[str]) -> str:

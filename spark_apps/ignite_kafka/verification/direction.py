@@ -39,6 +39,8 @@ class ComparedPair:
     :param routed: transforms choose the cache of each record.
     :param first_partition: number of the topic's first partition among the partitions of all topics.
     :param slices: slices of the cache's keys to compare.
+    :param committed: offset up to which the records of each partition are committed, if those behind it are compared,
+        too; a record that stops the sink ends the partition there. Empty: all are committed.
     """
 
     cache: str
@@ -48,6 +50,7 @@ class ComparedPair:
     routed: bool = False
     first_partition: int = 0
     slices: tuple[SliceRange, ...] = ALL
+    committed: tuple[int, ...] = ()
 
     @property
     def span(self) -> int:

@@ -14,15 +14,14 @@ import numpy as np
 import pyarrow as pa
 
 from ..convert.ignite_binary.serializer import IgniteBinaryConverter
-from ..convert.rules.failure_stages import policy_of
 from ..ignite.page_batches import batches
 from ..ignite.scan import scan_partitions
 from ..kafka.records import Consumed
 from ..plan.sink_plan import SinkPlan
-from ..settings.error_policies import STOP
 from ..settings.secrets import Secrets
 from ..sink.dead_letters import error_of
 from ..sink.entry_router import EntryRouter
+from ..sink.store import stopping_record
 from .direction import Batch, ComparedPair, DirectionClients, Judged, SuspectRows, make_taker
 from .entry_comparison import PairDifferences
 from .entry_equality import EntryEquality
@@ -61,15 +60,20 @@ class SinkDirection(DirectionClients):
     def read_records(self, pair: ComparedPair, partitions: Sequence[int]) -> Iterator[Batch]:
         """Read a topic's records, converted to entries with the sink's transforms and filter.
 
-        :raises RecordRefused: a record cannot be converted, and the error policy is to stop.
+        :raises RecordRefused: a committed record cannot be converted, and the error policy is to stop.
         """
+        ended = set[int]()
         for router, part in self._read(pair, partitions):
+            if part.partition in ended:
+                continue
             router.begin_batch()
             routed = router.route(part, self.absent)
+            if (stop := stopping_record(self.plan.settings, routed.bad)) is not None:
+                if not pair.committed or part.offsets[stop.row] < pair.committed[part.partition]:
+                    raise error_of(part, stop)
+                ended.add(part.partition)
+                routed = routed.before(stop.row)
             errors = [error_of(part, record) for record in routed.bad]
-            for record, error in zip(routed.bad, errors, strict=True):
-                if policy_of(self.plan.settings, record.stage, record.where) == STOP:
-                    raise error
             if errors:
                 yield Batch(np.zeros(0, ROW), make_taker(_NO_BYTES, _NO_BYTES), list(map(str, errors)))
             for cache, entries in routed.parts:

@@ -65,6 +65,7 @@ class Case:
     types: Cluster = field(default_factory=Cluster)
     settings: dict[str, Any] = field(default_factory=lambda: {"process_updates": True})
     stored: list[tuple[Mapping[bytes, bytes], Sequence[bytes]]] = field(default_factory=list)
+    committed: tuple[int, ...] = ()
 
     def job(self, monkeypatch: pytest.MonkeyPatch, **more: Any) -> Judged:
         plan = SinkPlan("c", 0, 0, SinkSettings(name="c", topics=("t",), **self.settings), (TopicPlan("t", "id", "tested", PARTITIONS),))
@@ -73,7 +74,7 @@ class Case:
         monkeypatch.setattr(sink_direction, "scan_partitions", lambda *_: iter([page(list(self.entries.items()), 0)]))
         monkeypatch.setattr(sink_direction, "topic_batches", lambda _clients, _pair, numbers, **columns: self._consumed(numbers, **columns))
         monkeypatch.setattr(sink_direction, "store_again", self._store_again)
-        pair = ComparedPair("tested", "t", tuple((0, len(part)) for part in self.records), 1)
+        pair = ComparedPair("tested", "t", tuple((0, len(part)) for part in self.records), 1, committed=self.committed)
         first = not plan.settings.process_updates
         job = VerifyJob(LocalExchange, 2, [pair], lambda: direction, first_counts=first, buckets=2, limit=50, **more)
         (judged,) = job.run()
@@ -189,6 +190,17 @@ def test_bad_records_are_skipped_or_end_the_comparison(
     found = case.job(monkeypatch).result
     assert (found.missing, found.skipped, found.records) == (1, 1, 2)
     assert any("a record cannot be converted to an entry" in one for one in found.examples)
+
+
+def test_a_record_that_stops_the_sink_ends_what_is_compared_of_uncommitted_records(monkeypatch: pytest.MonkeyPatch) -> None:
+    types = Cluster()
+    records = [[record(1, "a"), (b"2", b'{"id":'), record(1, "c"), (b"3", b'{"id":')], [record(4, "d")]]
+    case = Case(records, {long(1): trade(types, 1, "a")}, types, {"process_updates": True}, committed=(1, 1))
+    found = case.job(monkeypatch).result
+    assert (found.records, found.missing, found.different) == (2, 1, 0)
+    case.committed = (2, 1)
+    with pytest.raises(RecordRefused):
+        case.job(monkeypatch)
 
 
 @dataclass
