@@ -114,13 +114,12 @@ def read_repetition(
         for consumed in reader.read(_WAIT_S):
             place = consumed.topic, consumed.partition
             routed = router.route(consumed)
-            stop = stopping(routed.bad)
-            rows = int(np.searchsorted(consumed.offsets, open_ends[place])) if stop is None else stop.row
+            if (stop := stopping(routed.bad)) is not None:
+                open_ends[place] = min(open_ends[place], int(consumed.offsets[stop.row]))
+            rows = int(np.searchsorted(consumed.offsets, open_ends[place]))
             for cache, entries in routed.parts:
                 part = entries.part(0, int(np.searchsorted(entries.rows, rows)))
                 folds[place][cache].add(part.keys, consumed.offsets[part.rows])
-            if stop is not None:
-                open_ends[place] = min(open_ends[place], int(consumed.offsets[stop.row]))
             count += len(consumed)
     superseded = {
         place: np.sort(np.concatenate([fold.superseded() for fold in by_cache.values()]))
