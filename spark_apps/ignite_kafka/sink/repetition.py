@@ -115,11 +115,9 @@ def read_repetition(
         for consumed in reader.read(_WAIT_S):
             place = consumed.topic, consumed.partition
             routed = router.route(consumed)
-            stop = stopping(routed.bad)
+            if (stop := stopping(routed.bad)) is not None:
+                open_ends[place] = min(open_ends[place], int(consumed.offsets[stop.row]))
             rows = int(np.searchsorted(consumed.offsets, open_ends[place]))
-            if stop is not None and stop.row < rows:
-                rows = stop.row
-                open_ends[place] = int(consumed.offsets[rows])
             for cache, entries in routed.parts:
                 part = entries.part(0, int(np.searchsorted(entries.rows, rows)))
                 folds[place][cache].add(part.keys, consumed.offsets[part.rows])

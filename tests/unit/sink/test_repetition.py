@@ -18,6 +18,9 @@ from ignite_kafka.kafka.records import Consumed
 from ignite_kafka.sink import repetition as module
 from ignite_kafka.sink.entry_router import RoutedEntries
 from ignite_kafka.sink.repetition import NewestRecords, Repetition, read_repetition
+from tests.support.sink_stores import make_router, routed_plan
+from tests.support.to_ignite_records import consumed
+from tests.unit.sink.test_cache_division import with_names
 
 PLACE = "topic", 0
 BAD = "bad"
@@ -42,19 +45,26 @@ def route(consumed: Consumed) -> RoutedEntries:
     return RoutedEntries(parts, [BadRecord(row, Stage.VALUE, "bad") for row, key in enumerate(keys) if key == BAD])
 
 
-class Reader:
-    """Reader of some records up to an end, a few at once."""
+class Batches:
+    """Reader of given batches, one at once."""
 
-    def __init__(self, records: Sequence[Record], end: int, size: int) -> None:
-        before = [record for record in records if record[0] < end]
-        self._batches = [before[first : first + size] for first in range(0, len(before), size)]
+    def __init__(self, batches: Sequence[Consumed]) -> None:
+        self._batches = list(batches)
 
     @property
     def finished(self) -> bool:
         return not self._batches
 
     def read(self, _: float) -> list[Consumed]:
-        return [batch(self._batches.pop(0))]
+        return [self._batches.pop(0)]
+
+
+class Reader(Batches):
+    """Reader of some records up to an end, a few at once."""
+
+    def __init__(self, records: Sequence[Record], end: int, size: int) -> None:
+        before = [record for record in records if record[0] < end]
+        super().__init__([batch(before[first : first + size]) for first in range(0, len(before), size)])
 
 
 def first_bad(bad: Sequence[BadRecord]) -> BadRecord | None:
@@ -107,6 +117,26 @@ def test_no_key_steps_back_and_the_last_record_of_each_remains(records: list[Rec
         assert not repetition.covers(PLACE, stop)
 
 
+def test_records_behind_a_record_that_stops_supersede_nothing_though_another_bad_one_follows() -> None:
+    """Otherwise the first record of the key would be left out, and the run stop before the one that supersedes it."""
+    repetition = find([(1, "a"), (2, "b"), (3, BAD), (10, "c"), (12, "a"), (15, BAD)], 20, 3, stops=True)
+    assert repetition.ends == {PLACE: 3}
+    assert repetition.superseded[PLACE].tolist() == []
+
+
+def test_equal_keys_of_two_caches_in_one_topic_do_not_supersede_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two names in the header may lead to one cache: its keys are one."""
+    names = '{"(orders|late)": "all"}'
+    plan, caches = routed_plan(monkeypatch, cache_header="cache", header_caches="orders|late|returns", cache_names=names)
+    given = with_names(consumed([b'{"x":1}'] * 4, [b"1"] * 4), [b"orders", b"returns", b"late", b"orders"])
+    place = given.topic, given.partition
+    router = make_router(plan, caches)
+    found = read_repetition(cast(Any, Batches([given])), router, {place: 1_000}, lambda _: None, lambda: False)
+    assert found.superseded[place].tolist() == [given.offsets[0], given.offsets[2]]
+    put = {cache: made.rows.tolist() for cache, made in found.without_superseded(given, router.route(given).parts)}
+    assert put == {"all": [3], "returns": [1]}
+
+
 @given(st.lists(st.lists(st.sampled_from("abcdef"), max_size=5), max_size=12), st.integers(1, 4))
 def test_a_fold_in_parts_equals_the_fold_of_all(parts: list[list[str]], pending: int) -> None:
     newest, last, at = NewestRecords(), dict[str, int](), 0
@@ -118,11 +148,6 @@ def test_a_fold_in_parts_equals_the_fold_of_all(parts: list[list[str]], pending:
             last |= dict(zip(keys, offsets.tolist(), strict=True))
             at += len(keys)
         assert newest.superseded().tolist() == sorted(set(range(at)) - set(last.values()))
-
-
-def test_records_behind_a_record_that_stops_supersede_nothing_though_another_follows() -> None:
-    found = find([(1, "a"), (2, "c"), (3, BAD), (10, "b"), (12, "a"), (15, BAD)], 20, 3, stops=True)
-    assert (found.ends, found.superseded[PLACE].tolist()) == ({PLACE: 3}, [])
 
 
 def test_without_repetition_all_is_put() -> None:
