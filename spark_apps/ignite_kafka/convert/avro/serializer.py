@@ -20,7 +20,7 @@ from .encode import encode, encode_sparse
 from .from_connect import from_connect
 from .options import AvroOptions
 from .references import parse_with_references
-from .refused_scales import LatestSchemas, explained
+from .refused_schemas import LatestSchemas, explained
 from .types import AvroType, to_text
 
 """Number of bytes before the Avro body."""

@@ -1,4 +1,4 @@
-"""A registry that refuses a second scale of a decimal: the error names cache, subject, both scales and the way out."""
+"""A registry that refuses a second schema: the error names cache, subject, both types or scales, and the way out."""
 
 from __future__ import annotations
 
@@ -99,3 +99,15 @@ def test_other_refusals_stay_as_they_are() -> None:
     ):
         assert "scale" not in str(error)
         assert error.where["status"] in (409, 422)
+
+
+def test_another_type_names_both_and_the_way_out() -> None:
+    error = refused(struct("a.Order", p=decimal(1)), struct("a.Return", p=decimal(0)))
+    assert "the type is a.Return here and a.Order in the latest schema of subject t-value" in error.what
+    assert "TopicRecordNameStrategy" in error.remedy
+
+
+def test_another_type_that_has_no_name_needs_another_topic() -> None:
+    error = refused(ConnectSchema(ConnectType.INT64, True), ConnectSchema(ConnectType.STRING))
+    assert "the type is string here and long in the latest schema of subject t-value" in error.what
+    assert "Give each type a topic of its own" in error.remedy

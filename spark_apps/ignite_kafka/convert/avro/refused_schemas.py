@@ -1,4 +1,6 @@
-"""Explanation of the registry's error when decimals have another scale than in the subject's latest schema.
+"""Explanation of the registry's error when the subject's latest schema is of another type, or has another scale.
+
+A topic of several caches, or a cache of several types, has one subject by TopicNameStrategy.
 
 Kafka Connect's Decimal has its scale in the schema, and Ignite keeps the scale of each value. So decimals of several
 scales have several schemas. A registry compares them as versions of one schema, and no schema reads decimals of another
@@ -27,7 +29,7 @@ class LatestSchemas(References, Protocol):
 
 
 def explained(error: RegistryError, subject: str, avro: AvroType, registry: LatestSchemas) -> RegistryError:
-    """Return the registry's error with both scales and a remedy, if different scales of a decimal caused it.
+    """Return the registry's error with its cause and a remedy: different types, or different scales of a decimal.
 
     Otherwise return the error unchanged.
     """
@@ -37,6 +39,9 @@ def explained(error: RegistryError, subject: str, avro: AvroType, registry: Late
         latest = parse_with_references(registry.latest(subject), registry)
     except (RegistryError, RegistryUnavailable, UnsupportedType):  # the refusal is the error to report
         return error
+    here, there = _value_of(avro), _value_of(latest)
+    if (here.kind, here.name) != (there.kind, there.name):
+        return _of_types(error, subject, here, there)
     difference = next(_other_scales(latest, avro, ""), None)
     if difference is None:
         return error
@@ -52,6 +57,18 @@ def explained(error: RegistryError, subject: str, avro: AvroType, registry: Late
         "decimals."
     )
     return RegistryError(what, remedy, **error.where)
+
+
+def _of_types(error: RegistryError, subject: str, here: AvroType, there: AvroType) -> RegistryError:
+    what = (
+        f"{error.what}: the type is {here.name or here.kind} here and {there.name or there.kind} in the latest schema "
+        f"of subject {subject}"
+    )
+    if here.kind == there.kind == "record":
+        remedy = "Set the subject name strategy to TopicRecordNameStrategy, which gives each type a subject, or"
+    else:
+        remedy = "Give each type a topic of its own, or"
+    return RegistryError(what, f"{remedy} set the compatibility of {subject} to NONE.", **error.where)
 
 
 def _other_scales(registered: AvroType, other: AvroType, path: str) -> Iterator[tuple[str, int, int]]:
