@@ -62,7 +62,9 @@ class Direction:
     master: str = "local[2]"
 
     @staticmethod
-    def between(folder: Path, kafka: KafkaBroker, here: IgniteCluster, there: IgniteCluster, caches: Sequence[str] = (CACHE,)) -> Direction:
+    def between(
+        folder: Path, kafka: KafkaBroker, source_cluster: IgniteCluster, sink_cluster: IgniteCluster, caches: Sequence[str] = (CACHE,)
+    ) -> Direction:
         """Settings of a pair that has the name of its folder."""
         name = folder.name
         topics = [f"{name}-{cache}" for cache in caches]
@@ -71,11 +73,11 @@ class Direction:
             "topic_prefix": f"{name}-", "slots": 2, "progress_interval_ms": 500, "run_mode": "continuous", "active_active": True,
         }  # fmt: skip
         source = {
-            "name": f"source-{name}", "ignite_addresses": here.addresses, "cache_whitelist": list(caches), "process_removals": True,
+            "name": f"source-{name}", "ignite_addresses": source_cluster.addresses, "cache_whitelist": list(caches), "process_removals": True,
             "failover_policy": "BACKLOG", "internal_topic_prefix": f"in-a-{name}", "poll_interval_ms": 100, "topic_partitions": 2,
         }  # fmt: skip
         sink = {
-            "name": f"sink-{name}", "ignite_addresses": there.addresses, "topics": topics, "process_updates": True,
+            "name": f"sink-{name}", "ignite_addresses": sink_cluster.addresses, "topics": topics, "process_updates": True,
             "internal_topic_prefix": f"in-b-{name}", "push_interval_ms": 100, "topic_list_poll_interval_ms": 500,
         }  # fmt: skip
         return Direction(folder, {**common, **source}, {**common, **sink})
@@ -138,8 +140,8 @@ def states(cluster: IgniteCluster, keys: Sequence[bytes]) -> dict[bytes, State]:
     """Version and value of keys; without keys that the cluster never had."""
     with Cluster(IgniteEndpoint(cluster.addresses)) as nodes:
         values, versions = BacklogService(nodes.connection()).entries(CACHE, keys)
-    found = zip(keys, values, of_writes(versions), strict=True)
-    return {key: (version, value) for key, value, version in found if version[1] != NO_ORDER}
+    rows = zip(keys, values, of_writes(versions), strict=True)
+    return {key: (version, value) for key, value, version in rows if version[1] != NO_ORDER}
 
 
 def of_writes(versions: EntryVersions) -> list[Version]:

@@ -31,5 +31,5 @@ def grades(cluster: IgniteCluster) -> dict[int, int]:
     """Grades of all entries, by key."""
     with cluster.client() as client:
         client.register_binary_type(Grade)
-        found: dict[int, Any] = dict(client.get_cache(RANKED).scan())
-        return {key: value.grade for key, value in found.items()}
+        entries: dict[int, Any] = dict(client.get_cache(RANKED).scan())
+        return {key: value.grade for key, value in entries.items()}

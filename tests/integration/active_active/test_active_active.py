@@ -57,10 +57,10 @@ def test_two_clusters_that_write_the_same_keys_become_equal(
     spark: SparkSession, kafka: KafkaBroker, ignite_cluster: Callable[..., IgniteCluster], tmp_path: Path
 ) -> None:
     clusters = [ignite_cluster(partitions=16, java_options=node_options(number)) for number in (1, 2)]
-    here, there = clusters
-    folders = tmp_path / f"to-there-{tmp_path.name}", tmp_path / f"to-here-{tmp_path.name}"
+    first, second = clusters
+    folders = tmp_path / f"1-to-2-{tmp_path.name}", tmp_path / f"2-to-1-{tmp_path.name}"
     caches = CACHE, RANKED
-    directions = [Direction.between(folders[0], kafka, here, there, caches), Direction.between(folders[1], kafka, there, here, caches)]
+    directions = [Direction.between(folders[0], kafka, first, second, caches), Direction.between(folders[1], kafka, second, first, caches)]
     clients = KafkaClients({"bootstrap.servers": kafka.bootstrap})
     for number, cluster in enumerate(clusters):
         with cluster.client() as client:
@@ -68,72 +68,77 @@ def test_two_clusters_that_write_the_same_keys_become_equal(
             cache.put_all({-key: f"loaded-{number}-{key}" for key in range(1 + number * 10, 31 + number * 10)})
             cache.put(REMOVED, f"loaded-{number}")
         put_grades(cluster, {1: 5 - number})  # the greater grade is the older write
-    with here.client() as client:
+    with first.client() as client:
         client.get_cache(CACHE).remove_key(REMOVED)  # before there is a source
 
-    with Cluster(IgniteEndpoint(here.addresses)) as nodes, pytest.raises(BacklogRefused, match="allow_unversioned"):
+    for number, cluster in enumerate(clusters, 1):
+        with cluster.client() as client:
+            rows = client.sql("SELECT VALUE FROM SYS.NODE_ATTRIBUTES WHERE NAME = 'ignite-kafka.active-active'")
+            expected = f"cluster {number}, caches [{RANKED}, {CACHE}], 86400000 ms, {RANKED} by field grade"
+            assert list(rows) == [[expected]], "the query of docs/active-active.md"
+    with Cluster(IgniteEndpoint(first.addresses)) as nodes, pytest.raises(BacklogRefused, match="allow_unversioned"):
         check_unversioned(nodes, [CACHE])
     a_record_that_names_the_cache_is_refused(spark, kafka, here, tmp_path.name)
 
-    def at_rest() -> bool:
+    def are_equal() -> bool:
         """Whether nothing is on its way, and all entries are equal."""
         # what a sink stores is a change, too, so the first direction counts twice
         drained = all(direction.is_drained(clients) for direction in (*directions, directions[0]))
-        return drained and entries(here) == entries(there) and grades(here) == grades(there)
+        return drained and entries(first) == entries(second) and grades(first) == grades(second)
 
     with running(directions) as apps:
 
-        def follows() -> bool:
+        def are_at_rest() -> bool:
             assert all(app.running() for app in apps), "".join(app.output_tail() for app in apps)
-            return at_rest()
+            return are_equal()
 
-        wait_until(follows, "the entries that each cluster had", poll_s=1.0)
-        loaded = entries(here)
+        wait_until(are_at_rest, "the entries that each cluster had", poll_s=1.0)
+        loaded = entries(first)
         assert loaded is not None
         assert loaded.keys() == {-key for key in range(1, 41)}
-        assert grades(here) == {1: 5}
-        loser = directions[0] if loaded[-11].startswith("loaded-1") else directions[1]  # it sent the older put of a key of both
+        assert grades(first) == {1: 5}
+        refused = directions[0] if loaded[-11].startswith("loaded-1") else directions[1]  # it sent the older put of a key of both
 
-        the_greater_grade_stays(here, there, follows)
+        check_greater_grade_stays(first, second, are_at_rest)
         writers = [Writer(cluster, f"c{number}", generator(number), writes=WRITES, keys=KEYS) for number, cluster in enumerate(clusters)]
         for writer in writers:
             writer.start()
         for writer in writers:
             writer.join(DEADLINE_S)
-        wait_until(follows, "equal caches", poll_s=1.0)
+        wait_until(are_at_rest, "equal caches", poll_s=1.0)
         newest = newest_records(clients, directions)
         keys = sorted(newest)
-        assert states(here, keys) == states(there, keys) == newest, "of each key the newest write of both clusters stays"
+        assert states(first, keys) == states(second, keys) == newest, "of each key the newest write of both clusters stays"
         assert len(newest) == 40 + 1 + KEYS
-        wait_until(lambda: forgets_removals(here), "removals that a node forgets")
+        wait_until(lambda: has_forgotten_removals(first), "a node that forgets removals")
         for app in apps:
             os.kill(app.pid, signal.SIGINT)
         for app in apps:
             assert app.wait(DEADLINE_S) == 0, app.output_tail()
-    assert_kept(SinkSettings.from_dict(loser.sink), events.CONFLICT_DECIDED)
+    assert_kept(SinkSettings.from_dict(refused.sink), events.CONFLICT_DECIDED)
     assert_kept(SinkSettings.from_dict(directions[1].sink), events.REMOVALS_FORGOTTEN)
     # the source's cluster and the sink's have one number, as those of two clusters by mistake
-    same = {**directions[0].sink, "name": f"same-{tmp_path.name}", "ignite_addresses": here.addresses, "run_mode": "once"}
-    with pytest.raises(SettingsError, match=rf"same number, 1,.*{here.addresses[0]}.*Leave the topic of this cluster's own source out"):
+    same = {**directions[0].sink, "name": f"same-{tmp_path.name}", "ignite_addresses": first.addresses, "run_mode": "once"}
+    with pytest.raises(SettingsError, match=rf"same number, 1,.*{first.addresses[0]}.*Leave the topic of this cluster's own source out"):
         run_sink(spark, RunRequest(SinkSettings.from_dict(same), "same-number"))
 
 
-def the_greater_grade_stays(here: IgniteCluster, there: IgniteCluster, follows: Callable[[], bool]) -> None:
+def check_greater_grade_stays(first: IgniteCluster, second: IgniteCluster, are_at_rest: Callable[[], bool]) -> None:
     """Write less, equal and greater grades than those of the other cluster, also over removals of either."""
-    put_grades(here, {2: 5, 3: 5, 4: 5})
-    wait_until(lambda: grades(there) == dict.fromkeys(range(1, 5), 5), "grades of the other cluster")
-    put_grades(there, {1: 4, 2: 6})
-    remove_grades(there, [3, 4])
-    assert grades(there) == {1: 5, 2: 6}, "a put of a lesser grade changes nothing in its own cluster"
-    wait_until(lambda: grades(here) == {1: 5, 2: 6}, "removals of the other cluster")
-    put_grades(here, {3: 4, 4: 5})
-    assert grades(here) == {1: 5, 2: 6, 4: 5}, "a removal has the grade of what it removed"
-    wait_until(follows, "equal grades")
-    assert grades(there) == {1: 5, 2: 6, 4: 5}
+    put_grades(first, {2: 5, 3: 5, 4: 5})
+    wait_until(lambda: grades(second) == dict.fromkeys(range(1, 5), 5), "grades of the other cluster")
+    put_grades(second, {1: 4, 2: 6})
+    remove_grades(second, [3, 4])
+    assert grades(second) == {1: 5, 2: 6}, "a put of a lesser grade changes nothing in its own cluster"
+    wait_until(lambda: grades(first) == {1: 5, 2: 6}, "removals of the other cluster")
+    put_grades(first, {3: 4, 4: 5})
+    assert grades(first) == {1: 5, 2: 6, 4: 5}, "a removal has the grade of what it removed"
+    wait_until(are_at_rest, "equal grades")
+    assert grades(second) == {1: 5, 2: 6, 4: 5}
 
 
-def forgets_removals(cluster: IgniteCluster) -> bool:
-    """Remove more keys at once than may wait, and tell whether the node had memory for too few of them."""
+def has_forgotten_removals(cluster: IgniteCluster) -> bool:
+    """Remove more keys at once than may wait, and return whether the node forgot some of them."""
     keys = range(1_000, 1_000 + 10 * MOST_WAITING)
     with cluster.client() as client, Cluster(IgniteEndpoint(cluster.addresses)) as nodes:
         cache = client.get_cache(CACHE)

@@ -25,26 +25,30 @@ ENVIRONMENT = {"SPARK_LOCAL_IP": "127.0.0.1", "PYTHONPATH": os.pathsep.join(sys.
 Entries = dict[Any, Any]
 
 
-def write_pair(folder: Path, kafka: KafkaBroker, here: IgniteCluster, there: IgniteCluster) -> list[str]:
+def write_pair(folder: Path, kafka: KafkaBroker, source_cluster: IgniteCluster, sink_cluster: IgniteCluster) -> list[str]:
     """Write the settings files of a source and a sink; return their paths."""
     common = {
         "bootstrap_servers": kafka.bootstrap, "key_converter": "ignite-binary", "value_converter": "ignite-binary",
         "topic_prefix": f"{folder.name}-", "slots": 2, "progress_interval_ms": 500, "run_mode": "continuous",
     }  # fmt: skip
-    source = {"name": f"a-{folder.name}", "ignite_addresses": here.addresses, "cache_whitelist": [CACHE, LATE], "process_removals": True,
-              "failover_policy": "BACKLOG", "internal_topic_prefix": f"in-a-{folder.name}", "poll_interval_ms": 200}  # fmt: skip
-    sink = {"name": f"b-{folder.name}", "ignite_addresses": there.addresses, "topics_regex": f"{folder.name}-.*", "process_updates": True,
-            "internal_topic_prefix": f"in-b-{folder.name}", "push_interval_ms": 200, "topic_list_poll_interval_ms": 500,
-            "types_topic": types_topic(f"in-a-{folder.name}")}  # fmt: skip
+    source = {
+        "name": f"a-{folder.name}", "ignite_addresses": source_cluster.addresses, "cache_whitelist": [CACHE, LATE],
+        "process_removals": True, "failover_policy": "BACKLOG", "internal_topic_prefix": f"in-a-{folder.name}", "poll_interval_ms": 200,
+    }  # fmt: skip
+    sink = {
+        "name": f"b-{folder.name}", "ignite_addresses": sink_cluster.addresses, "topics_regex": f"{folder.name}-.*",
+        "process_updates": True, "internal_topic_prefix": f"in-b-{folder.name}", "push_interval_ms": 200,
+        "topic_list_poll_interval_ms": 500, "types_topic": types_topic(f"in-a-{folder.name}"),
+    }  # fmt: skip
     paths = [folder / "source.json", folder / "sink.json"]
     for path, own in zip(paths, (source, sink), strict=True):
         path.write_text(json.dumps({**common, **own}))
     return [str(path) for path in paths]
 
 
-def start(log: Path, *words: str) -> App:
-    """Start ``ignite-kafka replicate`` with some words; its output goes to a log."""
-    return App([*COMMAND, *words], log, {**os.environ, **ENVIRONMENT})
+def start(log: Path, *arguments: str) -> App:
+    """Start ``ignite-kafka replicate`` with these arguments; its output goes to a log."""
+    return App([*COMMAND, *arguments], log, {**os.environ, **ENVIRONMENT})
 
 
 def start_run(log: Path, settings: Path) -> App:
@@ -52,12 +56,12 @@ def start_run(log: Path, settings: Path) -> App:
     return App([*COMMAND[:-1], "run", settings, "--master", "local[2]"], log, {**os.environ, **ENVIRONMENT})
 
 
-def call(*words: str, code: int = 0) -> tuple[Any, str]:
-    """Run ``ignite-kafka replicate`` with ``--json`` to its end; return its result, which has its form, and stderr."""
-    line = [*COMMAND, *words, "--master", "local[2]", "--json"]
-    done = subprocess.run(line, capture_output=True, text=True, env={**os.environ, **ENVIRONMENT}, timeout=DEADLINE_S)
-    assert done.returncode == code, done.stderr[-8000:]
-    return (check_json_output(["replicate", *words, "--json"], done.stdout) if done.stdout else None), done.stderr
+def call(*arguments: str, code: int = 0) -> tuple[Any, str]:
+    """Run ``ignite-kafka replicate`` with ``--json`` to its end; return its result, checked against its schema, and stderr."""
+    command = [*COMMAND, *arguments, "--master", "local[2]", "--json"]
+    completed = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **ENVIRONMENT}, timeout=DEADLINE_S)
+    assert completed.returncode == code, completed.stderr[-8000:]
+    return (check_json_output(["replicate", *arguments, "--json"], completed.stdout) if completed.stdout else None), completed.stderr
 
 
 def entries(cluster: IgniteCluster, cache: str = CACHE) -> Entries | None:
@@ -73,7 +77,7 @@ def size(cluster: IgniteCluster, cache: str = CACHE) -> int:
 
 
 class Writer:
-    """A thread that puts and removes entries without a pause, and knows what the cache must have.
+    """A thread that puts and removes entries without a pause, and records what the cache must have.
 
     :param first: number of its first entry, a multiple of 5.
     :param pause_s: time between two puts, in seconds.
@@ -97,7 +101,7 @@ class Writer:
                     cache.put(number, f"v{number}")
                     self.confirmed[number] = f"v{number}"
                     if number % 5 == 4:
-                        del self.confirmed[number - 2]  # first: the removal may be done and not confirmed
+                        del self.confirmed[number - 2]  # before the removal, which may be executed and not confirmed
                         cache.remove_key(number - 2)
                     self.written += 1
                     self._end.wait(self._pause_s)

@@ -17,45 +17,45 @@ from tools.servers import IgniteCluster, KafkaBroker
 def test_a_switchover_that_is_killed_loses_nothing_and_the_pair_copies_back(
     kafka: KafkaBroker, ignite_cluster: Callable[..., IgniteCluster], tmp_path: Path
 ) -> None:
-    here, there = ignite_cluster(partitions=16), ignite_cluster(partitions=16)
-    files = write_pair(tmp_path, kafka, here, there)
-    with here.client() as client:
+    cluster_a, cluster_b = ignite_cluster(partitions=16), ignite_cluster(partitions=16)
+    files = write_pair(tmp_path, kafka, cluster_a, cluster_b)
+    with cluster_a.client() as client:
         client.create_cache(CACHE).put_all({-number: f"first {number}" for number in range(1, 500)})
     run = start(tmp_path / "run.log", *files, "--master", "local[2]")
     try:
-        writer = Writer(here)
-        wait_until(lambda: size(there) > 500, "changes on the other cluster", poll_s=0.5)
+        writer = Writer(cluster_a)
+        wait_until(lambda: size(cluster_b) > 500, "changes on the other cluster", poll_s=0.5)
 
-        words = ["switchover", *files, "--output", str(tmp_path), "--quiet-for", "1s"]
-        abandoned = start(tmp_path / "abandoned.log", *words)
+        switchover = ["switchover", *files, "--output", str(tmp_path), "--quiet-for", "1s"]
+        abandoned = start(tmp_path / "abandoned.log", *switchover)
         wait_until(lambda: "step 1 of 6" in abandoned.output(), "the wait for the writer's end", poll_s=0.2)
         abandoned.kill()
         result, _ = call("switchover", *files, "--abort")
         assert (result["transition"]["step"], result["transition"]["kind"]) == ("aborted", "switchover")
 
-        # the next one is killed when it has retired the source
-        killed = start(tmp_path / "killed.log", *words)
+        # the second switchover is killed once it has retired the source
+        killed = start(tmp_path / "killed.log", *switchover)
         wait_until(lambda: "step 1 of 6" in killed.output(), "the wait for the writer's end", poll_s=0.2)
         writer.stop()
         wait_until(lambda: "step 3 of 6" in killed.output(), "the end of the source", poll_s=0.2)
         killed.kill()
-        result, shown = call(*words)
-        assert result["transition"]["step"] == "done", shown
+        result, stderr = call(*switchover)
+        assert result["transition"]["step"] == "done", stderr
         assert run.wait() == 0, run.output_tail()
         expected = {**{-number: f"first {number}" for number in range(1, 500)}, **writer.confirmed}
-        assert entries(here) == entries(there) == expected
+        assert entries(cluster_a) == entries(cluster_b) == expected
     finally:
         run.stop()
 
     back = start(tmp_path / "back.log", str(tmp_path / "reverse-source.json"), str(tmp_path / "reverse-sink.json"), "--master", "local[2]")
     try:
-        writer = Writer(there, first=writer.written // 5 * 5 + 5)
-        wait_until(lambda: size(here) > len(expected) + 200, "changes on the first cluster", poll_s=0.5)
+        writer = Writer(cluster_b, first=writer.written // 5 * 5 + 5)
+        wait_until(lambda: size(cluster_a) > len(expected) + 200, "changes on the first cluster", poll_s=0.5)
         expected |= writer.stop()
-        wait_until(lambda: entries(here) == entries(there), "the first cluster to follow", poll_s=1.0)
+        wait_until(lambda: entries(cluster_a) == entries(cluster_b), "equal clusters", poll_s=1.0)
         os.kill(back.pid, signal.SIGINT)
         assert back.wait(DEADLINE_S) == 0, back.output_tail()
-        assert entries(there) == expected
+        assert entries(cluster_b) == expected
     finally:
         back.stop()
 
@@ -64,55 +64,56 @@ def test_a_switchover_that_is_killed_loses_nothing_and_the_pair_copies_back(
 def test_a_lost_cluster_is_left_and_comes_back(kafka: KafkaBroker, ignite_cluster: Callable[..., IgniteCluster], tmp_path: Path) -> None:
     """Drivers and all nodes of A are killed under a writer; B lives on; A comes back, and what it never sent is sent.
 
-    Then A leads again by force, and what B never sent is dropped.
+    Then A takes over by force, and what B never sent is dropped.
     """
-    here, there = ignite_cluster(partitions=16, persistence=True), ignite_cluster(partitions=16)
-    files = write_pair(tmp_path, kafka, here, there)
-    with here.client() as client:
+    cluster_a, cluster_b = ignite_cluster(partitions=16, persistence=True), ignite_cluster(partitions=16)
+    files = write_pair(tmp_path, kafka, cluster_a, cluster_b)
+    with cluster_a.client() as client:
         client.create_cache(CACHE).put_all({-number: f"first {number}" for number in range(1, 500)})
     run = start(tmp_path / "run.log", *files, "--master", "local[2]")
     try:
-        writer = Writer(here)
-        wait_until(lambda: size(there) > 700, "changes on the other cluster", poll_s=0.5)
+        writer = Writer(cluster_a)
+        wait_until(lambda: size(cluster_b) > 700, "changes on the other cluster", poll_s=0.5)
     finally:
         run.stop()
     unsent = writer.written + 200
     wait_until(lambda: writer.written > unsent, "changes that are not sent", poll_s=0.1)
-    here.kill(0)
+    cluster_a.kill(0)
     confirmed = writer.stop()
 
-    result, shown = call("failover", *files, "--wait", "10s")
-    assert result["transition"]["step"] == "done", shown
+    result, stderr = call("failover", *files, "--wait", "10s")
+    assert result["transition"]["step"] == "done", stderr
     distance = result["transition"]["figures"]["distance"]
     assert distance["source_reported_ms"] > 0
     assert distance["newest_record_ms"] > 0
-    left = entries(there)
-    assert left is not None
-    assert {key: confirmed.get(key, f"v{key}") for key in left if key >= 0} == {key: left[key] for key in left if key >= 0}
-    assert len(confirmed.keys() - left.keys()) >= 100, "what A had and never sent"
+    b_at_failover = entries(cluster_b)
+    assert b_at_failover is not None
+    written_by_a = {key: value for key, value in b_at_failover.items() if key >= 0}
+    assert {key: confirmed.get(key, f"v{key}") for key in written_by_a} == written_by_a
+    assert len(confirmed.keys() - b_at_failover.keys()) >= 100, "what A had and never sent"
 
     # B lives on: a key of A is removed, and new ones are put
-    with there.client() as client:
+    with cluster_b.client() as client:
         client.get_cache(CACHE).remove_key(-1)
         client.get_cache(CACHE).put_all({key: f"of b {key}" for key in range(-700, -600)})
-    living = entries(there)
-    assert living is not None
+    b_before_failback = entries(cluster_b)
+    assert b_before_failback is not None
 
-    here.start_node(0)
-    with here.client() as client:
+    cluster_a.start_node(0)
+    with cluster_a.client() as client:
         client.get_cluster().set_state(1)
         # a cache without a topic, as if A had created it just before its end
-        late = {number: f"late {number}" for number in range(50)}
-        client.create_cache(LATE).put_all(late)
-    came_back = entries(here)
-    assert came_back is not None
-    assert confirmed.items() <= came_back.items(), "A lost nothing that it confirmed"
+        late_entries = {number: f"late {number}" for number in range(50)}
+        client.create_cache(LATE).put_all(late_entries)
+    returned = entries(cluster_a)
+    assert returned is not None
+    assert confirmed.items() <= returned.items(), "A lost nothing that it confirmed"
     report, _ = call("failback", *files, "--report")
     never_sent, cache = report["caches"] if report["caches"][0]["cache"] == LATE else report["caches"][::-1]
     assert (never_sent["cache"], never_sent["stored"]) == (LATE, 50)
-    assert cache["stored"] == len(came_back.keys() - left.keys())
-    assert cache["removed"] == len(left.keys() - came_back.keys())
-    assert cache["changed"] == sum(left[key] != came_back[key] for key in left.keys() & came_back.keys()) == 0
+    assert cache["stored"] == len(returned.keys() - b_at_failover.keys())
+    assert cache["removed"] == len(b_at_failover.keys() - returned.keys())
+    assert cache["changed"] == sum(b_at_failover[key] != returned[key] for key in b_at_failover.keys() & returned.keys()) == 0
 
     back = start(tmp_path / "failback.log", "failback", *files, "--send", "--output", str(tmp_path))
     runs = []
@@ -122,30 +123,30 @@ def test_a_lost_cluster_is_left_and_comes_back(kafka: KafkaBroker, ignite_cluste
         runs.append(start_run(tmp_path / "reverse-source.log", tmp_path / "reverse-source.json"))
         assert back.wait() == 0, back.output_tail()
         runs.append(start_run(tmp_path / "reverse-sink.log", tmp_path / "reverse-sink.json"))
-        sent = {key: value for key, value in came_back.items() if key not in left}
-        gone = left.keys() - came_back.keys()
-        expected = {key: value for key, value in {**living, **sent}.items() if key not in gone}
-        assert entries(there) == expected
-        assert entries(there, LATE) == late
-        wait_until(lambda: entries(here) == expected, "the returned cluster to follow", poll_s=1.0)
-        assert entries(here, LATE) == late
+        unsent_entries = {key: value for key, value in returned.items() if key not in b_at_failover}
+        removed_keys = b_at_failover.keys() - returned.keys()
+        expected = {key: value for key, value in {**b_before_failback, **unsent_entries}.items() if key not in removed_keys}
+        assert entries(cluster_b) == expected
+        assert entries(cluster_b, LATE) == late_entries
+        wait_until(lambda: entries(cluster_a) == expected, "equal clusters", poll_s=1.0)
+        assert entries(cluster_a, LATE) == late_entries
 
-        # nobody may use B any more, although it answers: A leads again, and what B never sent is dropped
+        # nobody may use B any more, although it answers: A takes over, and what B never sent is dropped
         pair = [str(tmp_path / "reverse-source.json"), str(tmp_path / "reverse-sink.json")]
         runs[0].stop()
-        with there.client() as client:
+        with cluster_b.client() as client:
             client.get_cache(CACHE).put_all({key: f"never sent {key}" for key in range(-900, -800)})
         assert call("failover", *pair, "--force")[0]["transition"]["step"] == "done"
         assert runs[1].wait() == 0, runs[1].output_tail()
-        again = tmp_path / "again"
-        again.mkdir()
-        drops = start(tmp_path / "drop.log", "failback", *pair, "--drop", "--output", str(again))
-        runs.append(drops)
-        wait_until(lambda: "step 3 of 5" in drops.output() or not drops.running(), "the wait for the first source")
-        assert drops.running(), drops.output_tail()
-        runs.append(start_run(tmp_path / "first-source.log", again / "reverse-source.json"))
-        assert drops.wait() == 0, drops.output_tail()
-        assert entries(there) == entries(here) == expected
+        second_folder = tmp_path / "again"
+        second_folder.mkdir()
+        dropping = start(tmp_path / "drop.log", "failback", *pair, "--drop", "--output", str(second_folder))
+        runs.append(dropping)
+        wait_until(lambda: "step 3 of 5" in dropping.output() or not dropping.running(), "the wait for the first source")
+        assert dropping.running(), dropping.output_tail()
+        runs.append(start_run(tmp_path / "first-source.log", second_folder / "reverse-source.json"))
+        assert dropping.wait() == 0, dropping.output_tail()
+        assert entries(cluster_b) == entries(cluster_a) == expected
     finally:
-        for one in (back, *runs):
-            one.stop()
+        for process in (back, *runs):
+            process.stop()

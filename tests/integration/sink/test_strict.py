@@ -37,36 +37,36 @@ def fence_of(sink: Sink) -> str:
 
 
 @contextmanager
-def writer_of(sink: Sink, token: WriterToken) -> Iterator[CacheWriter]:
-    """What a task of a run has: a connection to the nodes and its token."""
+def task_writer(sink: Sink, token: WriterToken) -> Iterator[CacheWriter]:
+    """Writer of a task: a connection to the nodes with the token of its run."""
     with ignite_cluster(sink.settings, Secrets()) as cluster:
         fence = WriteFence(cluster, fence_of(sink), [0, 1], token, [sink.cache])
         with CacheWriter(cluster, cluster.cache(sink.cache), overwrite=True, fence=fence) as writer:
             yield writer
 
 
-def longs(*keys: int) -> pa.BinaryArray:
+def long_keys(*keys: int) -> pa.BinaryArray:
     return pa.array([b"\x04" + key.to_bytes(8, "little") for key in keys], pa.binary())
 
 
-def texts(*values: str) -> pa.BinaryArray:
+def text_values(*values: str) -> pa.BinaryArray:
     return pa.array([b"\x09" + len(value).to_bytes(4, "little") + value.encode() for value in values], pa.binary())
 
 
-def test_a_task_that_wakes_up_after_a_newer_run_changes_nothing(sink: Sink) -> None:
+def test_a_task_that_resumes_after_a_newer_run_changes_nothing(sink: Sink) -> None:
     """Neither a value that it puts late, nor one of a key that the newer run has removed, nor its removals."""
     sink.send([trade(number) for number in range(6)], partition=0)
     sink.run(delivery="strict")
-    with writer_of(sink, WriterToken(1)) as older:
+    with task_writer(sink, WriterToken(1)) as older_writer:
         sink.send([trade(1, symbol="newer"), (b"2", None)], partition=0)
         sink.run(delivery="strict")
         before = sink.entries()
-        older.put(longs(1, 2, 9), texts("a", "b", "c"))
+        older_writer.put(long_keys(1, 2, 9), text_values("a", "b", "c"))
         with pytest.raises(Fenced, match="generation 1"):
-            older.flush()
-        older.remove(longs(3))
+            older_writer.flush()
+        older_writer.remove(long_keys(3))
         with pytest.raises(Fenced, match="generation 1"):
-            older.flush()
+            older_writer.flush()
     assert sink.entries() == before
     assert before[1]["symbol"] == "newer"
 
@@ -76,32 +76,32 @@ def test_a_request_of_an_earlier_turn_changes_nothing(sink: Sink) -> None:
     sink.send([trade(1)], partition=0)
     sink.run(delivery="strict")
     token = WriterToken(1, epoch=9)
-    with writer_of(sink, token) as first, writer_of(sink, token) as second:
+    with task_writer(sink, token) as first, task_writer(sink, token) as second:
         assert first.fence is not None
         assert second.fence is not None
         first.fence.establish()
         second.fence.take_turn()
-        second.put(longs(1), texts("repeated"))
+        second.put(long_keys(1), text_values("repeated"))
         second.flush()
-        first.put(longs(1), texts("late"))
+        first.put(long_keys(1), text_values("late"))
         with pytest.raises(Fenced, match="turn 0"):
             first.flush()
         with sink.ignite.client() as client:
             assert client.get_cache(sink.cache).get(1) == "repeated"
 
 
-def test_a_repair_ends_the_right_of_the_run_before_it(sink: Sink) -> None:
+def test_a_repair_fences_the_run_before_it(sink: Sink) -> None:
     sink.send([trade(number) for number in range(4)], partition=0)
     sink.run(delivery="strict")
-    with writer_of(sink, WriterToken(1, epoch=1)) as older:
-        older.remove(longs(2))
-        older.flush()
+    with task_writer(sink, WriterToken(1, epoch=1)) as older_writer:
+        older_writer.remove(long_keys(2))
+        older_writer.flush()
         settings = replace(sink.settings, delivery="strict")
-        compared = verify_connector(sink.spark, settings, Secrets(), None, VerifyOptions(repair=True))
-        assert [cache.repaired for cache in compared.caches] == [1]
-        older.remove(longs(2))
+        verification = verify_connector(sink.spark, settings, Secrets(), None, VerifyOptions(repair=True))
+        assert [cache.repaired for cache in verification.caches] == [1]
+        older_writer.remove(long_keys(2))
         with pytest.raises(Fenced, match="slot 0"):
-            older.flush()
+            older_writer.flush()
     assert sink.entries() == {number: expected(number) for number in range(4)}
     sink.send([(b"1", None)], partition=0)
     sink.run(delivery="strict")
@@ -115,8 +115,8 @@ def test_a_deleted_sink_leaves_no_fence(sink: Sink) -> None:
         assert generation_in_force(cluster, fence_of(sink)) == 1
         assert delete_connector(sink.settings, Secrets()).ended
         assert generation_in_force(cluster, fence_of(sink)) == 0
-    with writer_of(sink, WriterToken(1, epoch=1)) as older:
-        older.remove(longs(1))
+    with task_writer(sink, WriterToken(1, epoch=1)) as older_writer:
+        older_writer.remove(long_keys(1))
         with pytest.raises(Fenced):
-            older.flush()
+            older_writer.flush()
     assert set(sink.entries()) == {1}
