@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from ignite_kafka.admin.connectors import delete_connector
-from ignite_kafka.errors import Fenced
+from ignite_kafka.errors import Fenced, RecordRefused
 from ignite_kafka.ignite.cache_writer import CacheWriter
 from ignite_kafka.ignite.write_fence import WriteFence, WriterToken, generation_in_force
 from ignite_kafka.runtime.clients import ignite_cluster
@@ -106,6 +106,19 @@ def test_a_repair_fences_the_run_before_it(sink: Sink) -> None:
     sink.send([(b"1", None)], partition=0)
     sink.run(delivery="strict")
     assert set(sink.entries()) == {0, 2, 3}
+
+
+def test_a_repair_ends_before_the_record_that_stopped_the_run(sink: Sink) -> None:
+    """The run has committed a limit behind that record, and stored nothing behind it."""
+    sink.send([trade(1), trade(2), (b"3", b"no JSON"), trade(4)], partition=0)
+    with pytest.raises(RecordRefused):
+        sink.run(delivery="strict")
+    with sink.ignite.client() as client:
+        client.get_cache(sink.cache).remove_key(1)
+    settings = replace(sink.settings, delivery="strict")
+    compared = verify_connector(sink.spark, settings, Secrets(), None, VerifyOptions(repair=True))
+    assert [cache.repaired for cache in compared.caches] == [1]
+    assert (sink.entries(), sink.group()[0]) == ({1: expected(1), 2: expected(2)}, 2)
 
 
 def test_a_deleted_sink_leaves_no_fence(sink: Sink) -> None:
