@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
 from tests.faults.conftest import Copy
@@ -9,7 +11,7 @@ from tests.support.bad_entries import OF_UNKNOWN_TYPE, long, put_bytes
 from tests.support.kafka_proxy import Api
 from tests.support.oracle import read_committed
 from tests.support.processes import killed_at
-from tests.support.servers import PARTITIONS
+from tests.support.servers import PARTITIONS, fill
 
 
 @pytest.mark.long("test_a_second_run_continues")
@@ -28,6 +30,20 @@ def test_a_second_run_continues(copy: Copy, nth: int) -> None:
     assert copy.assert_nothing_half() < len(copy.entries)
     copy.run().assert_exit(0)
     copy.assert_complete()
+
+
+@pytest.mark.long("test_a_second_run_continues")
+def test_a_second_run_continues_a_topic_of_two_caches_with_equal_keys(copy: Copy) -> None:
+    other, topic = f"{copy.cache}-2", f"to-both-{copy.connector}"
+    fill(copy.ignite, other, {key: f"other-{value}" for key, value in copy.entries.items()})
+    shared = {"cache_whitelist": [copy.cache, other], "topic_names": {".*": topic}, "cache_header": "cache", "slots": 2}
+    copy.settings |= shared
+    killed_at(copy.start(), copy.broker.proxy.hold_request(Api.END_TXN, copy.slot_id(1), 3))
+    copy.run().assert_exit(0)
+    sent = Counter((dict(one.headers)["cache"], one.key, one.value) for one in read_committed(copy.broker.bootstrap, topic).records)
+    wanted = {(copy.cache.encode(), key, value) for key, value in copy.records.items()}
+    wanted |= {(other.encode(), key, b'"other-' + value[1:]) for key, value in copy.records.items()}
+    assert sent == dict.fromkeys(wanted, 1)
 
 
 def test_each_dead_letter_is_sent_once(copy: Copy) -> None:

@@ -11,9 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.header_case import NAMES, HeaderCase
 from tests.support.processes import SparkCluster
 from tests.support.servers import ProxiedBroker, small_caches
 from tests.support.sink_case import SinkCase, broker_killed, driver_killed, executor_killed, node_killed, slept, started_twice
+from tests.support.sink_oracle import entries_of
 from tools.servers import IgniteCluster, Jars
 
 ROUNDS = int(os.environ.get("SINK_FAULT_ROUNDS", "1"))
@@ -37,6 +39,19 @@ def test_executor_or_worker_killed(
 @rounds
 def test_driver_killed_and_started_again(case: SinkCase) -> None:
     driver_killed(case)
+
+
+@pytest.mark.long("test_driver_killed_and_started_again")
+@rounds
+@pytest.mark.parametrize("delivery", ["converging", "strict"])
+def test_driver_killed_amid_a_topic_of_two_caches(
+    broker: ProxiedBroker, ignite: IgniteCluster, tmp_path: Path, delivery: str, seed: int
+) -> None:
+    """By a header of each record; both caches have the same keys."""
+    two = HeaderCase(broker, ignite, tmp_path, seed)
+    two.settings |= {"delivery": delivery, "slots": 2}
+    driver_killed(two)
+    assert min(len(entries_of(ignite, two.cache_of(name))) for name in NAMES) > 0
 
 
 @rounds

@@ -9,7 +9,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from confluent_kafka import OFFSET_INVALID, Consumer, IsolationLevel, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
@@ -28,6 +28,7 @@ class TopicRecord:
     value: bytes | None
     partition: int
     offset: int
+    headers: tuple[tuple[str, bytes | None], ...] = ()
 
     @property
     def place(self) -> str:
@@ -110,7 +111,8 @@ def _read(client: dict[str, Any], topic: str, places: Mapping[int, tuple[int, in
                 assert partition is not None
                 assert offset is not None
                 if error is None and offset < places[partition][0]:
-                    records.append(TopicRecord(_bytes(message.key()), _bytes(message.value()), partition, offset))
+                    headers = tuple((name, _bytes(value)) for name, value in cast(Any, message.headers()) or ())
+                    records.append(TopicRecord(_bytes(message.key()), _bytes(message.value()), partition, offset, headers))
                 elif error is None:
                     left.discard(partition)  # a topic that grows may never report its end
                 elif error is not None and error.code() != KafkaError._PARTITION_EOF:

@@ -17,10 +17,10 @@ from confluent_kafka.admin import NewTopic
 
 from ignite_kafka.plan.slots import slot_of
 from tests.support.kafka_proxy import Api
-from tests.support.oracle import ends
+from tests.support.oracle import TopicRecord, ends
 from tests.support.processes import SINK_APP, App, AppResult, AppStarter, alive, kill_process
 from tests.support.servers import CACHE_TEMPLATE, Brokers, ProxiedBroker
-from tests.support.sink_oracle import SinkVerdict, ahead, compare, entries_of, group_offsets
+from tests.support.sink_oracle import SinkVerdict, ahead, compare, entries_of, group_offsets, number_of
 from tests.support.waiting import REQUEST_S, wait_until
 from tools.servers import IgniteCluster
 
@@ -79,7 +79,7 @@ class SinkCase:
         for seq in range(self._sent, self._sent + count):
             key = self.chance.randrange(keys)
             value = None if self.chance.random() < 1 / 6 else json.dumps({"seq": seq, "text": f"{seq:0{size}d}"})
-            producer.produce(self.topic, value, str(key), key % PARTITIONS)
+            producer.produce(self.topic, value, str(key), key % PARTITIONS, headers=self.headers())
         assert producer.flush(REQUEST_S) == 0
         self._sent += count
 
@@ -112,8 +112,17 @@ class SinkCase:
         group = {"group.id": f"connect-{self.name}", "isolation.level": "read_uncommitted", "enable.auto.commit": False, "log_level": 2}
         return Consumer({"bootstrap.servers": self.broker.bootstrap, **group})
 
+    def headers(self) -> list[tuple[str, str | bytes | None]]:
+        """Headers of the next record."""
+        return []
+
     def entries(self) -> dict[int, int]:
         return entries_of(self.ignite, self.cache)
+
+    @staticmethod
+    def entry_of(record: TopicRecord) -> int:
+        """Number of a record's entry among :meth:`entries`."""
+        return number_of(record)
 
     def await_moment(self, app: App, most: float = 0.5) -> int:
         """Wait until a random share of the records is committed, and a moment more; how many records are.
@@ -135,12 +144,12 @@ class SinkCase:
     def assert_not_ahead(self) -> None:
         """Assert that everything committed is stored; to be called while no run is active."""
         committed = self.committed()
-        wrong = ahead(self.broker.bootstrap, self.topic, committed, self.entries())
+        wrong = ahead(self.broker.bootstrap, self.topic, committed, self.entries(), self.entry_of)
         assert not wrong, f"seed {self.seed}: {len(wrong)} keys are behind what is committed: {wrong[:5]}"
 
     def assert_same(self) -> SinkVerdict:
         """Assert that the cache equals the topic's fold and the group's offsets are at the topic's end."""
-        sunk = compare(self.broker.bootstrap, self.topic, self.entries())
+        sunk = compare(self.broker.bootstrap, self.topic, self.entries(), self.entry_of)
         assert not sunk.faults, f"seed {self.seed}: {'; '.join(sunk.faults)}"
         assert sunk.tombstones
         assert self.committed() == {partition: high for partition, (_, high) in ends(self.broker.bootstrap, self.topic).items()}

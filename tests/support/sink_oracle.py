@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
@@ -44,11 +44,18 @@ class SinkVerdict:
         return [f"{len(keys)} {kind}: {', '.join(keys[:_SHOWN])}" for kind, keys in kinds.items() if keys]
 
 
-def histories(records: Sequence[TopicRecord]) -> dict[int, list[tuple[TopicRecord, int | None]]]:
-    """Key -> its records in their order, with the number that each leaves in the cache; None: no entry."""
+def number_of(record: TopicRecord) -> int:
+    """The key of a record."""
+    return int(record.key or b"")
+
+
+def histories(
+    records: Sequence[TopicRecord], entry_of: Callable[[TopicRecord], int] = number_of
+) -> dict[int, list[tuple[TopicRecord, int | None]]]:
+    """Number of an entry -> its records in their order, with the number that each leaves in the cache; None: no entry."""
     found = defaultdict(list)
     for record in sorted(records, key=lambda one: (one.partition, one.offset)):
-        found[int(record.key or b"")].append((record, None if record.value is None else int(json.loads(record.value)["seq"])))
+        found[entry_of(record)].append((record, None if record.value is None else int(json.loads(record.value)["seq"])))
     return dict(found)
 
 
@@ -58,10 +65,13 @@ def entries_of(ignite: IgniteCluster, cache: str) -> dict[int, int]:
         return {key: value.seq for key, value in found}
 
 
-def compare(bootstrap: str, topic: str, entries: Mapping[int, int]) -> SinkVerdict:
-    """Compare a cache's entries with the last record of each key."""
+def compare(bootstrap: str, topic: str, entries: Mapping[int, int], entry_of: Callable[[TopicRecord], int] = number_of) -> SinkVerdict:
+    """Compare a cache's entries with the last record of each.
+
+    :param entry_of: number of a record's entry, as in ``entries``.
+    """
     records = read_committed(bootstrap, topic).records
-    fold = {key: history[-1] for key, history in histories(records).items()}
+    fold = {key: history[-1] for key, history in histories(records, entry_of).items()}
     wanted = {key: (record.place, seq) for key, (record, seq) in fold.items() if seq is not None}
     return SinkVerdict(
         len(records),
@@ -77,7 +87,13 @@ def compare(bootstrap: str, topic: str, entries: Mapping[int, int]) -> SinkVerdi
     )
 
 
-def ahead(bootstrap: str, topic: str, committed: Mapping[int, int], entries: Mapping[int, int]) -> list[str]:
+def ahead(
+    bootstrap: str,
+    topic: str,
+    committed: Mapping[int, int],
+    entries: Mapping[int, int],
+    entry_of: Callable[[TopicRecord], int] = number_of,
+) -> list[str]:
     """Keys whose last record below the committed offset of its partition is not in the cache, nor a later one; empty for a pass.
 
     Commits may be behind what is stored, so any later state of a key is right.
@@ -85,7 +101,7 @@ def ahead(bootstrap: str, topic: str, committed: Mapping[int, int], entries: Map
     :param committed: next offset of each partition, taken before the entries were read.
     """
     wrong = []
-    for key, history in histories(read_committed(bootstrap, topic).records).items():
+    for key, history in histories(read_committed(bootstrap, topic).records, entry_of).items():
         done = [place for place, (record, _) in enumerate(history) if record.offset < committed.get(record.partition, 0)]
         first_right = done[-1] if done else -1
         right = {seq for _, seq in history[max(first_right, 0) :]} | ({None} if first_right < 0 else set())

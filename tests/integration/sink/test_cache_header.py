@@ -10,7 +10,8 @@ from typing import Any, cast
 
 import pytest
 from confluent_kafka import Producer
-from pyignite.datatypes import LongObject
+from pyignite import GenericObjectMeta
+from pyignite.datatypes import LongObject, String
 from pyspark.sql import SparkSession
 
 from ignite_kafka.errors import TopicError
@@ -24,7 +25,7 @@ from ignite_kafka.state.status import RunStatus
 from tests.support.stream_world import World, await_that
 from tests.support.verified_results import counts, verified
 from tests.support.waiting import REQUEST_S
-from tools.servers import IgniteCluster, KafkaBroker
+from tools.servers import IgniteCluster, KafkaBroker, SchemaRegistry
 
 COPY = "copy-of-"
 ORDERS, RETURNS = "orders", "returns"
@@ -177,3 +178,36 @@ def test_a_compacted_topic_is_refused_before_anything_is_sent(world: World) -> N
     with pytest.raises(TopicError, match="is compacted"):
         world.run(run_mode="once", failover_policy="NONE")
     assert written(world) == []
+
+
+def put_objects(world: World) -> None:
+    """Objects of another type in each cache, under equal keys."""
+    order: Any = GenericObjectMeta(f"Order{world.stem}", (), {}, schema={"id": LongObject, "customer": String})
+    returned: Any = GenericObjectMeta(f"Return{world.stem}", (), {}, schema={"reason": LongObject})
+    world.put(ORDERS, {key: order(key, f"c{key}") for key in range(8)})
+    world.put(RETURNS, {key: returned(-key) for key in range(6)})
+
+
+def registry_converters(form: str, registry: SchemaRegistry, strategy: str) -> dict[str, Any]:
+    url = {"schema.registry.url": registry.url}
+    value = {**url, "value.subject.name.strategy": strategy}
+    return {"key_converter": form, "key_converter_config": url, "value_converter": form, "value_converter_config": value}
+
+
+@pytest.mark.parametrize("form", ["avro", pytest.param("json-schema", marks=pytest.mark.long("avro"))])
+def test_values_of_two_types_share_a_topic_if_each_has_a_subject(form: str, world: World, schema_registry: SchemaRegistry) -> None:
+    once: dict[str, Any] = {"run_mode": "once", "failover_policy": "NONE"}
+    converters = registry_converters(form, schema_registry, "TopicRecordNameStrategy")
+    world.settings = replace(world.settings, **once, **converters)
+    put_objects(world)
+    world.run()
+    sink = Stored(world)
+    sink.settings = replace(sink.settings, **converters, error_handling_policy="STOP_TASK")
+    sink.run()
+    for cache, size in ((ORDERS, 8), (RETURNS, 6)):
+        assert fields(sink.entries(cache)) == fields(source_entries(world, cache))
+        assert len(sink.entries(cache)) == size
+
+
+def fields(entries: dict[int, Any]) -> dict[int, tuple[str, dict[str, Any]]]:
+    return {key: (value.type_name, {name: getattr(value, name) for name in value.schema}) for key, value in entries.items()}

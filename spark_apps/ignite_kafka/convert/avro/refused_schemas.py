@@ -39,9 +39,10 @@ def explained(error: RegistryError, subject: str, avro: AvroType, registry: Late
         latest = parse_with_references(registry.latest(subject), registry)
     except (RegistryError, RegistryUnavailable, UnsupportedType):  # the refusal is the error to report
         return error
-    here, there = _value_of(avro), _value_of(latest)
-    if (here.kind, here.name) != (there.kind, there.name):
-        return _of_types(error, subject, here, there)
+    sent = _value_of(avro)
+    registered = _value_of(latest)
+    if (sent.kind, sent.name) != (registered.kind, registered.name):
+        return _of_types(error, subject, sent, registered)
     difference = next(_other_scales(latest, avro, ""), None)
     if difference is None:
         return error
@@ -59,12 +60,12 @@ def explained(error: RegistryError, subject: str, avro: AvroType, registry: Late
     return RegistryError(what, remedy, **error.where)
 
 
-def _of_types(error: RegistryError, subject: str, here: AvroType, there: AvroType) -> RegistryError:
+def _of_types(error: RegistryError, subject: str, sent: AvroType, registered: AvroType) -> RegistryError:
     what = (
-        f"{error.what}: the type is {here.name or here.kind} here and {there.name or there.kind} in the latest schema "
-        f"of subject {subject}"
+        f"{error.what}: the type is {sent.name or sent.kind} here and {registered.name or registered.kind} in the "
+        f"latest schema of subject {subject}"
     )
-    if here.kind == there.kind == "record":
+    if sent.kind == registered.kind == "record":
         remedy = "Set the subject name strategy to TopicRecordNameStrategy, which gives each type a subject, or"
     else:
         remedy = "Give each type a topic of its own, or"
