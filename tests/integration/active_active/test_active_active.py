@@ -78,7 +78,7 @@ def test_two_clusters_that_write_the_same_keys_become_equal(
             assert list(rows) == [[expected]], "the query of docs/active-active.md"
     with Cluster(IgniteEndpoint(first.addresses)) as nodes, pytest.raises(BacklogRefused, match="allow_unversioned"):
         check_unversioned(nodes, [CACHE])
-    a_record_that_names_the_cache_is_refused(spark, kafka, here, tmp_path.name)
+    a_record_that_names_the_cache_is_refused(spark, kafka, first, tmp_path.name)
 
     def are_equal() -> bool:
         """Whether nothing is on its way, and all entries are equal."""
