@@ -6,6 +6,7 @@ import org.apache.ignite.internal.processors.cache.GridCacheContext;
 import org.apache.ignite.internal.processors.cache.GridCacheEntryEx;
 import org.apache.ignite.internal.processors.cache.GridCacheEntryRemovedException;
 import org.apache.ignite.internal.processors.cache.GridCacheMvccCandidate;
+import org.apache.ignite.internal.processors.cache.GridCacheOperation;
 import org.apache.ignite.internal.processors.cache.KeyCacheObject;
 import org.apache.ignite.internal.processors.cache.query.continuous.CounterSkipContext;
 import org.apache.ignite.internal.processors.cache.transactions.IgniteInternalTx;
@@ -33,7 +34,7 @@ final class RefusedCounters {
         IgniteInternalTx tx = entry == null ? null : transaction(cache, entry);
         IgniteTxEntry write = tx == null ? null : tx.entry(entry.txKey());
 
-        if (write == null) return;
+        if (write == null || !hasCounter(write)) return;
 
         long counter = write.updateCounter(); // on a backup
 
@@ -45,6 +46,8 @@ final class RefusedCounters {
             if (next == null) return;
 
             write.updateCounter(counter = next);
+        } else if (counter == 0) {
+            return;
         }
 
         CounterSkipContext skipped = cache.continuousQueries()
@@ -53,6 +56,11 @@ final class RefusedCounters {
         // Events of the node's own queries that waited for this counter.
         if (skipped != null && skipped.processClosures() != null)
             skipped.processClosures().forEach(Runnable::run);
+    }
+
+    /** Whether the transaction took a counter for a write: not for a processor that changes nothing. */
+    private static boolean hasCounter(IgniteTxEntry write) {
+        return write.op() != GridCacheOperation.NOOP && !(write.op() == GridCacheOperation.TRANSFORM && write.noop());
     }
 
     /** The transaction that locks an entry; null if there is none any more. */
