@@ -38,6 +38,7 @@ final class ConflictRule implements CacheVersionConflictResolver {
 
         if (value == null && before == null && isProgram) {
             decision.useOld(); // no change that any other cluster hears of
+            cache.skipCounter(SharedCache.key(newEntry));
 
             return decision;
         }
@@ -58,6 +59,7 @@ final class ConflictRule implements CacheVersionConflictResolver {
         if (present != null && written.compareTo(present) <= 0 || written.order >= end) {
             decision.useOld();
             cache.refused(SharedCache.key(newEntry), written, present);
+            cache.skipCounter(SharedCache.key(newEntry));
         } else if (removes) {
             cache.removing(SharedCache.key(newEntry), written);
         }

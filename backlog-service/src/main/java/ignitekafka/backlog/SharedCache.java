@@ -156,6 +156,11 @@ final class SharedCache {
         }
     }
 
+    /** Lets continuous queries go past a write that was not stored. */
+    void skipCounter(KeyCacheObject key) {
+        RefusedCounters.skip(cache, key);
+    }
+
     private boolean isPrimary(KeyCacheObject key) {
         return cache.affinity()
                 .primaryByKey(cache.localNode(), key, cache.affinity().affinityTopologyVersion());
