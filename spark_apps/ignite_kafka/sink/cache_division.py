@@ -65,7 +65,8 @@ def divide_by_cache(consumed: Consumed, settings: SinkSettings) -> tuple[list[Ca
             reason = f"header {header} names cache {shown}, which header_caches does not admit"
             bad += [BadRecord(row, Stage.HEADER, reason) for row in rows.tolist()]
         else:
-            parts.append(CacheRecords(named, cache, rows, take_consumed(consumed, rows)))
+            of_cache = consumed if len(rows) == len(consumed) else take_consumed(consumed, rows)
+            parts.append(CacheRecords(named, cache, rows, of_cache))
     return parts, sorted(bad, key=lambda record: record.row)
 
 
