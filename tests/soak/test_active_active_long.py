@@ -160,7 +160,8 @@ def await_rest(world: World, clients: KafkaClients, what: str, *, most: int, ent
 
 def assert_shifted(world: World, clients: KafkaClients) -> None:
     """The first put of each cluster has the time of that cluster's clock."""
-    first = {state[0][1] - 1: state[0][0] for state in newest_records(clients, world.directions).values()}
+    versions = [version for version, _ in newest_records(clients, world.directions).values()]
+    first = {cluster - 1: order for _, order, cluster in versions}
     for index, put_at in enumerate(world.first_puts):
         shift_s = (first[index] >> 16) / 1000 - put_at  # the order is the time in milliseconds and a count of 16 bits
         assert abs(shift_s - (world.plan.shift_s if index == world.plan.shifted else 0)) < min(map(abs, SHIFTS_S)) / 2

@@ -258,14 +258,7 @@ def _verify_sink(settings: SinkSettings, context: _Context) -> list[Judged]:
 
     def with_latest_ends(pairs: Sequence[ComparedPair]) -> list[ComparedPair]:
         committed, ends = _read_stored_ends(plan, clients, topics, repair=context.options.repair)
-        return [
-            replace(
-                pair,
-                ends=topic_bounds(pair.topic, firsts, ends),
-                committed=tuple(end for _, end in topic_bounds(pair.topic, firsts, committed)),
-            )
-            for pair in pairs
-        ]
+        return [_with_ends(pair, firsts, committed, ends) for pair in pairs]
 
     pairs = with_latest_ends(
         make_pairs(plan.topics, {topic.cache: _count_partitions(cluster, topic) for topic in plan.topics})
@@ -292,6 +285,17 @@ def _verify_sink(settings: SinkSettings, context: _Context) -> list[Judged]:
         if not pair.routed or pair.partitions or not judged.empty
     ]
     return [*kept, *(_judge_absent_cache(cache, count, pairs, routes) for cache, count in absent.items())]
+
+
+def _with_ends(
+    pair: ComparedPair,
+    firsts: Mapping[TopicPartition, int],
+    committed: Mapping[TopicPartition, int],
+    ends: Mapping[TopicPartition, int],
+) -> ComparedPair:
+    """Return a pair with the offsets that are read, and those that are committed."""
+    up_to = tuple(end for _, end in topic_bounds(pair.topic, firsts, committed))
+    return replace(pair, ends=topic_bounds(pair.topic, firsts, ends), committed=up_to)
 
 
 def _judge_absent_cache(cache: str, count: int, pairs: Sequence[ComparedPair], routes: Routes) -> Judged:
