@@ -293,7 +293,7 @@ def _with_ends(
     committed: Mapping[TopicPartition, int],
     ends: Mapping[TopicPartition, int],
 ) -> ComparedPair:
-    """Return a pair with the offsets that are read, and those that are committed."""
+    """Return a pair with its ends and its committed offsets."""
     up_to = tuple(end for _, end in topic_bounds(pair.topic, firsts, committed))
     return replace(pair, ends=topic_bounds(pair.topic, firsts, ends), committed=up_to)
 
