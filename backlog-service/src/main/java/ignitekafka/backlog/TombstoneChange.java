@@ -4,6 +4,8 @@ import java.nio.ByteBuffer;
 import javax.cache.processor.EntryProcessor;
 import javax.cache.processor.MutableEntry;
 import org.apache.ignite.binary.BinaryObjectException;
+import org.apache.ignite.binary.BinaryRawReader;
+import org.apache.ignite.binary.BinaryRawWriter;
 import org.apache.ignite.binary.BinaryReader;
 import org.apache.ignite.binary.BinaryWriter;
 import org.apache.ignite.binary.Binarylizable;
@@ -65,13 +67,17 @@ final class TombstoneChange implements EntryProcessor<Object, byte[], Void>, Bin
 
     @Override
     public void writeBinary(BinaryWriter writer) throws BinaryObjectException {
-        writer.rawWriter().writeByteArray(version);
-        writer.rawWriter().writeLong(forgetMs);
+        BinaryRawWriter raw = writer.rawWriter();
+
+        raw.writeByteArray(version);
+        raw.writeLong(forgetMs);
     }
 
     @Override
     public void readBinary(BinaryReader reader) throws BinaryObjectException {
-        version = reader.rawReader().readByteArray();
-        forgetMs = reader.rawReader().readLong();
+        BinaryRawReader raw = reader.rawReader(); // may be called once
+
+        version = raw.readByteArray();
+        forgetMs = raw.readLong();
     }
 }

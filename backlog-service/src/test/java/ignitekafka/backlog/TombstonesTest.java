@@ -61,6 +61,7 @@ class TombstonesTest {
             cluster.service().start("c", TestCluster.FAST, new String[] {"atomic", "tx"});
             cluster.service().start("slow", SLOW, new String[] {"atomic", "tx"});
             aBarrierStoresThem(cluster);
+            aChangeIsReadByAnotherNode(cluster);
             aReadThatLoadsIsNamed(cluster);
 
             for (String cache : List.of("atomic", "tx")) {
@@ -91,6 +92,17 @@ class TombstonesTest {
                             .tombstones()
                             .waiting(),
                     node.name());
+    }
+
+    /** A node whose side cache has a key's entry on another node. */
+    private static void aChangeIsReadByAnotherNode(TestCluster cluster) {
+        TombstoneChange change = new TombstoneChange(EntryVersion.NONE, "", 1);
+
+        for (Ignite node : cluster.nodes())
+            for (int key = 0; key < KEYS; key++)
+                node.<Object, byte[]>cache(Tombstones.PREFIX + "atomic").invoke(key, change);
+
+        assertEquals(KEYS, cluster.node(0).cache(Tombstones.PREFIX + "atomic").size());
     }
 
     private static void aReadThatLoadsIsNamed(TestCluster cluster) {
