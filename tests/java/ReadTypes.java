@@ -27,8 +27,9 @@ import org.apache.ignite.internal.binary.BinaryObjectExImpl;
 /**
  * Prints what a Java client reads, as lines of text. Usage, after host:port and compact or full: read cache ...:
  * entries as Java objects, and whether get finds each key after Java has encoded the key again: cache, key, value,
- * found. sql cache query: rows with column names, and values as of TypeText.text. build: bytes of objects made with
- * BinaryObjectBuilder, in hexadecimal, for the numbers 1 to 5 and 0. sparse: the same of objects with different fields.
+ * found. read-binary cache ...: the same, of objects whose classes it does not have. sql cache query: rows with column
+ * names, and values as of TypeText.text. build: bytes of objects made with BinaryObjectBuilder, in hexadecimal, for the
+ * numbers 1 to 5 and 0. sparse: the same of objects with different fields.
  */
 public class ReadTypes {
     private static final PrintStream OUT = new PrintStream(System.out, true, StandardCharsets.UTF_8);
@@ -39,8 +40,10 @@ public class ReadTypes {
                 .setAutoBinaryConfigurationEnabled(false)
                 .setBinaryConfiguration(new BinaryConfiguration().setCompactFooter(args[1].equals("compact")));
         try (IgniteClient client = Ignition.startClient(configuration)) {
-            if (args[2].equals("read"))
-                for (String cache : Arrays.asList(args).subList(3, args.length)) read(client.cache(cache));
+            List<String> caches = Arrays.asList(args).subList(3, args.length);
+            if (args[2].equals("read")) for (String cache : caches) read(client.cache(cache));
+            else if (args[2].equals("read-binary"))
+                for (String cache : caches) read(client.cache(cache).withKeepBinary());
             else if (args[2].equals("sql")) sql(client.cache(args[3]).query(new SqlFieldsQuery(args[4])));
             else
                 for (int n : new int[] {1, 2, 3, 4, 5, 0}) {

@@ -11,7 +11,9 @@ import java.util.Date;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.UUID;
+import org.apache.ignite.binary.BinaryObject;
 import org.apache.ignite.cache.affinity.AffinityKey;
 
 /** Values as text, equal to that of tests/support/value_text.py. */
@@ -45,7 +47,14 @@ class TypeText {
                     + text(((AffinityKey<?>) value).key()) + ")";
         if (value instanceof WriteTypes.Loop) return ((WriteTypes.Loop) value).self == value ? "loop" : "no loop";
         if (value instanceof BigInteger) return "dec:" + value + ":0";
+        if (value instanceof BinaryObject) return binary((BinaryObject) value);
         return compound(value);
+    }
+
+    private static String binary(BinaryObject value) throws IllegalAccessException {
+        List<String> parts = new ArrayList<>();
+        for (String field : new TreeSet<>(value.type().fieldNames())) parts.add(field + "=" + text(value.field(field)));
+        return value.type().typeName() + "(" + String.join(",", parts) + ")";
     }
 
     private static String compound(Object value) throws IllegalAccessException {

@@ -1,4 +1,4 @@
-"""Two or three clusters that all write one cache, the pairs of connectors between them, and the links that a test can cut."""
+"""Two or three clusters that all write two caches, the pairs of connectors between them, and the links that a test can cut."""
 
 from __future__ import annotations
 
@@ -14,13 +14,16 @@ from typing import Any
 from pyignite import Client
 from pyignite.exceptions import CacheError, ReconnectError, SocketError
 
-from tests.integration.active_active.clusters import CACHE, Direction, node_options
+from tests.integration.active_active.clusters import CACHE, RANKED, Direction, node_options
+from tests.soak.ranked_values import Ranked
 from tests.support.processes import App
 from tests.support.shifted_clock import build_shift, preloaded
 from tests.support.tcp_proxy import TcpProxy
 from tools.servers import IgniteCluster, Jars, KafkaBroker
 
 KEYS = 80
+CACHES = CACHE, RANKED
+"""A cache whose latest writes stay, and one whose greatest grades do."""
 PAIR, RING, MESH = "pair", "ring", "mesh"
 _PAUSE_S = 0.004
 _LOCK_MS = 5_000  # of a writer's transaction; a sink's batch may hold its keys in another order
@@ -52,11 +55,15 @@ class Plan:
 
 
 class Writer(threading.Thread):
-    """Puts, removals and, in a TRANSACTIONAL cache, transactions of random keys without end; each value is written once."""
+    """Puts, removals and, in TRANSACTIONAL caches, transactions of random keys without end; each value is written once.
+
+    :param greatest: of each key of the cache with a rule, the greatest grade of the puts that have returned.
+    """
 
     def __init__(self, cluster: IgniteCluster, label: str, seed: str, mode: str) -> None:
         super().__init__(daemon=True)
         self.calls = self.failures = 0
+        self.greatest: dict[int, int] = {}
         self._values = 0
         self._cluster, self._label, self._chance, self._mode = cluster, label, random.Random(seed), mode
         self._end = threading.Event()
@@ -73,24 +80,45 @@ class Writer(threading.Thread):
                 self.failures += 1
                 self._end.wait(0.2)
 
-    def _value(self) -> str:
+    def _value(self, cache: str) -> Any:
         self._values += 1
-        return f"{self._label}-{self._values}"
+        text = f"{self._label}-{self._values}"
+        # grades grow, so that later puts are stored, too, and overlap, so that many puts are refused
+        return text if cache == CACHE else Ranked(grade=self.calls // 40 + self._chance.randrange(20), text=text)
 
     def _write(self, client: Client) -> None:
-        cache, kind = client.get_cache(CACHE), self._chance.random()
-        keys = sorted(self._chance.sample(range(KEYS), self._chance.randint(2, 5)))
+        name, kind = self._chance.choice([CACHE, RANKED]), self._chance.random()
+        cache, keys = client.get_cache(name), sorted(self._chance.sample(range(KEYS), self._chance.randint(2, 5)))
+        written: dict[int, Any] = {}
         if kind < 0.5:
-            cache.put(keys[0], self._value())
+            written[keys[0]] = self._value(name)
+            cache.put(keys[0], written[keys[0]])
         elif kind < 0.75:
             cache.remove_key(keys[0])
         elif kind < 0.85 or self._mode == "ATOMIC":
-            cache.put_all({key: self._value() for key in keys})
+            written = {key: self._value(name) for key in keys}
+            cache.put_all(written)
         else:
-            with client.tx_start(timeout=_LOCK_MS) as transaction:
-                for key in keys:
-                    cache.remove_key(key) if self._chance.random() < 0.3 else cache.put(key, self._value())
-                transaction.rollback() if self._chance.random() < 0.2 else transaction.commit()
+            written = self._write_transaction(client, name, keys)
+        if name == RANKED:
+            for key, value in written.items():
+                self.greatest[key] = max(value.grade, self.greatest.get(key, 0))
+
+    def _write_transaction(self, client: Client, name: str, keys: Sequence[int]) -> dict[int, Any]:
+        """Return what was put; empty after a rollback."""
+        cache, written = client.get_cache(name), dict[int, Any]()
+        with client.tx_start(timeout=_LOCK_MS) as transaction:
+            for key in keys:
+                if self._chance.random() < 0.3:
+                    cache.remove_key(key)
+                else:
+                    written[key] = self._value(name)
+                    cache.put(key, written[key])
+            if self._chance.random() < 0.2:
+                transaction.rollback()
+                return {}
+            transaction.commit()
+        return written
 
     def stop(self) -> None:
         """End; calls that were made are done."""
@@ -150,7 +178,7 @@ class World:
 
 @contextmanager
 def running_world(folder: Path, jars: Jars, broker: KafkaBroker, broker_links: Sequence[TcpProxy], plan: Plan) -> Iterator[World]:
-    """All clusters with an empty cache, and the pairs that are to run."""
+    """All clusters with one entry in each cache, and the pairs that are to run."""
     library = build_shift(folder, plan.shift_s)
     with ExitStack() as stack:
         clusters, node_links, first_puts = [], [], []
@@ -168,6 +196,7 @@ def running_world(folder: Path, jars: Jars, broker: KafkaBroker, broker_links: S
                 cache = client.create_cache(CACHE)
                 first_puts.append(time.time())
                 cache.put(-1 - index, f"first-{index}")
+                client.create_cache(RANKED).put(-1 - index, Ranked(grade=index, text=f"first-{index}"))
         directions = _directions(folder, broker, plan, clusters, node_links, broker_links)
         world = World(plan, clusters, node_links, broker_links, directions, library, first_puts)
         stack.callback(world.stop_pairs)
@@ -184,13 +213,15 @@ def _directions(
     directions = []
     for origin in range(plan.clusters):
         target = (origin + 1) % plan.clusters
-        direction = Direction.between(folder / f"from-{origin}-{folder.name}", broker, clusters[origin], clusters[target])
+        pair_folder = folder / f"from-{origin}-{folder.name}"
+        direction = Direction.between(pair_folder, broker, clusters[origin], clusters[target], CACHES)
         common: dict[str, Any] = {"bootstrap_servers": brokers[origin].address}
         source = {"ignite_addresses": [link.address for link in nodes[origin]], "forward_foreign_changes": plan.topology == RING}
         sink: dict[str, Any] = {"ignite_addresses": [link.address for link in nodes[target]]}
         if plan.topology == MESH:
             others = [index for index in range(plan.clusters) if index != target]
-            sink |= {"topics": [f"from-{index}-{folder.name}-{CACHE}" for index in others], "cache_names": {".*": CACHE}}
+            topics = [f"from-{index}-{folder.name}-{cache}" for index in others for cache in CACHES]
+            sink |= {"topics": topics, "cache_names": {f".*-{cache}": cache for cache in CACHES}}
         settings = direction.source | common | source, direction.sink | common | sink
         directions.append(replace(direction, source=settings[0], sink=settings[1], master="local[2,4]"))
     return directions

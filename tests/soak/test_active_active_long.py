@@ -1,5 +1,7 @@
 """Rounds of clusters that all write the same keys, under faults; at rest each has the newest write of each key, and nothing else.
 
+One cache has no rule, so the latest write is the newest; the other has a rule by field, so the greatest grade is.
+
 ``make soak ROUNDS=4 SEED=7``: so many rounds of each topology and atomicity mode, on the same servers. Faults are dealt from shuffled
 decks: two rounds have all of them. One cluster, drawn by the seed, has a clock that is minutes off.
 """
@@ -9,7 +11,7 @@ from __future__ import annotations
 import os
 import random
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -17,9 +19,9 @@ import pytest
 
 from ignite_kafka.errors import KafkaUnavailable
 from ignite_kafka.kafka.clients import KafkaClients
-from tests.integration.active_active.clusters import CACHE, State, newest_records, states
-from tests.integration.role_transitions.pairs import entries
-from tests.soak.several_clusters import MESH, PAIR, RING, Plan, World, Writer, running_world
+from tests.integration.active_active.clusters import RANKED, newest_records, states
+from tests.soak.ranked_values import all_entries, assert_ranks, java_lines
+from tests.soak.several_clusters import CACHES, MESH, PAIR, RING, Plan, World, Writer, running_world
 from tests.soak.test_stream_faults_long import python_workers
 from tests.support import QUICK_JVM
 from tests.support.processes import kill_process
@@ -119,15 +121,6 @@ def broker(jars: Jars, tmp_path_factory: pytest.TempPathFactory, listeners: dict
         started.stop()
 
 
-def java_lines(newest: dict[bytes, State]) -> set[str]:
-    """What ReadTypes prints of a cache that has the newest writes: keys are longs, values strings, in Ignite's binary form."""
-    return {
-        f"{CACHE}\tlong:{int.from_bytes(key[1:], 'little', signed=True)}\tstr:{value[5:].hex()}\ttrue"
-        for key, (_, value) in newest.items()
-        if value is not None
-    }
-
-
 def await_rest(world: World, clients: KafkaClients, what: str, *, most: int, entries_at_least: int = 0) -> None:
     """Wait until nothing is on its way, and all caches are equal; pairs that a fault has ended are started again.
 
@@ -145,7 +138,7 @@ def await_rest(world: World, clients: KafkaClients, what: str, *, most: int, ent
                 return False
         except KafkaUnavailable:  # a busy broker has not answered in time
             return False
-        by_cluster = [entries(cluster) or {} for cluster in world.clusters]
+        by_cluster = [all_entries(cluster) for cluster in world.clusters]
         if min(map(len, by_cluster)) < entries_at_least:
             return False
         keys = [key for key in set().union(*by_cluster) if len({each.get(key) for each in by_cluster}) > 1]
@@ -167,20 +160,25 @@ def assert_shifted(world: World, clients: KafkaClients) -> None:
         assert abs(shift_s - (world.plan.shift_s if index == world.plan.shifted else 0)) < min(map(abs, SHIFTS_S)) / 2
 
 
-def assert_judged(world: World, clients: KafkaClients, jars: Jars, classes: Path, shown: str) -> None:
-    """Values and versions of each key in each cluster are those of the newest record; a Java client reads these entries and no others."""
-    newest = newest_records(clients, world.directions)
-    keys = sorted(newest)
-    for index, cluster in enumerate(world.clusters):
-        present = states(cluster, keys)
-        wrong = {key: (present.get(key), newest[key]) for key in keys if present.get(key) != newest[key]}
-        if wrong:
-            raise CachesDiffer(
-                f"{shown}, cluster {index}: {len(wrong)} of {len(keys)} keys have another state than the newest record: {wrong}"
-            )
-        assert read_by_java(cluster, jars, classes, [CACHE]) == java_lines(newest), f"{shown}, cluster {index}, read by Java"
-    winners = [sum(state[0][2] == index + 1 for state in newest.values()) for index in range(len(world.clusters))]
-    print(f"{shown}: equal; {len(keys)} keys, {len(java_lines(newest))} entries, newest writes by cluster {winners}", flush=True)
+def assert_judged(world: World, clients: KafkaClients, jars: Jars, classes: Path, greatest: Mapping[int, int], shown: str) -> None:
+    """Values and versions of each key in each cluster are those of the newest record; a Java client reads these entries and no others.
+
+    :param greatest: of each key of the cache with a rule, the greatest grade that was put in any round.
+    """
+    for cache in CACHES:
+        newest = newest_records(clients, world.directions, cache)
+        keys, lines = sorted(newest), java_lines(cache, newest)
+        for index, cluster in enumerate(world.clusters):
+            present = states(cluster, keys, cache)
+            wrong = {key: (present.get(key), newest[key]) for key in keys if present.get(key) != newest[key]}
+            if wrong:
+                count = f"{len(wrong)} of {len(keys)} keys of {cache}"
+                raise CachesDiffer(f"{shown}, cluster {index}: {count} have another state than the newest record: {wrong}")
+            assert read_by_java(cluster, jars, classes, [cache], binary=True) == lines, f"{shown}, {cache} of cluster {index}, by Java"
+        if cache == RANKED:
+            assert_ranks(newest, greatest, shown)
+        winners = [sum(state[0][2] == index + 1 for state in newest.values()) for index in range(len(world.clusters))]
+        print(f"{shown}: {cache} equal; {len(keys)} keys, {len(lines)} entries, newest by cluster {winners}", flush=True)
 
 
 def write_under_faults(world: World, writers: Sequence[Writer], chance: random.Random, faults: Sequence[Fault]) -> None:
@@ -214,9 +212,9 @@ def test_clusters_become_equal(
     plan = Plan(topology, mode, chance.randrange(2 if topology == PAIR else 3), chance.choice(SHIFTS_S))
     shown = f"SOAK_SEED={SEED} SOAK_ROUNDS={ROUNDS}, {plan}"
     print(shown, flush=True)
-    clients, began, deck = KafkaClients(broker.client_config), time.monotonic(), list[Fault]()
+    clients, began, deck, greatest = KafkaClients(broker.client_config), time.monotonic(), list[Fault](), dict[int, int]()
     with running_world(tmp_path, jars, broker, list(listeners.values()), plan) as world:
-        await_rest(world, clients, "the first entries everywhere", most=0, entries_at_least=plan.clusters)
+        await_rest(world, clients, "the first entries everywhere", most=0, entries_at_least=plan.clusters * len(CACHES))
         assert_shifted(world, clients)
         print(f"all pairs run after {time.monotonic() - began:.0f} s", flush=True)
         for number in range(ROUNDS):
@@ -229,4 +227,6 @@ def test_clusters_become_equal(
             stopped = time.monotonic()
             await_rest(world, clients, f"equal caches, {shown_round}", most=world.may_end(len(faults)))
             print(f"at rest {time.monotonic() - stopped:.0f} s after the last write; pairs that ended: {world.ends}", flush=True)
-            assert_judged(world, clients, jars, tmp_path / "classes", shown_round)
+            for writer in writers:
+                greatest |= {key: max(grade, greatest.get(key, 0)) for key, grade in writer.greatest.items()}
+            assert_judged(world, clients, jars, tmp_path / "classes", greatest, shown_round)

@@ -80,12 +80,16 @@ class Copy:
         assert self.store().state == status.COMPLETED
 
 
-def read_by_java(cluster: IgniteCluster, jars: Jars, classes: Path, caches: Sequence[str]) -> set[str]:
-    """Lines of ReadTypes: cache, key, value, and whether get finds the key."""
+def read_by_java(cluster: IgniteCluster, jars: Jars, classes: Path, caches: Sequence[str], *, binary: bool = False) -> set[str]:
+    """Lines of ReadTypes: cache, key, value, and whether get finds the key.
+
+    :param binary: objects are read without their classes.
+    """
     if not (classes / "ReadTypes.class").exists():
         compile_java([READ], jars.thin_client, classes)
     options = [*IGNITE_CLIENT_JVM, "-Duser.timezone=UTC"]
-    command = java_command("ReadTypes", [cluster.address, "compact", "read", *caches], [classes, jars.thin_client], options)
+    arguments = [cluster.address, "compact", "read-binary" if binary else "read", *caches]
+    command = java_command("ReadTypes", arguments, [classes, jars.thin_client], options)
     return set(subprocess.run(command, check=True, timeout=DEADLINE_S, stdout=subprocess.PIPE, encoding="utf-8").stdout.splitlines())
 
 

@@ -82,10 +82,9 @@ class Direction:
         }  # fmt: skip
         return Direction(folder, {**common, **source}, {**common, **sink})
 
-    @property
-    def topic(self) -> str:
-        """Topic of the cache's changes."""
-        return f"{self.folder.name}-{CACHE}"
+    def topic(self, cache: str) -> str:
+        """Topic of a cache's changes."""
+        return f"{self.folder.name}-{cache}"
 
     def start(self) -> App:
         """Start ``ignite-kafka replicate`` for this direction."""
@@ -120,12 +119,12 @@ def running(directions: Sequence[Direction]) -> Iterator[list[App]]:
         yield apps
 
 
-def newest_records(clients: KafkaClients, directions: Sequence[Direction]) -> dict[bytes, State]:
+def newest_records(clients: KafkaClients, directions: Sequence[Direction], cache: str = CACHE) -> dict[bytes, State]:
     """Of each key, the record with the highest version in the topics of all directions."""
     newest: dict[bytes, State] = {}
     topics = Topics(clients)
     for direction in directions:
-        messages = list(read_to_end(clients, topics, direction.topic, [0, 1]))
+        messages = list(read_to_end(clients, topics, direction.topic(cache), [0, 1]))
         versions, valid = read_versions(from_messages(messages))
         assert valid.all()
         for message, version in zip(messages, of_writes(versions), strict=True):
@@ -136,10 +135,10 @@ def newest_records(clients: KafkaClients, directions: Sequence[Direction]) -> di
     return newest
 
 
-def states(cluster: IgniteCluster, keys: Sequence[bytes]) -> dict[bytes, State]:
+def states(cluster: IgniteCluster, keys: Sequence[bytes], cache: str = CACHE) -> dict[bytes, State]:
     """Version and value of keys; without keys that the cluster never had."""
     with Cluster(IgniteEndpoint(cluster.addresses)) as nodes:
-        values, versions = BacklogService(nodes.connection()).entries(CACHE, keys)
+        values, versions = BacklogService(nodes.connection()).entries(cache, keys)
     rows = zip(keys, values, of_writes(versions), strict=True)
     return {key: (version, value) for key, value, version in rows if version[1] != NO_ORDER}
 
