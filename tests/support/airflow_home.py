@@ -73,7 +73,7 @@ class AirflowHome:
             # with 5 s, a task whose start a busy server answers later has failed
             "AIRFLOW__WORKERS__EXECUTION_API_TIMEOUT": "120",
             # several processes write to one SQLite file: a lock may be held longer than the default 5 s
-            "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{self.folder / _DATABASE}?timeout=60",
+            "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{self.folder / _DATABASE}?timeout=300",
             "AIRFLOW__SECRETS__BACKEND": "airflow.secrets.local_filesystem.LocalFilesystemBackend",
             "AIRFLOW__SECRETS__BACKEND_KWARGS": json.dumps({"connections_file_path": str(self.connections_file)}),
             "TMPDIR": str(self.private),

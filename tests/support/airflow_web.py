@@ -11,6 +11,7 @@ from http.client import HTTPConnection
 from typing import Any
 
 from tests.support.airflow_home import AirflowHome
+from tests.support.waiting import DEADLINE_S
 from tools.airflow_home import BIN
 from tools.servers import ServerProcess, free_ports
 from tools.stack_airflow import healthy, port_settings
@@ -37,7 +38,7 @@ class AirflowWeb:
 
     def request(self, method: str, path: str, headers: Mapping[str, str] | None = None, body: str | None = None) -> tuple[int, str]:
         """Status and body of a reply."""
-        connection = HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=DEADLINE_S)
         try:
             connection.request(method, path, body, dict(headers or {}))
             reply = connection.getresponse()
