@@ -59,7 +59,7 @@ def divide_by_cache(consumed: Consumed, settings: SinkSettings) -> tuple[list[Ca
     for at, value in enumerate(names.dictionary.to_pylist()):
         rows = np.flatnonzero(number == at)
         named = _decoded(value)
-        cache = cache_of_bytes(value, settings)
+        cache = None if named is None else cache_of_name(named, settings)
         if named is None or cache is None:
             shown = in_message(value[:_LONGEST].decode(errors="backslashreplace"))
             reason = f"header {header} names cache {shown}, which header_caches does not admit"
@@ -73,12 +73,7 @@ def divide_by_cache(consumed: Consumed, settings: SinkSettings) -> tuple[list[Ca
 def cache_of_header(headers: Iterable[Header] | None, settings: SinkSettings) -> str | None:
     """Return the cache of one record by its headers; None for a bad record."""
     value = cache_in(headers, settings.cache_header)
-    return None if value is None else cache_of_bytes(value.encode() if isinstance(value, str) else value, settings)
-
-
-def cache_of_bytes(value: bytes, settings: SinkSettings) -> str | None:
-    """Return the cache for records whose header has a value; None if it is no admitted name."""
-    name = _decoded(value)
+    name = None if value is None else _decoded(value.encode() if isinstance(value, str) else value)
     return None if name is None else cache_of_name(name, settings)
 
 

@@ -8,8 +8,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from ..convert.connect_converters import deserializer
 from ..convert.filter import Filters
 from ..convert.rules.failure_stages import CONTRACT
@@ -63,7 +61,7 @@ class RoutedEntries:
 
     def before(self, row: int) -> RoutedEntries:
         """Return the entries and bad records of the rows before a row."""
-        parts = [(cache, entries.part(0, int(np.searchsorted(entries.rows, row)))) for cache, entries in self.parts]
+        parts = [(cache, entries.before(row)) for cache, entries in self.parts]
         return RoutedEntries(parts, [record for record in self.bad if record.row < row], self.filtered)
 
 

@@ -119,7 +119,7 @@ def read_repetition(
                 open_ends[place] = min(open_ends[place], int(consumed.offsets[stop.row]))
             rows = int(np.searchsorted(consumed.offsets, open_ends[place]))
             for cache, entries in routed.parts:
-                part = entries.part(0, int(np.searchsorted(entries.rows, rows)))
+                part = entries.before(rows)
                 folds[place][cache].add(part.keys, consumed.offsets[part.rows])
             count += len(consumed)
     superseded = {

@@ -203,7 +203,7 @@ class Store:
             return parts
         stored.stopped[consumed.topic, consumed.partition] = report_bad_record(consumed, stopping)
         stored.stopping.append((consumed, (stopping,)))
-        return [(cache, entries.part(0, int(np.searchsorted(entries.rows, stopping.row)))) for cache, entries in parts]
+        return [(cache, entries.before(stopping.row)) for cache, entries in parts]
 
     def _stopping(self, bad: Sequence[BadRecord]) -> BadRecord | None:
         return stopping_record(self._settings, bad)

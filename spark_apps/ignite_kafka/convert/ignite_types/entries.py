@@ -64,6 +64,10 @@ class Entries:
         versions = None if self.versions is None else self.versions[first:last]
         return Entries(self.rows[first:last], self.keys[first:last], self.values[first:last], (), order, versions)
 
+    def before(self, row: int) -> Entries:
+        """Return the entries of the rows before a row of the records, without the bad records."""
+        return self.part(0, int(np.searchsorted(self.rows, row)))
+
     def take(self, rows: RowIndex) -> Entries:
         """Return the entries at some positions, in their order, with all bad records."""
         index = pa.array(rows)
